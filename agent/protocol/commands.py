@@ -1,0 +1,202 @@
+"""What a person asks of a run, put into the journal's inbox by any view, obeyed by the runner alone."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .events.base import snake
+from .spec import GateMode, ModelSpec
+
+
+class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=snake):
+    pass
+
+
+class Say(_Command, frozen=True, kw_only=True):
+    """A message; while a step runs it waits in the queue for the step's end."""
+
+    text: str
+
+
+class Steer(_Command, frozen=True, kw_only=True):
+    """A message that interrupts the step: the model hears it at once."""
+
+    text: str
+
+
+class EditQueued(_Command, frozen=True, kw_only=True):
+    queued_id: int
+    """The id of the `Say` command that put it there."""
+    text: str
+
+
+class Unqueue(_Command, frozen=True, kw_only=True):
+    queued_id: int
+
+
+class Decide(_Command, frozen=True, kw_only=True):
+    """The answer at the gate."""
+
+    proposal_id: str
+    digest: str
+    """Of the proposal as it was painted; another digest is refused."""
+    verdict: str
+    """`approve`, `reject` or `part`."""
+    hunks: list[int] | None = None
+    """With `part`: the indexes that are taken."""
+    text: str | None = None
+    """The new text as the person edited it, instead of the proposed one."""
+    reason: str | None = None
+    always: bool = False
+    """Also add the rule that the proposal shows."""
+
+
+class Answer(_Command, frozen=True, kw_only=True):
+    """The answer to `ask_person`."""
+
+    question_id: str
+    text: str
+
+
+class Pause(_Command, frozen=True, kw_only=True):
+    now: bool = False
+    """Also interrupt the step that runs."""
+
+
+class Unpause(_Command, frozen=True, kw_only=True):
+    pass
+
+
+class StepOnce(_Command, frozen=True, kw_only=True):
+    """Run one step, then pause."""
+
+
+class Interrupt(_Command, frozen=True, kw_only=True):
+    """End the call or the tool that runs; what arrived is kept."""
+
+
+class Stop(_Command, frozen=True, kw_only=True):
+    how: str = "wrap_up"
+    """`wrap_up` or `now`."""
+
+
+class SetLimit(_Command, frozen=True, kw_only=True):
+    name: str
+    """`steps`, `tokens`, `usd`, `seconds` or `deadline`."""
+    value: float | None
+    """None: no limit."""
+
+
+class SwitchModel(_Command, frozen=True, kw_only=True):
+    model: ModelSpec
+
+
+class SetGateMode(_Command, frozen=True, kw_only=True):
+    mode: GateMode
+    unsandboxed_ok: bool = False
+
+
+class TakeWheel(_Command, frozen=True, kw_only=True):
+    pass
+
+
+class GiveWheel(_Command, frozen=True, kw_only=True):
+    note: str = ""
+
+
+class Shell(_Command, frozen=True, kw_only=True):
+    """The person's own command."""
+
+    command: str
+    tell: bool = True
+    """The model is told what it printed."""
+
+
+class Wake(_Command, frozen=True, kw_only=True):
+    pass
+
+
+class Judge(_Command, frozen=True, kw_only=True):
+    key: str
+    verdict: str
+    """`confirmed`, `refuted` or `evidence`."""
+    reason: str = ""
+
+
+class Merge(_Command, frozen=True, kw_only=True):
+    key: str
+    into: str
+
+
+class AddItem(_Command, frozen=True, kw_only=True):
+    kind: str
+    value: str
+
+
+class SkipItem(_Command, frozen=True, kw_only=True):
+    key: str
+
+
+class AddLens(_Command, frozen=True, kw_only=True):
+    name: str
+    prompt: str
+
+
+class Undo(_Command, frozen=True, kw_only=True):
+    changes: int = 1
+
+
+class Rewind(_Command, frozen=True, kw_only=True):
+    seq: int
+    """Back to before this event."""
+
+
+class Compact(_Command, frozen=True, kw_only=True):
+    """Replace the old rounds of the conversation by a summary."""
+
+
+class Clear(_Command, frozen=True, kw_only=True):
+    """Start the conversation anew; the journal keeps the old one."""
+
+
+Command = (
+    Say
+    | Steer
+    | EditQueued
+    | Unqueue
+    | Decide
+    | Answer
+    | Pause
+    | Unpause
+    | StepOnce
+    | Interrupt
+    | Stop
+    | SetLimit
+    | SwitchModel
+    | SetGateMode
+    | TakeWheel
+    | GiveWheel
+    | Shell
+    | Wake
+    | Judge
+    | Merge
+    | AddItem
+    | SkipItem
+    | AddLens
+    | Undo
+    | Rewind
+    | Compact
+    | Clear
+)
+
+_decoder = msgspec.json.Decoder(Command)
+_encoder = msgspec.json.Encoder()
+
+
+def encode_command(command: Command) -> bytes:
+    return _encoder.encode(command)
+
+
+def decode_command(raw: bytes) -> Command:
+    """Raises msgspec.ValidationError for a command that this version does not know."""
+    return _decoder.decode(raw)

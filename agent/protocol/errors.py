@@ -1,0 +1,33 @@
+"""What can go wrong, as one tree.
+
+RundryError                 one line for a person: the thing and the mend
+├── UserError               what the user gave cannot be used: exit code 2, nothing changed
+│   └── ConfigError         a value in a config file, with where it stands
+├── JournalError            the run's file cannot be read or written
+│   └── RunHeld             another runner drives this run
+└── Refusal                 a precondition of the run does not hold: outcome `refused`
+"""
+
+
+class RundryError(Exception):
+    """Base of all errors that a person may see. Its text is one line that names the thing and the mend."""
+
+
+class UserError(RundryError):
+    """A flag, a file or a value that the user gave cannot be used."""
+
+
+class ConfigError(UserError):
+    """A value in a config file is wrong; the text says in which file and under which key."""
+
+
+class JournalError(RundryError):
+    """The run's file is missing, damaged, newer than this program, or cannot be written."""
+
+
+class RunHeld(JournalError):
+    """Another runner holds the run; the text has its pid."""
+
+
+class Refusal(RundryError):
+    """The run must not start: a precondition does not hold. Nothing was changed."""

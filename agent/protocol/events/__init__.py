@@ -1,0 +1,241 @@
+"""All events of a run, as one closed union, and how they are written down."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+
+from .base import EventBase
+from .finder import FindingJudged, FindingReported, ItemDuplicate, ItemFailed, ItemQueued
+from .person import (
+    CommandRefused,
+    CommandTaken,
+    ConversationCut,
+    Interrupted,
+    PlanChanged,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    QuestionAnswered,
+    QuestionAsked,
+    Queued,
+    Said,
+    Unqueued,
+)
+from .run import (
+    BudgetChanged,
+    GateModeChanged,
+    HandoffClosed,
+    HandoffOpened,
+    ModelSwitched,
+    PassFinished,
+    PassStarted,
+    Paused,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Sleeping,
+    Unpaused,
+    Waiting,
+    Woken,
+)
+from .step import (
+    CallAdmitted,
+    Charged,
+    CheckFinished,
+    CheckStarted,
+    ContextTrimmed,
+    Fault,
+    FileChanged,
+    PredicateJudged,
+    Prompted,
+    ReasoningArrived,
+    ReplyFinished,
+    ScoreMeasured,
+    StallDetected,
+    StepFinished,
+    StepStarted,
+    TextArrived,
+    ToolCalled,
+    ToolFinished,
+    WorkFinished,
+    WorkStarted,
+)
+
+__all__ = [
+    "BudgetChanged",
+    "CallAdmitted",
+    "Charged",
+    "CheckFinished",
+    "CheckStarted",
+    "CommandRefused",
+    "CommandTaken",
+    "ContextTrimmed",
+    "ConversationCut",
+    "Event",
+    "EventBase",
+    "Fault",
+    "FileChanged",
+    "FindingJudged",
+    "FindingReported",
+    "GateModeChanged",
+    "HandoffClosed",
+    "HandoffOpened",
+    "Interrupted",
+    "ItemDuplicate",
+    "ItemFailed",
+    "ItemQueued",
+    "KnownEvent",
+    "ModelSwitched",
+    "PassFinished",
+    "PassStarted",
+    "Paused",
+    "PlanChanged",
+    "PredicateJudged",
+    "Prompted",
+    "ProposalDecided",
+    "ProposalOpened",
+    "ProposalRebased",
+    "QuestionAnswered",
+    "QuestionAsked",
+    "Queued",
+    "ReasoningArrived",
+    "ReplyFinished",
+    "RunEnded",
+    "RunResumed",
+    "RunStarted",
+    "Said",
+    "ScoreMeasured",
+    "Sleeping",
+    "StallDetected",
+    "Stamped",
+    "StepFinished",
+    "StepStarted",
+    "TextArrived",
+    "ToolCalled",
+    "ToolFinished",
+    "Unknown",
+    "Unpaused",
+    "Unqueued",
+    "Waiting",
+    "Woken",
+    "WorkFinished",
+    "WorkStarted",
+    "decode_event",
+    "encode_event",
+    "event_type",
+    "to_json_line",
+]
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """An event that this version does not know. Shown as a line, never an error."""
+
+    type: str
+    raw: bytes
+
+
+KnownEvent = (
+    RunStarted
+    | RunResumed
+    | PassStarted
+    | PassFinished
+    | ModelSwitched
+    | BudgetChanged
+    | GateModeChanged
+    | Paused
+    | Unpaused
+    | Waiting
+    | Sleeping
+    | Woken
+    | HandoffOpened
+    | HandoffClosed
+    | RunEnded
+    | WorkStarted
+    | WorkFinished
+    | StepStarted
+    | StepFinished
+    | ContextTrimmed
+    | CallAdmitted
+    | TextArrived
+    | ReasoningArrived
+    | Charged
+    | ReplyFinished
+    | ToolCalled
+    | ToolFinished
+    | FileChanged
+    | Fault
+    | Prompted
+    | StallDetected
+    | CheckStarted
+    | CheckFinished
+    | PredicateJudged
+    | ScoreMeasured
+    | ProposalOpened
+    | ProposalRebased
+    | ProposalDecided
+    | QuestionAsked
+    | QuestionAnswered
+    | Said
+    | Queued
+    | Unqueued
+    | Interrupted
+    | CommandTaken
+    | CommandRefused
+    | PlanChanged
+    | ConversationCut
+    | ItemQueued
+    | ItemDuplicate
+    | ItemFailed
+    | FindingReported
+    | FindingJudged
+)
+Event = KnownEvent | Unknown
+
+
+class Stamped(msgspec.Struct, frozen=True):
+    """An event with its place in the journal."""
+
+    seq: int
+    at: float
+    """Unix seconds."""
+    step: int | None
+    work: str | None
+    event: Event
+
+
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {
+    str(kind.__struct_config__.tag): msgspec.json.Decoder(kind) for kind in get_args(KnownEvent)
+}
+_encoder = msgspec.json.Encoder()
+
+
+def event_type(event: Event) -> str:
+    """Its name on the wire: `run_started`."""
+    if isinstance(event, Unknown):
+        return event.type
+    return str(event.__struct_config__.tag)
+
+
+def encode_event(event: Event) -> bytes:
+    """A JSON object whose `type` is the event's name."""
+    return event.raw if isinstance(event, Unknown) else _encoder.encode(event)
+
+
+def decode_event(kind: str, raw: bytes) -> Event:
+    """The event; `Unknown` where a newer version wrote a type or a shape that this one does not know."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        return Unknown(kind, raw)
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError:
+        return Unknown(kind, raw)
+
+
+def to_json_line(stamped: Stamped) -> bytes:
+    """One line of `--json` (REQUIREMENTS 13.1), without the line's end."""
+    head: dict[str, Any] = {"seq": stamped.seq, "at": stamped.at, "step": stamped.step, "work": stamped.work}
+    body: dict[str, Any] = msgspec.json.decode(encode_event(stamped.event))
+    return _encoder.encode({**head, **body})

@@ -1,0 +1,128 @@
+"""A run begins, goes on, changes its frame, ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..budget import Budget, Tokens
+from ..outcome import FindingCounts, Reason
+from ..spec import GateMode, LoopKind
+from .base import EventBase
+
+
+class RunStarted(EventBase, frozen=True, kw_only=True):
+    run_id: str
+    loop: LoopKind
+    task: str
+    workspace: str
+    model: str
+    budget: Budget
+    journal: str
+    local: bool = False
+    """The model's server is on this machine or network."""
+    window: int | None = None
+    """Tokens."""
+    priced: bool = True
+    sandbox: str | None = None
+    """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
+    gate: GateMode = GateMode.ASK
+    instructions: str | None = None
+    notes: list[str] = []
+    """What the person should know at the start, a line each (a limit that was dropped, config that was ignored)."""
+
+
+class RunResumed(EventBase, frozen=True, kw_only=True):
+    run_id: str
+    from_seq: int
+    """The last event that the earlier runner recorded."""
+    notes: list[str] = []
+
+
+class PassStarted(EventBase, frozen=True, kw_only=True):
+    number: int
+
+
+class PassFinished(EventBase, frozen=True, kw_only=True):
+    number: int
+    new: int
+    dry_streak: int
+    dry_passes: int
+
+
+class ModelSwitched(EventBase, frozen=True, kw_only=True):
+    model: str
+    local: bool = False
+    window: int | None = None
+    priced: bool = True
+    by: str = "person"
+
+
+class BudgetChanged(EventBase, frozen=True, kw_only=True):
+    budget: Budget
+    by: str = "person"
+
+
+class GateModeChanged(EventBase, frozen=True, kw_only=True):
+    mode: GateMode
+    by: str = "person"
+
+
+class Paused(EventBase, frozen=True, kw_only=True):
+    by: str = "person"
+    why: str = ""
+
+
+class Unpaused(EventBase, frozen=True, kw_only=True):
+    by: str = "person"
+
+
+class Waiting(EventBase, frozen=True, kw_only=True):
+    """The run does nothing until someone acts: `message`, `gate`, `question`, `handoff`."""
+
+    why: str
+
+
+class Sleeping(EventBase, frozen=True, kw_only=True):
+    seconds: float
+    asked: float
+    why: str
+    warm_until: float | None = None
+    """Unix time until which the prompt cache is warm."""
+
+
+class Woken(EventBase, frozen=True, kw_only=True):
+    by: str
+
+
+class HandoffOpened(EventBase, frozen=True, kw_only=True):
+    reason: str
+    suggested_action: str
+    record: dict[str, Any] = {}
+    """Task, last actions, files changed, failing check: what nobody should have to derive again."""
+
+
+class HandoffClosed(EventBase, frozen=True, kw_only=True):
+    by: str
+    note: str = ""
+
+
+class RunEnded(EventBase, frozen=True, kw_only=True):
+    """The last event; its fields are those of `Outcome`."""
+
+    reason: Reason
+    detail: str
+    complete: bool
+    exit_code: int
+    retryable: bool = False
+    answer: str | None = None
+    citations: list[Any] = []
+    steps: int = 0
+    passes: int = 0
+    tokens: Tokens = Tokens()
+    usd: float | None = 0.0
+    seconds: float = 0.0
+    files_changed: list[str] = []
+    seen: int = 0
+    findings: FindingCounts = FindingCounts()
+    failed_items: list[str] = []
+    journal: str = ""

@@ -1,0 +1,169 @@
+"""One step: the call, what it streams, the tools it asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import EventBase
+
+
+class WorkStarted(EventBase, frozen=True, kw_only=True):
+    prompt: str | None = None
+
+
+class WorkFinished(EventBase, frozen=True, kw_only=True):
+    steps: int
+    fault: str | None = None
+
+
+class StepStarted(EventBase, frozen=True, kw_only=True):
+    number: int
+
+
+class StepFinished(EventBase, frozen=True, kw_only=True):
+    number: int
+    seconds: float = 0.0
+    """In which a model, a tool or a check of this step ran."""
+    world: str | None = None
+    """Fingerprint of the workspace after the step."""
+
+
+class ContextTrimmed(EventBase, frozen=True, kw_only=True):
+    dropped_messages: int
+    dropped_tokens: int
+    window: int
+
+
+class CallAdmitted(EventBase, frozen=True, kw_only=True):
+    """The call may be made: it was counted and its worst case fits. Comes before the call."""
+
+    prompt_tokens: int
+    """Our count, without the margin."""
+    max_tokens: int
+    worst_usd: float | None
+    """None when unpriced."""
+    worst_tokens: int = 0
+    """Prompt with its margin, and `max_tokens`."""
+    model: str = ""
+    wrap_up: bool = False
+
+
+class TextArrived(EventBase, frozen=True, kw_only=True):
+    text: str
+
+
+class ReasoningArrived(EventBase, frozen=True, kw_only=True):
+    text: str
+
+
+class Charged(EventBase, frozen=True, kw_only=True):
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+    tokens_reasoning: int = 0
+    usd: float | None = 0.0
+    """None when unpriced."""
+    estimated: bool = False
+    held_tokens: int = 0
+    """Counted against the limit besides (a cut stream counts at its admitted worst case)."""
+    held_usd: float = 0.0
+    model: str = ""
+    prompt_counted: int = 0
+    """Our own count of the prompt, from which the margin is learned."""
+
+
+class ReplyFinished(EventBase, frozen=True, kw_only=True):
+    """The model's answer is whole (or was cut: `finish` says how)."""
+
+    finish: str
+    """`stop`, `tool_calls`, `length`, `cut`, `empty`, `refusal` or `interrupted`."""
+    calls: int = 0
+
+
+class ToolCalled(EventBase, frozen=True, kw_only=True):
+    call_id: str
+    tool: str
+    arguments: Any
+    """The parsed arguments, or the raw text where it is no JSON."""
+    repaired: bool = False
+
+
+class ToolFinished(EventBase, frozen=True, kw_only=True):
+    call_id: str
+    tool: str
+    ok: bool
+    result: str
+    """What the model reads. Where it was shortened, the whole is the blob `full`."""
+    seconds: float = 0.0
+    full: str | None = None
+    summary: str | None = None
+    """A few words for a folded line: `84 lines`, `exit 1`."""
+
+
+class FileChanged(EventBase, frozen=True, kw_only=True):
+    path: str
+    """Relative to the workspace."""
+    by: str
+    """`model`, `command`, `person` or `restore`."""
+    before: str | None
+    """Blob of the old bytes; None: the file did not exist (or is too large to keep)."""
+    after: str | None
+    added: int = 0
+    removed: int = 0
+
+
+class Fault(EventBase, frozen=True, kw_only=True):
+    kind: str
+    """`rate-limit`, `server`, `timeout`, `stalled`, `cut`, `context`, `auth`, `bad-reply`, `tool-json`, ..."""
+    text: str
+    retry_in: float | None = None
+    """Seconds until the next attempt; None: there is none."""
+
+
+class Prompted(EventBase, frozen=True, kw_only=True):
+    """The program told the model something."""
+
+    kind: str
+    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell` or `note`."""
+    text: str
+
+
+class StallDetected(EventBase, frozen=True, kw_only=True):
+    kind: str
+    signature: str
+    response: str
+    """`hint`, `handoff` or `stop`."""
+
+
+class CheckStarted(EventBase, frozen=True, kw_only=True):
+    command: str
+
+
+class CheckFinished(EventBase, frozen=True, kw_only=True):
+    command: str
+    passed: bool
+    exit_code: int | None
+    timed_out: bool
+    failing: int | None
+    output: str
+    """Head and tail, bounded."""
+    seconds: float = 0.0
+    error: str | None = None
+    """Why it could not be started, if so."""
+    baseline: bool = False
+
+
+class PredicateJudged(EventBase, frozen=True, kw_only=True):
+    """A success predicate other than a command was asked."""
+
+    name: str
+    """As on the command line: `until-file out.txt`."""
+    passed: bool
+    detail: str
+
+
+class ScoreMeasured(EventBase, frozen=True, kw_only=True):
+    score: float
+    best: float
+    kept: bool
+    stale_passes: int

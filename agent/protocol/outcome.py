@@ -1,0 +1,87 @@
+"""How a run ended: one reason, and everything that a caller needs to trust it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from .budget import Tokens
+
+
+class Reason(StrEnum):
+    """Why a run ended (REQUIREMENTS 4.1). `detail` is for people, this is for programs."""
+
+    DONE = "done"
+    ANSWERED = "answered"
+    DRY = "dry"
+    PLATEAU = "plateau"
+    CLAIMED = "claimed"
+    BUDGET = "budget"
+    STAGNATION = "stagnation"
+    OSCILLATION = "oscillation"
+    TOOL_ERRORS = "tool-errors"
+    HANDOFF = "handoff"
+    USER = "user"
+    REFUSED = "refused"
+    ERROR = "error"
+
+
+_EXIT = {
+    Reason.DONE: 0,
+    Reason.ANSWERED: 0,
+    Reason.DRY: 0,
+    Reason.PLATEAU: 0,
+    Reason.CLAIMED: 6,
+    Reason.BUDGET: 3,
+    Reason.STAGNATION: 4,
+    Reason.OSCILLATION: 4,
+    Reason.TOOL_ERRORS: 4,
+    Reason.HANDOFF: 5,
+    Reason.USER: 130,
+    Reason.REFUSED: 2,
+    Reason.ERROR: 1,
+}
+
+ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
+"""These reasons say that the work is complete; `dry` may or may not, all others never are."""
+
+
+def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int:
+    """The process exit code for an outcome: a dry run with gaps gives 6, a retryable error 75."""
+    if reason is Reason.DRY and not complete:
+        return 6
+    if reason is Reason.ERROR and retryable:
+        return 75
+    return _EXIT[reason]
+
+
+class FindingCounts(msgspec.Struct, frozen=True):
+    confirmed: int = 0
+    refuted: int = 0
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended. These are also the fields of the `run_ended` event."""
+
+    reason: Reason
+    detail: str
+    complete: bool
+    exit_code: int
+    retryable: bool = False
+    answer: str | None = None
+    citations: list[Any] = []
+    """As the model gave them to `finish`: "path", "path:line" or {path, line?, quote?}."""
+    steps: int = 0
+    passes: int = 0
+    tokens: Tokens = Tokens()
+    usd: float | None = 0.0
+    """Not rounded; None where a call had no price."""
+    seconds: float = 0.0
+    files_changed: list[str] = []
+    """Sorted paths relative to the workspace that the model's tools changed."""
+    seen: int = 0
+    findings: FindingCounts = FindingCounts()
+    failed_items: list[str] = []
+    journal: str = ""

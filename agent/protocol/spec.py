@@ -1,0 +1,123 @@
+"""What a run is to do: everything that `resume` needs to start it again."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from .budget import Budget
+
+
+class LoopKind(StrEnum):
+    CHAT = "chat"
+    GOAL = "goal"
+    NAIVE = "naive"
+    UNTIL_DRY = "until-dry"
+    INTERVAL = "interval"
+    PACED = "paced"
+    IMPROVE = "improve"
+
+
+class GateMode(StrEnum):
+    """What passes without a person (REQUIREMENTS 6.2)."""
+
+    READ = "read"
+    ASK = "ask"
+    EDITS = "edits"
+    AUTO = "auto"
+
+
+class Verify(StrEnum):
+    """When the check runs."""
+
+    EVERY_STEP = "every-step"
+    ON_CHANGE = "on-change"
+    ON_CLAIM = "on-claim"
+
+
+class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """As litellm knows it (`openai/gpt-x`, `ollama_chat/qwen3:8b`), or `demo/NAME` for the scripted model."""
+    api_base: str | None = None
+    context: int | None = None
+    """Tokens of the window, where the user said so."""
+    price: tuple[float, float] | None = None
+    """USD per million tokens, in and out, where the user said so."""
+    key_from: str | None = None
+    """Name of the environment variable that holds the key, where it is not the provider's usual one."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the gate's policy. `deny` wins over `ask`, `ask` over `allow`."""
+
+    verdict: str
+    """`allow`, `ask` or `deny`."""
+    tool: str | None = None
+    path: str | None = None
+    """A glob, relative to the workspace."""
+    command: str | None = None
+    """A command's first words: `git status` allows `git status -s`, and no other command."""
+
+
+class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    mode: GateMode = GateMode.ASK
+    unsandboxed_ok: bool = False
+    """The person said that commands may pass in `auto` although no sandbox holds them."""
+    rules: list[Rule] = []
+    on_ask: str = "refuse"
+    """What a run without a person does where it would have to ask: `refuse` or `handoff`."""
+    quotas: dict[str, str] = {}
+    """Tool name to `N/min`, `N/hour` or `N/run`."""
+
+
+class Predicates(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a goal run `done` (REQUIREMENTS 2.3)."""
+
+    until: list[str] = []
+    """Commands; exit code 0 is met."""
+    until_file: list[str] = []
+    until_py: list[str] = []
+    """`FILE:function`, run in a child process."""
+    schema: str | None = None
+    """Path of a JSON Schema that the final answer must fit."""
+    require: list[str] = []
+    """`tool` or `tool:text`: actions that must have happened."""
+    any: bool = False
+    """One predicate is enough."""
+    verify: Verify = Verify.EVERY_STEP
+    guard: list[str] = []
+    """Globs that are guarded besides the default ones; `none` alone switches the guard off."""
+    timeout: float = 300.0
+    """Seconds that one check may take."""
+
+    @property
+    def exist(self) -> bool:
+        return bool(self.until or self.until_file or self.until_py or self.schema or self.require)
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, whole. Stored in the journal; a resumed run starts from it and the events."""
+
+    run_id: str
+    loop: LoopKind
+    task: str
+    """Empty in a chat that has no first message yet."""
+    workspace: str
+    """Absolute, resolved."""
+    model: ModelSpec
+    budget: Budget = Budget()
+    usd_asked: bool = False
+    """The USD limit was asked for, not the default: an unpriced remote model is then refused."""
+    gate: GatePolicy = GatePolicy()
+    predicates: Predicates = Predicates()
+    on_stall: str | None = None
+    """`handoff` or `stop`; None: `handoff` where a view is attached, else `stop`."""
+    attended: bool = False
+    """A person's screen started the run."""
+    instructions: str | None = None
+    """Path of the project instructions that were found (`AGENTS.md`, `CLAUDE.md`)."""
+    item_steps: int = 15
+    extra: dict[str, Any] = {}
+    """What later loops add (lenses, clock, score), by loop kind."""

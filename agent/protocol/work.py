@@ -1,0 +1,61 @@
+"""What a loop orders and what it gets back. Plain data that can cross a process border."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .outcome import Reason
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """An order for `step`: one model call with its tools, repeated up to `step_cap` times."""
+
+    work: str | None = None
+    """Key of the item or name of the lens; None: the run's one conversation."""
+    prompt: str | None = None
+    """What the program tells the model first (a failed check, a nudge, a hint), if anything."""
+    prompt_kind: str = "task"
+    """`task`, `check`, `nudge`, `hint` or `review`."""
+    tools: list[str] | None = None
+    """Names of the tools on offer; None: all of the run's."""
+    model: str | None = None
+    """None: the run's."""
+    step_cap: int = 1
+    ends_with: str | None = None
+    """Name of the tool whose accepted call ends the work."""
+
+
+class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a work. What happened is in the journal; this is what the loop needs at once."""
+
+    work: str | None = None
+    steps: int = 0
+    fault: str | None = None
+    """Why the work failed (it is then not an empty one), or None."""
+    interrupted: bool = False
+
+
+class Again(msgspec.Struct, frozen=True):
+    """The next pass: these works, at once where there are several."""
+
+    works: list[Work]
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Nothing to do until a command arrives, or for so many seconds."""
+
+    seconds: float | None
+    """None: until a command of the person."""
+    why: str
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """The run ends with this reason. `wrap_up`: a last call without tools may state what is known."""
+
+    reason: Reason
+    detail: str
+    wrap_up: bool = False
+    retryable: bool = False
+
+
+Decision = Again | Wait | Finish
