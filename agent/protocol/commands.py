@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from .events.base import snake
@@ -189,7 +191,6 @@ Command = (
     | Clear
 )
 
-_decoder = msgspec.json.Decoder(Command)
 _encoder = msgspec.json.Encoder()
 
 
@@ -197,6 +198,11 @@ def encode_command(command: Command) -> bytes:
     return _encoder.encode(command)
 
 
+@cache
+def _decoder() -> msgspec.json.Decoder[Command]:
+    return msgspec.json.Decoder(Command)
+
+
 def decode_command(raw: bytes) -> Command:
     """Raises msgspec.ValidationError for a command that this version does not know."""
-    return _decoder.decode(raw)
+    return _decoder().decode(raw)
