@@ -32,7 +32,12 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     fault: str | None = None
     """Why the work failed (it is then not an empty one), or None."""
+    retryable: bool = False
+    """Trying later can help."""
+    exhausted: str | None = None
+    """The budget that did not admit the next call, as a person reads it; None: it was admitted."""
     interrupted: bool = False
+    """A person ended it."""
 
 
 class Again(msgspec.Struct, frozen=True):

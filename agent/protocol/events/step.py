@@ -32,6 +32,8 @@ class ContextTrimmed(EventBase, frozen=True, kw_only=True):
     dropped_messages: int
     dropped_tokens: int
     window: int
+    upto: int = 0
+    """Messages of the conversation before this index no longer go to the model, the kept ones excepted."""
 
 
 class CallAdmitted(EventBase, frozen=True, kw_only=True):
