@@ -8,6 +8,7 @@ from rundry.agent import (
     Budget,
     CheckFinished,
     GateMode,
+    HandoffOpened,
     LoopKind,
     ProposalOpened,
     QuestionAsked,
@@ -58,6 +59,37 @@ class Message:
 
 
 @dataclass(slots=True)
+class Stopwatch:
+    """Seconds in which a model, a tool or a check ran, live: a finished step's own figure replaces what was watched."""
+
+    settled: float = 0.0
+    watched: float = 0.0
+    since: float | None = None
+    """Unix time since when something runs."""
+
+    def start(self, at: float) -> None:
+        """Something began to run at the unix time `at`."""
+        if self.since is None:
+            self.since = at
+
+    def halt(self, at: float) -> None:
+        """Nothing runs any longer."""
+        if self.since is not None:
+            self.watched += max(0.0, at - self.since)
+            self.since = None
+
+    def settle(self, seconds: float) -> None:
+        """What was watched took so many seconds in truth."""
+        self.settled += seconds
+        self.watched, self.since = 0.0, None
+
+    def read(self, now: float) -> float:
+        """Seconds so far at the unix time `now`."""
+        running = max(0.0, now - self.since) if self.since is not None else 0.0
+        return self.settled + self.watched + running
+
+
+@dataclass(slots=True)
 class ViewState:
     """All that a view of one run shows."""
 
@@ -65,11 +97,13 @@ class ViewState:
     changed_from: int = 0
     """Blocks before this index are as they were when the view last took them."""
 
+    last_seq: int = 0
+    last_at: float = 0.0
+    """Unix time of the newest event."""
+
     run_id: str = ""
     loop: LoopKind | None = None
     task: str = ""
-    goal: str = ""
-    """The check's command, where there is one."""
     workspace: str = ""
     journal: str = ""
     model: str = ""
@@ -82,24 +116,71 @@ class ViewState:
 
     budget: Budget | None = None
     spent: Spent = field(default_factory=Spent)
+    """Against the budget: in a chat, since the newest message. Seconds are in `busy`."""
+    busy: Stopwatch = field(default_factory=Stopwatch)
     prompt_tokens: int = 0
     """Of the newest call: what fills the window."""
 
-    step: int = 0
+    step: int | None = None
+    activity: str = ""
+    """`thinking`, `streaming`, `running` or nothing."""
+    waiting: str = ""
+    """`message`, `gate`, `question` or `handoff` while the run does nothing until someone acts."""
+    paused: bool = False
+    wrapping_up: bool = False
     dry: tuple[int, int] | None = None
     """Dry passes in a row, and how many are asked for."""
 
+    goals: list[str] = field(default_factory=list[str])
+    """The checks' commands, as they were first seen."""
     check: CheckFinished | None = None
-    failing_before: int | None = None
+    failing_first: int | None = None
     """What the check counted the first time."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait for the person, oldest first, re-based ones as they are now."""
+    rebased: dict[str, str] = field(default_factory=dict[str, str])
+    """Proposal to what a person should know of its last re-basing; starts with `conflict` where it is one."""
     question: QuestionAsked | None = None
     queue: list[Message] = field(default_factory=list[Message])
     sleeping: Sleeping | None = None
-    sleeping_since: float = 0.0
+    asleep_since: float = 0.0
+    """Unix time."""
+    handoff: HandoffOpened | None = None
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
+
+    at_call: dict[str, int] = field(default_factory=dict[str, int])
+    """Call id to the index of its block."""
+    at_proposal: dict[str, int] = field(default_factory=dict[str, int])
+    at_question: dict[str, int] = field(default_factory=dict[str, int])
+    growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
+    """Work and block kind to the index of the block that still grows."""
+
+    @property
+    def phase(self) -> str:
+        """One word for what the run does: the newest thing that needs the person first."""
+        if self.outcome is not None:
+            return "ended"
+        if self.proposals or self.question is not None or self.waiting:
+            return "waiting for you"
+        if self.wrapping_up:
+            return "wrapping up"
+        if self.sleeping is not None:
+            return "sleeping"
+        if self.activity:
+            return self.activity
+        if self.paused:
+            return "paused"
+        return "starting" if self.last_seq == 0 else "thinking"
+
+    @property
+    def movement(self) -> str:
+        """How the check's failures moved: `14→3`, `3` where nothing moved, or nothing."""
+        if self.check is None or self.check.failing is None:
+            return ""
+        if self.failing_first is None or self.failing_first == self.check.failing:
+            return str(self.check.failing)
+        return f"{self.failing_first}→{self.check.failing}"
 
     def take_changes(self) -> int:
         """The index from which blocks changed since the last call."""

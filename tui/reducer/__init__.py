@@ -1,0 +1,37 @@
+"""Events into a `ViewState`: pure, in order, one way for live, attached and replayed runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rundry.agent import Stamped
+
+from ..state import ViewState
+from .finder import FINDER, see_finder
+from .person import PERSON, see_person
+from .run import RUN, see_run
+from .step import see_step
+
+__all__ = ["reduce", "reduce_all"]
+
+
+def reduce(state: ViewState, stamped: Stamped) -> None:
+    """Take one event in. An event that was already taken in changes nothing."""
+    if stamped.seq <= state.last_seq:
+        return
+    state.last_seq, state.last_at = stamped.seq, stamped.at
+    event = stamped.event
+    if isinstance(event, RUN):
+        see_run(state, stamped, event)
+    elif isinstance(event, PERSON):
+        see_person(state, stamped, event)
+    elif isinstance(event, FINDER):
+        see_finder(state, stamped, event)
+    else:
+        see_step(state, stamped, event)
+
+
+def reduce_all(state: ViewState, news: Iterable[Stamped]) -> None:
+    """Take several events in."""
+    for stamped in news:
+        reduce(state, stamped)

@@ -1,0 +1,82 @@
+"""Writing blocks: the only place that touches them, so that no change goes unseen by a view."""
+
+from __future__ import annotations
+
+from rundry.agent import Stamped
+
+from ..state import Block, ViewState
+
+
+def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title: str = "", status: str = "") -> Block:
+    """A new block at the end."""
+    block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
+    state.changed_from = min(state.changed_from, len(state.blocks))
+    state.blocks.append(block)
+    return block
+
+
+def note(state: ViewState, stamped: Stamped, text: str, *, right: str = "", detail: str = "") -> Block:
+    """A line that says what happened, dim."""
+    block = add(state, stamped, "note", text=text)
+    block.right, block.detail = right, detail
+    return block
+
+
+def touch(state: ViewState, index: int) -> Block:
+    """The block at `index`, which the caller is about to change."""
+    block = state.blocks[index]
+    block.version += 1
+    state.changed_from = min(state.changed_from, index)
+    return block
+
+
+def toggle(state: ViewState, index: int) -> None:
+    """Fold or unfold a block: a view's own wish, the one change that no event brings."""
+    block = touch(state, index)
+    block.open = not block.open
+
+
+def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
+    """Append to the live block of this kind and work, or begin one."""
+    key = (stamped.work, kind)
+    index = state.growing.get(key)
+    if index is None:
+        block = add(state, stamped, kind, text=text)
+        block.live = True
+        state.growing[key] = len(state.blocks) - 1
+        return
+    touch(state, index).text += text
+
+
+def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") -> int:
+    """End the growing blocks of this work and these kinds; how many there were."""
+    ended = 0
+    for kind in kinds:
+        index = state.growing.pop((stamped.work, kind), None)
+        if index is None:
+            continue
+        block = touch(state, index)
+        block.live, block.status = False, status
+        block.seconds = max(0.0, stamped.at - block.at)
+        ended += 1
+    return ended
+
+
+def settle_everything(state: ViewState) -> None:
+    """The runner is gone or done: nothing grows or runs any longer."""
+    for index in [*state.growing.values(), *state.at_call.values()]:
+        block = state.blocks[index]
+        if block.live or block.status in ("running", "waiting"):
+            touch(state, index)
+            block.status = "cut"
+            block.live = False
+    state.growing.clear()
+    state.at_call.clear()
+    state.at_proposal.clear()
+    state.at_question.clear()
+    state.proposals.clear()
+    state.rebased.clear()
+    state.question = None
+    state.activity = state.waiting = ""
+    state.wrapping_up = False
+    state.busy.halt(state.last_at)

@@ -1,0 +1,27 @@
+"""Numbers in few characters."""
+
+from __future__ import annotations
+
+
+def short(count: float) -> str:
+    """`950`, `4.2k`, `48k`, `1.2M`."""
+    if count < 1_000:
+        return str(round(count))
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size * 0.9995:
+            value = count / size
+            return f"{value:.1f}".removesuffix(".0") + unit if value < 9.95 else f"{value:.0f}{unit}"
+    return str(round(count))
+
+
+def clock(seconds: float) -> str:
+    """`1:12`, `1:02:03`."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def plural(count: int, one: str) -> str:
+    """`1 hunk`, `2 hunks`."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"

@@ -1,0 +1,211 @@
+"""How proposals, questions and messages are seen."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import msgspec
+
+from rundry.agent import (
+    CommandRefused,
+    CommandTaken,
+    ConversationCut,
+    Interrupted,
+    LoopKind,
+    PlanChanged,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    QuestionAnswered,
+    QuestionAsked,
+    Queued,
+    Said,
+    Spent,
+    Stamped,
+    Unqueued,
+)
+
+from ..state import Block, Message, ViewState
+from .blocks import add, note, settle, touch
+from .numbers import plural
+from .titles import call_kind, proposal_title
+
+PersonEvent = (
+    ProposalOpened
+    | ProposalRebased
+    | ProposalDecided
+    | QuestionAsked
+    | QuestionAnswered
+    | Said
+    | Queued
+    | Unqueued
+    | Interrupted
+    | CommandTaken
+    | CommandRefused
+    | PlanChanged
+    | ConversationCut
+)
+PERSON = (
+    ProposalOpened,
+    ProposalRebased,
+    ProposalDecided,
+    QuestionAsked,
+    QuestionAnswered,
+    Said,
+    Queued,
+    Unqueued,
+    Interrupted,
+    CommandTaken,
+    CommandRefused,
+    PlanChanged,
+    ConversationCut,
+)
+
+
+def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
+    """Take an event between the run and a person in."""
+    match event:
+        case ProposalOpened():
+            _opened(state, stamped, event)
+        case ProposalRebased():
+            _rebased(state, event)
+        case ProposalDecided():
+            _decided(state, stamped, event)
+        case QuestionAsked() | QuestionAnswered():
+            _question(state, stamped, event)
+        case Said() | Queued() | Unqueued():
+            _message(state, stamped, event)
+        case Interrupted():
+            settle(state, stamped, "text", "reasoning", status="cut")
+            note(state, stamped, f"interrupted the {event.what}" + (f": {event.detail}" if event.detail else ""))
+            state.activity = ""
+        case CommandTaken():
+            pass
+        case CommandRefused():
+            add(state, stamped, "fault", text=f"{event.command} was refused: {event.why}")
+        case PlanChanged():
+            state.plan = list(event.lines)
+            note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))
+        case ConversationCut():
+            what = "compacted" if event.summary else "cleared"
+            note(state, stamped, f"conversation {what}: what stands above no longer goes to the model").detail = (
+                event.summary or ""
+            )
+        case _:
+            assert_never(event)
+
+
+def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
+    waits = bool(event.asks)
+    index = state.at_call.get(event.call_id)
+    title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
+    if index is None:
+        block = add(state, stamped, call_kind(event.tool), title=title)
+        index = len(state.blocks) - 1
+    else:
+        block = touch(state, index)
+        block.title = title
+    block.status = "waiting" if waits else "running"
+    if event.diff:
+        block.detail, block.detail_kind = event.diff, "diff"
+    state.at_proposal[event.proposal_id] = index
+    if waits:
+        state.proposals[event.proposal_id] = event
+        state.activity = ""
+        state.busy.halt(stamped.at)
+
+
+def _rebased(state: ViewState, event: ProposalRebased) -> None:
+    index = state.at_proposal.get(event.proposal_id)
+    opened = state.proposals.get(event.proposal_id)
+    if opened is not None:
+        state.proposals[event.proposal_id] = msgspec.structs.replace(
+            opened,
+            diff=event.diff,
+            digest=event.digest,
+            before=event.before,
+            after=event.after,
+            hunks=event.hunks,
+            added=event.added,
+            removed=event.removed,
+        )
+        state.rebased[event.proposal_id] = (
+            f"conflict with your edit: {event.why}" if event.conflict else f"re-based on your edit {event.why}".rstrip()
+        )
+    if index is not None:
+        block = touch(state, index)
+        block.detail, block.detail_kind = event.diff, "diff"
+        if opened is not None:
+            block.title = proposal_title(opened.tool, opened.path, opened.command, event.added, event.removed)
+
+
+def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None:
+    opened = state.proposals.pop(event.proposal_id, None)
+    state.rebased.pop(event.proposal_id, None)
+    state.waiting = "" if state.waiting == "gate" else state.waiting
+    index = state.at_proposal.get(event.proposal_id)
+    if index is not None:
+        block = touch(state, index)
+        _mark(block, event, opened.hunks if opened is not None else 0)
+    if event.rule:
+        note(state, stamped, f"from now on: {event.rule}")
+    if opened is not None and event.decision != "reject":
+        state.activity = "running"
+        state.busy.start(stamped.at)
+
+
+def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
+    by = "" if event.by == "person" else f" by {event.by}"
+    match event.decision:
+        case "approve":
+            block.status = "approved" if event.by == "person" else "running"
+            block.right = "approved" if event.by == "person" else ""
+        case "part":
+            block.status = "part"
+            block.right = f"{event.taken} of {hunks} hunks approved"
+        case _:
+            block.status = "rejected"
+            block.right = f"rejected{by}"
+    if event.reason:
+        block.text = event.reason
+
+
+def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | QuestionAnswered) -> None:
+    if isinstance(event, QuestionAsked):
+        block = add(state, stamped, "question", text=event.question, status="waiting")
+        block.detail = "\n".join(f"{n}  {option}" for n, option in enumerate(event.options, 1))
+        block.open = bool(event.options)
+        state.at_question[event.question_id] = len(state.blocks) - 1
+        state.question, state.activity = event, ""
+        state.busy.halt(stamped.at)
+        return
+    state.question = None
+    state.waiting = "" if state.waiting == "question" else state.waiting
+    index = state.at_question.get(event.question_id)
+    if index is not None:
+        block = touch(state, index)
+        block.status, block.open = "ok", False
+        block.right = "answered" if event.by == "person" else f"answered by {event.by}"
+    add(state, stamped, "say" if event.by == "person" else "note", text=event.text)
+
+
+def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued) -> None:
+    match event:
+        case Queued():
+            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
+            state.queue.append(Message(event.queued_id, event.text))
+            state.queue.sort(key=lambda message: message.queued_id)
+        case Unqueued():
+            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
+        case Said():
+            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
+            state.waiting = ""
+            if state.loop is LoopKind.CHAT and event.kind != "steer":
+                # a chat's budget is for each message (REQUIREMENTS 3.1)
+                state.spent = Spent()
+                state.busy.settled = state.busy.watched = 0.0
+            if event.kind == "task" and any(b.kind == "task" and b.text == event.text for b in state.blocks[:3]):
+                return
+            add(state, stamped, event.kind, text=event.text)
+        case _:
+            assert_never(event)

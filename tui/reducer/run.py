@@ -1,0 +1,187 @@
+"""How a run's frame is seen: it begins, changes its limits, waits, ends."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rundry.agent import (
+    Budget,
+    BudgetChanged,
+    GateModeChanged,
+    HandoffClosed,
+    HandoffOpened,
+    ModelSwitched,
+    PassFinished,
+    PassStarted,
+    Paused,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Sleeping,
+    Stamped,
+    Unpaused,
+    Waiting,
+    Woken,
+)
+
+from ..state import ViewState
+from .blocks import add, note, settle_everything
+from .numbers import clock, short
+
+RunFrame = (
+    RunStarted
+    | RunResumed
+    | PassStarted
+    | PassFinished
+    | ModelSwitched
+    | BudgetChanged
+    | GateModeChanged
+    | Paused
+    | Unpaused
+    | Waiting
+    | Sleeping
+    | Woken
+    | HandoffOpened
+    | HandoffClosed
+    | RunEnded
+)
+RUN = (
+    RunStarted,
+    RunResumed,
+    PassStarted,
+    PassFinished,
+    ModelSwitched,
+    BudgetChanged,
+    GateModeChanged,
+    Paused,
+    Unpaused,
+    Waiting,
+    Sleeping,
+    Woken,
+    HandoffOpened,
+    HandoffClosed,
+    RunEnded,
+)
+
+
+def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
+    """Take an event of the run's frame in."""
+    match event:
+        case RunStarted():
+            _started(state, stamped, event)
+        case RunResumed():
+            _resumed(state, stamped, event)
+        case RunEnded():
+            _ended(state, stamped, event)
+        case PassStarted() | PassFinished():
+            _pass(state, stamped, event)
+        case ModelSwitched() | BudgetChanged() | GateModeChanged():
+            _changed(state, stamped, event)
+        case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
+            _standstill(state, stamped, event)
+        case HandoffOpened() | HandoffClosed():
+            _handoff(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
+    state.run_id, state.loop, state.task = event.run_id, event.loop, event.task
+    state.workspace, state.journal = event.workspace, event.journal
+    state.model, state.local, state.window, state.priced = event.model, event.local, event.window, event.priced
+    state.sandbox, state.gate_mode, state.budget = event.sandbox, event.gate, event.budget
+    if event.task:
+        add(state, stamped, "task", text=event.task)
+    if event.instructions:
+        note(state, stamped, f"instructions from {event.instructions}")
+    for line in event.notes:
+        note(state, stamped, line)
+
+
+def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
+    settle_everything(state)
+    state.outcome, state.paused, state.sleeping, state.handoff = None, False, None, None
+    note(state, stamped, "resumed")
+    for line in event.notes:
+        note(state, stamped, line)
+
+
+def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
+    settle_everything(state)
+    state.sleeping, state.handoff = None, None
+    state.queue.clear()
+    block = add(state, stamped, "outcome", text=event.answer or "", title=f"{event.reason.value}  {event.detail}")
+    block.status = "passed" if event.complete else "failed"
+    block.right = "complete" if event.complete else "not complete"
+    block.seconds = event.seconds
+    state.outcome = event
+
+
+def _pass(state: ViewState, stamped: Stamped, event: PassStarted | PassFinished) -> None:
+    if isinstance(event, PassStarted):
+        return
+    if event.dry_passes:
+        state.dry = (event.dry_streak, event.dry_passes)
+        note(
+            state, stamped, f"pass {event.number}: {event.new} new", right=f"dry {event.dry_streak}/{event.dry_passes}"
+        )
+
+
+def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetChanged | GateModeChanged) -> None:
+    match event:
+        case ModelSwitched():
+            state.model, state.local, state.priced = event.model, event.local, event.priced
+            state.window = event.window
+            note(state, stamped, f"model is now {event.model}", right=_unless_person(event.by))
+        case BudgetChanged():
+            note(state, stamped, "limits: " + _limits(event.budget), right=_unless_person(event.by))
+            state.budget = event.budget
+        case GateModeChanged():
+            state.gate_mode = event.mode
+            note(state, stamped, f"gate is now {event.mode.value}", right=_unless_person(event.by))
+        case _:
+            assert_never(event)
+
+
+def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | Waiting | Sleeping | Woken) -> None:
+    match event:
+        case Paused():
+            state.paused = True
+            note(state, stamped, "paused" + (f": {event.why}" if event.why else ""), right=_unless_person(event.by))
+        case Unpaused():
+            state.paused, state.waiting = False, ""
+            note(state, stamped, "goes on", right=_unless_person(event.by))
+        case Waiting():
+            state.waiting, state.activity = event.why, ""
+            state.busy.halt(stamped.at)
+        case Sleeping():
+            state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
+            moved = "" if event.asked == event.seconds else f"  asked {clock(event.asked)}"
+            note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{moved}")
+        case Woken():
+            state.sleeping = None
+            note(state, stamped, "woke", right=f"by {event.by}")
+        case _:
+            assert_never(event)
+
+
+def _handoff(state: ViewState, stamped: Stamped, event: HandoffOpened | HandoffClosed) -> None:
+    if isinstance(event, HandoffOpened):
+        state.handoff = event
+        block = add(state, stamped, "stall", text=event.suggested_action, title=f"hand-off: {event.reason}")
+        block.status = "waiting"
+        return
+    state.handoff, state.waiting = None, ""
+    note(state, stamped, f"hand-off closed by {event.by}" + (f": {event.note}" if event.note else ""))
+
+
+def _limits(budget: Budget) -> str:
+    steps = "none" if budget.steps is None else str(budget.steps)
+    tokens = "none" if budget.tokens is None else short(budget.tokens)
+    usd = "none" if budget.usd is None else f"{budget.usd:.2f}"
+    seconds = "none" if budget.seconds is None else clock(budget.seconds)
+    return f"steps {steps}, tokens {tokens}, usd {usd}, time {seconds}"
+
+
+def _unless_person(by: str) -> str:
+    return "" if by == "person" else f"by {by}"

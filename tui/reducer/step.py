@@ -1,0 +1,222 @@
+"""How a step is seen: the call, what it streams, its tools, its check."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rundry.agent import (
+    CallAdmitted,
+    Charged,
+    CheckFinished,
+    CheckStarted,
+    ContextTrimmed,
+    Fault,
+    FileChanged,
+    PredicateJudged,
+    Prompted,
+    ReasoningArrived,
+    ReplyFinished,
+    ScoreMeasured,
+    Spent,
+    StallDetected,
+    Stamped,
+    StepFinished,
+    StepStarted,
+    TextArrived,
+    Tokens,
+    ToolCalled,
+    ToolFinished,
+    Unknown,
+    WorkFinished,
+    WorkStarted,
+)
+
+from ..state import ViewState
+from .blocks import add, grow, note, settle, touch
+from .numbers import plural, short
+from .titles import call_kind, call_title
+
+CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
+ToolEvent = ToolCalled | ToolFinished | FileChanged
+CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
+FrameEvent = (
+    StepStarted | StepFinished | WorkStarted | WorkFinished | ContextTrimmed | Prompted | StallDetected | Unknown
+)
+
+_TOLD = {"nudge": "nudged", "hint": "hinted", "review": "asked for a review", "wrap_up": "asked for a last answer"}
+
+
+def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | CheckEvent | FrameEvent) -> None:
+    """Take an event of a step in."""
+    match event:
+        case CallAdmitted() | TextArrived() | ReasoningArrived() | Charged() | ReplyFinished() | Fault():
+            _call(state, stamped, event)
+        case ToolCalled():
+            _tool_called(state, stamped, event)
+        case ToolFinished():
+            _tool_finished(state, stamped, event)
+        case FileChanged():
+            if event.by != "model":
+                counts = f"+{event.added} −{event.removed}"
+                note(state, stamped, f"{event.path} changed by {event.by}", right=counts)
+        case CheckStarted():
+            add(state, stamped, "check", title=f"check {event.command}", status="running")
+            state.growing[stamped.work, "check"] = len(state.blocks) - 1
+            state.activity, state.waiting = "running", ""
+            state.busy.start(stamped.at)
+        case CheckFinished():
+            _check_finished(state, stamped, event)
+        case PredicateJudged():
+            block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
+            block.right = event.detail
+        case ScoreMeasured():
+            kept = "kept" if event.kept else "put back"
+            note(state, stamped, f"score {event.score:g}, best {event.best:g}", right=kept)
+        case _:
+            _frame(state, stamped, event)
+
+
+def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
+    match event:
+        case StepStarted():
+            state.step, state.activity, state.waiting, state.sleeping = event.number, "thinking", "", None
+            state.spent += Spent(steps=1)
+        case StepFinished():
+            settle(state, stamped, "text", "reasoning")
+            state.activity = ""
+            state.busy.settle(event.seconds)
+        case WorkStarted():
+            pass
+        case WorkFinished():
+            if event.fault:
+                add(state, stamped, "fault", text=event.fault)
+        case ContextTrimmed():
+            dropped = plural(event.dropped_messages, "older message")
+            size = f"{short(event.dropped_tokens)} tokens"
+            note(state, stamped, f"{dropped} left the window", right=size)
+        case Prompted():
+            # the task and a failed check stand in the transcript already
+            if event.kind not in ("task", "check"):
+                block = add(state, stamped, "prompted", title=_TOLD.get(event.kind, f"told the model: {event.kind}"))
+                block.detail = event.text
+        case StallDetected():
+            block = add(state, stamped, "stall", title=f"{event.kind}: {event.signature}", status=event.response)
+            block.right = event.response
+        case Unknown():
+            block = add(state, stamped, "unknown", title=event.type)
+            block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"
+        case _:
+            assert_never(event)
+
+
+def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
+    match event:
+        case CallAdmitted():
+            state.prompt_tokens = event.prompt_tokens
+            state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
+            state.busy.start(stamped.at)
+        case TextArrived():
+            settle(state, stamped, "reasoning")
+            grow(state, stamped, "text", event.text)
+            state.activity = "streaming"
+        case ReasoningArrived():
+            settle(state, stamped, "text")
+            grow(state, stamped, "reasoning", event.text)
+            state.activity = "thinking"
+        case Charged():
+            _charge(state, event)
+        case ReplyFinished():
+            status = "cut" if event.finish in ("cut", "length", "interrupted") else ""
+            settled = settle(state, stamped, "text", "reasoning", status=status)
+            if not settled and event.finish in ("empty", "refusal"):
+                note(state, stamped, "the model answered nothing" if event.finish == "empty" else "the model refused")
+            state.busy.halt(stamped.at)
+            state.activity = ""
+        case Fault():
+            settle(state, stamped, "text", "reasoning", status="cut")
+            block = add(state, stamped, "fault", title=event.kind, text=event.text)
+            block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
+            state.busy.halt(stamped.at)
+        case _:
+            assert_never(event)
+
+
+def _charge(state: ViewState, event: Charged) -> None:
+    state.spent += Spent(
+        tokens=Tokens(event.tokens_in, event.tokens_out, event.tokens_cached, event.tokens_reasoning),
+        usd=event.usd or 0.0,
+        held_tokens=event.held_tokens,
+        held_usd=event.held_usd,
+        unpriced=event.usd is None,
+        estimated=event.estimated,
+    )
+
+
+def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
+    settle(state, stamped, "text", "reasoning")
+    state.activity = "running"
+    state.busy.start(stamped.at)
+    if event.tool == "ask_person":
+        return  # the question says it
+    block = add(state, stamped, call_kind(event.tool), title=call_title(event.tool, event.arguments), status="running")
+    if event.repaired:
+        block.right = "repaired arguments"
+    state.at_call[event.call_id] = len(state.blocks) - 1
+
+
+def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> None:
+    state.busy.halt(stamped.at)
+    state.activity = ""
+    index = state.at_call.pop(event.call_id, None)
+    if index is None:
+        if event.ok:
+            return
+        add(state, stamped, "tool", title=call_title(event.tool, None))
+        index = len(state.blocks) - 1
+    block = touch(state, index)
+    block.seconds = event.seconds
+    if block.status not in ("rejected", "part"):
+        block.status = "ok" if event.ok else "failed"
+        block.right = event.summary or ("" if event.ok else _first_line(event.result))
+    if block.detail_kind != "diff" or not event.ok:
+        block.detail, block.detail_kind = event.result, "text"
+
+
+def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
+    if event.command not in state.goals:
+        state.goals.append(event.command)
+    before = state.check.failing if state.check is not None else None
+    state.check, state.activity = event, ""
+    if state.failing_first is None:
+        state.failing_first = event.failing
+    index = state.growing.pop((stamped.work, "check"), None)
+    if index is None:
+        add(state, stamped, "check", title=f"check {event.command}")
+        index = len(state.blocks) - 1
+    block = touch(state, index)
+    block.status, block.right, block.seconds = (
+        "passed" if event.passed else "failed",
+        _count(event, before),
+        event.seconds,
+    )
+    block.detail = event.output
+    state.busy.halt(stamped.at)
+    if event.baseline:
+        state.busy.settle(event.seconds)
+
+
+def _count(event: CheckFinished, before: int | None) -> str:
+    """`3 failing, 14 before`; a time-out and a check that did not start are said as such."""
+    if event.error is not None:
+        return f"did not start: {event.error}"
+    if event.timed_out:
+        return "timed out"
+    if event.passed:
+        return "passed" if not before else f"passed, {before} failing before"
+    if event.failing is None:
+        return "failed" if event.exit_code is None else f"exit {event.exit_code}"
+    return f"{event.failing} failing" + (f", {before} before" if before not in (None, event.failing) else "")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:60]
