@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rundry.tui.text import MARK, one_line, show, strip
+
+PIECES = [
+    "\x1b]52;c;ZXZpbA==\x07", "\x1b[31m", "\x1b]0;title\x1b\\", "\x9b2J", "\x9d8;;http://x\x9c", "\x1b", "\x07", "\b",
+    "\r", "\r\n", "\n", "\t", " ", "a", "code", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800", "\x00",
+    "\x7f", "\x85", "[/]", "[@click=app.quit]x[/]", "é", "界", "\u0301", "\u200d", "\ufe0f", "👩", "\u00a0", "\u3164",
+]  # fmt: skip
+
+
+def _is_harmless(text: str) -> bool:
+    return not any(
+        (ord(c) < 0x20 and c != "\n")
+        or 0x7F <= ord(c) <= 0x9F
+        or 0xD800 <= ord(c) <= 0xDFFF
+        or c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\u061c\u2028\u2029\ufeff\u00ad"
+        or 0xE0000 <= ord(c) <= 0xE0FFF
+        for c in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[31mred", "␛[31mred"),
+        ("evil\b\bgood", "evil␈␈good"),
+        ("over\rwritten", "over␍written"),
+        ("dos\r\nlines\r\n", "dos\nlines\n"),
+        ("a\u202eb", "a⟨U+202E⟩b"),
+        ("\U000e0041", "⟨U+E0041⟩"),
+        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
+        ("lone\ud800", "lone⟨U+D800⟩"),
+        ("c1\x9b2J", "c1⟨U+009B⟩2J"),
+        ("del\x7f", "del␡"),
+        ("no\u00a0break", "no␣break"),
+        ("\ta\tb", "    a   b"),
+        ("ls" + "\t" * 500 + "; rm -rf x", "ls⟨500 tabs⟩; rm -rf x"),
+        ("ls" + " " * 500 + "; rm -rf x", "ls⟨500 blanks⟩; rm -rf x"),
+        ("ls" + "\n" * 300 + "rm -rf x", "ls\n⟨299 empty lines⟩\nrm -rf x"),
+        ("a" + "\u0301" * 90, "a⟨90 combining marks⟩"),
+        ("[@click=app.quit]x[/]", "[@click=app.quit]x[/]"),
+    ],
+)
+def test_what_would_hide_is_shown_as_a_mark(hostile: str, shown: str) -> None:
+    assert show(hostile) == shown
+    assert show(shown) == shown
+
+
+@pytest.mark.parametrize("plain", ["", "def f(a):\n    return a\n", "naïve 界面 ✓ ⚠\ufe0f", "می\u200cخواهم", "a\n\nb"])
+def test_ordinary_text_stays_as_it_is(plain: str) -> None:
+    assert show(plain) == plain
+    assert strip(plain) == plain
+
+
+def test_a_joiner_is_marked_where_no_script_needs_it() -> None:
+    assert show("pass\u200dword") == "pass⟨U+200D⟩word"
+
+
+def test_two_texts_that_differ_look_different() -> None:
+    assert show("a\u00a0b") != show("a b")
+    assert show("a\ufe0fb") != show("ab")
+    assert show("a\u200bb") != show("ab")
+
+
+@pytest.mark.parametrize(
+    ("logged", "stripped"),
+    [
+        ("\x1b[1;31mFAILED\x1b[0m x", "FAILED x"),
+        ("\x1b]0;window title\x07ok", "ok"),
+        ("\x1b]8;;http://evil\x1b\\text\x1b]8;;\x1b\\", "text"),
+        ("\x1bP1$r0m\x1b\\done", "done"),
+        ("10 %\r20 %\r", "10 %\n20 %\n"),
+        ("\x1b(Bplain", "plain"),
+        ("\x9b31mred", "red"),
+        ("\x1b]0;never ended", "␛]0;never ended"),
+        ("\x1b]0;not over\nlines\x07", "␛]0;not over\nlines␇"),
+        ("\x1b\x1b[0m[31m", "␛[31m"),
+    ],
+)
+def test_a_log_loses_its_sequences_and_nothing_else(logged: str, stripped: str) -> None:
+    assert strip(logged) == stripped
+
+
+def test_a_shown_line_has_no_line_feed() -> None:
+    assert one_line("a\nb\x1b") == "a⏎b␛"
+
+
+def test_the_marks_can_be_found_again() -> None:
+    shown = show("\x1b \u202e" + " " * 200 + "x")
+    assert [m.group() for m in MARK.finditer(shown)] == ["␛", "⟨U+202E⟩", "⟨200 blanks⟩"]
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_no_text_whatever_gets_a_control_character_through(text: str) -> None:
+    for shown in (show(text), strip(text)):
+        assert _is_harmless(shown)
+        assert show(shown) == shown
+
+
+def test_no_mix_of_hostile_pieces_gets_through() -> None:
+    chance = random.Random(7)
+    for _ in range(20_000):
+        text = "".join(chance.choices(PIECES, k=chance.randrange(1, 24)))
+        for shown in (show(text), strip(text)):
+            assert _is_harmless(shown), repr(text)
+            assert show(shown) == shown, repr(text)
+            shown.encode()
+
+
+@pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\x1bP", " ", "\t", "\n", "\u0301", "\x1b]0;" + "x" * 30])
+def test_the_time_grows_with_the_length_alone(piece: str) -> None:
+    def seconds(times: int) -> float:
+        text = piece * times
+        best = 9.0
+        for _ in range(3):
+            began = time.perf_counter()
+            show(text), strip(text)
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    small, large = seconds(4_000), seconds(40_000)
+    assert large < small * 40 + 0.02

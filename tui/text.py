@@ -1,0 +1,115 @@
+"""The border that every text from a model, a file, a tool or a server crosses on its way to the screen.
+
+What comes out draws itself and nothing else: no escape sequence, no invisible or reordering character, no run of
+blanks long enough to push something out of sight. Whatever was taken out stands there as a visible mark, so that two
+texts that differ still look different. Markup needs no mark: no widget of ours reads any (`markup=False`).
+
+Sources: ATTACKS.md "On the screen" and A.17; Unicode TR36 (bidirectional and invisible characters) and TR9.
+"""
+
+from __future__ import annotations
+
+import re
+
+TAB = 4
+"""Cells between tab stops."""
+LONGEST_BLANK = 80
+"""Blanks in a row that are still drawn as blanks; a longer run is counted instead."""
+LONGEST_GAP = 12
+"""Empty lines in a row that are still drawn."""
+_MOST_COMBINING = 4
+
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+_ODD_BLANK = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
+_COMBINING = "\u0300-\u033f\u0340-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_JOINING = "\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\ufb50-\ufdff\ufe70-\ufefc"
+_PICTURED = "\u203c-\u3299\U0001f000-\U0001faff#*0-9©®"
+_RUN = rf"[ \t\u3000{_ODD_BLANK}]{{{LONGEST_BLANK // TAB},}}"
+
+_HOSTILE = re.compile(
+    rf"(?P<blanks>{_RUN})"
+    rf"|(?P<gap>\n{{{LONGEST_GAP + 2},}})"
+    rf"|(?P<combining>[{_COMBINING}]{{{_MOST_COMBINING + 1},}})"
+    rf"|(?P<mark>[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}"
+    # joiners belong between the letters of some scripts, a variation selector behind a picture
+    rf"]|(?<![{_JOINING}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINING}])|(?<![{_PICTURED}])\ufe0f)"
+    rf"|(?P<blank>[{_ODD_BLANK}])"
+)
+MARK = re.compile(r"[\u2400-\u241f\u2421␣]|⟨U\+[0-9A-F]{4,6}⟩|⟨\d+ (?:blanks|tabs|empty lines|combining marks)⟩")
+"""Finds the marks in a shown text, to paint them."""
+
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]+[0-~]"  # character sets
+    r"|\x1b[0-OQ-WYZ\\`-~]"  # all other two-byte ones
+)
+
+
+def show(text: str) -> str:
+    r"""`text` with a visible mark for everything that would not be seen as what it is.
+
+    Line feeds stay, tabs become blanks up to the next stop of four. `\r\n` is a line feed; any other `\r` is a
+    mark. Marks are `␛` for a control character, `⟨U+202E⟩` for another code point, `␣` for a blank that is no plain
+    space, `⟨500 blanks⟩` for a run. Linear in the length; what it gives, it gives back unchanged.
+    """
+    if text.isascii() and text.isprintable() and len(text) <= LONGEST_BLANK:
+        return text
+    text = _HOSTILE.sub(_mark, text.replace("\r\n", "\n"))
+    return _expand(text) if "\t" in text else text
+
+
+def strip(text: str) -> str:
+    r"""A command's output as a log: escape sequences gone, a lone `\r` is a line feed, the rest as `show` gives it.
+
+    For what a program wrote for a terminal, where colours are meant and say nothing. An unfinished sequence stays,
+    marked. Linear in the length.
+    """
+    if "\x1b" in text or not text.isascii():
+        text = _SEQUENCE.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return show(text)
+
+
+def one_line(text: str) -> str:
+    """`text` shown in one line: line feeds become `⏎`."""
+    return show(text).replace("\n", "⏎")
+
+
+def _mark(match: re.Match[str]) -> str:
+    found = match.group()
+    match match.lastgroup:
+        case "blanks":
+            return _blanks(found)
+        case "gap":
+            return f"\n⟨{len(found) - 1} empty lines⟩\n"
+        case "combining":
+            return f"⟨{len(found)} combining marks⟩"
+        case "blank":
+            return "␣"
+        case _:
+            return _code(found)
+
+
+def _blanks(found: str) -> str:
+    tabs = found.count("\t")
+    if len(found) + tabs * (TAB - 1) <= LONGEST_BLANK:
+        return re.sub(rf"[{_ODD_BLANK}]", "␣", found)
+    return f"⟨{len(found)} tabs⟩" if tabs == len(found) else f"⟨{len(found)} blanks⟩"
+
+
+def _code(found: str) -> str:
+    code = ord(found)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def _expand(text: str) -> str:
+    return "\n".join(line.expandtabs(TAB) if "\t" in line else line for line in text.split("\n"))
