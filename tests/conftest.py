@@ -1,0 +1,19 @@
+"""What any test may ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles everything anew
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[object]:
+    """The `rundry` command in an empty home: see `fakes.rundry.Home`."""
+    from fakes.rundry import Home
+
+    yield Home(tmp_path)

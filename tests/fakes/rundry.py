@@ -1,0 +1,158 @@
+"""The installed `rundry` command, run as a user's shell would run it, in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .terminal import Terminal
+
+RUNDRY = Path(sys.executable).with_name("rundry")
+TIMEOUT = 120.0
+"""Seconds after which a command of a test counts as hung."""
+
+
+@dataclass
+class Ran:
+    """What a finished command left."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    argv: list[str] = field(default_factory=list)
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """Of `--json`."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        last = self.events[-1]
+        assert last["type"] == "run_ended", f"the last event is {last['type']}\n{self}"
+        return last
+
+    def of(self, *types: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] in types]
+
+    def types(self) -> list[str]:
+        return [event["type"] for event in self.events]
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.argv)}\nexit {self.exit_code}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
+
+
+class Home:
+    """An empty home and config, runs in a folder of its own, no key of any provider."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "home"
+        self.runs = root / "runs"
+        self.root.mkdir(parents=True)
+        self.env: dict[str, str] = {
+            "HOME": str(self.root),
+            "XDG_CONFIG_HOME": str(self.root / "config"),
+            "XDG_STATE_HOME": str(self.root / "state"),
+            "XDG_DATA_HOME": str(self.root / "data"),
+            "XDG_CACHE_HOME": str(self.root / "cache"),
+            "RUNDRY_RUNS_DIR": str(self.runs),
+            "PATH": f"{RUNDRY.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            **{k: v for k, v in os.environ.items() if k in ("TMPDIR", "COVERAGE_PROCESS_START")},
+        }
+
+    @property
+    def config_file(self) -> Path:
+        return self.root / "config" / "rundry" / "config.toml"
+
+    def journals(self) -> list[Path]:
+        """Of all runs here, oldest first."""
+        return sorted(p for p in self.runs.glob("**/*.db") if p.is_file()) if self.runs.exists() else []
+
+    def run(
+        self,
+        *argv: str,
+        cwd: Path,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = TIMEOUT,
+    ) -> Ran:
+        """Runs it to its end."""
+        done = subprocess.run(
+            [str(RUNDRY), *argv],
+            cwd=cwd,
+            env={**self.env, **(env or {})},
+            input=stdin if stdin is not None else "",
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, ["rundry", *argv])
+
+    def start(self, *argv: str, cwd: Path, env: Mapping[str, str] | None = None) -> Running:
+        """Starts it and gives it back while it runs."""
+        return Running([str(RUNDRY), *argv], cwd=cwd, env={**self.env, **(env or {})})
+
+    def screen(
+        self, *argv: str, cwd: Path, rows: int = 40, columns: int = 120, env: Mapping[str, str] | None = None
+    ) -> Terminal:
+        """Opens it in a pseudo-terminal."""
+        return Terminal([str(RUNDRY), *argv], rows=rows, columns=columns, env={**self.env, **(env or {})}, cwd=cwd)
+
+
+class Running:
+    """A command that runs; its `--json` lines can be waited for."""
+
+    def __init__(self, argv: list[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        self.argv = ["rundry", *argv[1:]]
+        self._process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._lines: list[str] = []
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Reads on until an event of that type has these fields."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.append(line)
+            event = json.loads(line)
+            if event["type"] == kind and all(event.get(k) == v for k, v in fields.items()):
+                return event
+        raise AssertionError(f"no {kind} before the end\n{self.finish()}")
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def finish(self, timeout: float = TIMEOUT) -> Ran:
+        """Its end."""
+        out, err = self._process.communicate(timeout=timeout)
+        return Ran(self._process.returncode, "".join(self._lines) + out, err, self.argv)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()

@@ -1,0 +1,344 @@
+"""A scripted model behind HTTP: OpenAI-compatible, on loopback, in a thread with a loop of its own.
+
+    with ScriptedServer(turns=[call("read_file", path="a.py"), say("done")]) as server:
+        ... --api-base {server.base_url} --model fake ...
+        assert server.requests[0].body["messages"][0]["role"] == "system"
+
+As a program: `python -m fakes.server --script FILE --port 0` prints one JSON line with the address. The file holds
+{"turns": [...], "then": {...}, "rules": [{"match": REGEX, "turn": {...}}]}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from .turns import Call, Turn, from_json, say, split
+
+BATCH = 64
+"""Pieces in one write where the rate is unlimited."""
+
+
+@dataclass
+class Recorded:
+    """One request and what became of it."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+    arrived: float
+    """Monotonic seconds."""
+    usage: dict[str, Any] = field(default_factory=dict)
+    """What was billed."""
+    last_byte: float | None = None
+    closed_early: bool = False
+    """The client went away before the answer was whole."""
+    complete: bool = False
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+    @property
+    def tools(self) -> list[str]:
+        return [tool["function"]["name"] for tool in self.body.get("tools") or []]
+
+    @property
+    def text(self) -> str:
+        """All of its messages, to search in."""
+        return json.dumps(self.body["messages"], ensure_ascii=False)
+
+    def answer_to(self, call_id_part: str = "") -> str:
+        """The newest tool message's text."""
+        answers = [m for m in self.messages if m["role"] == "tool" and call_id_part in m["tool_call_id"]]
+        return text_of(answers[-1])
+
+
+def text_of(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """This turn answers any request whose body matches, and uses up no turn."""
+
+    match: str
+    turn: Turn
+
+
+class ScriptedServer:
+    def __init__(
+        self,
+        turns: Sequence[Turn] = (),
+        *,
+        then: Turn | None = None,
+        rules: Sequence[Rule] = (),
+        models: Sequence[str] = ("fake",),
+        prompt_factor: float = 1.0,
+        port: int = 0,
+    ) -> None:
+        """`then` answers every request after the turns; without it the last turn is said again."""
+        self.turns, self.then, self.rules = list(turns), then, list(rules)
+        self.models = list(models)
+        self.prompt_factor = prompt_factor
+        """Prompt tokens billed, relative to a fifth of the characters."""
+        self.requests: list[Recorded] = []
+        self.port = port
+        self.served = 0
+        self._changed = threading.Condition()
+        self._ids = itertools.count(1)
+        self._ready = threading.Event()
+        self._failed: BaseException | None = None
+        self._thread = threading.Thread(target=self._serve, name="scripted-server", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def start(self) -> ScriptedServer:
+        self._thread.start()
+        self._ready.wait()
+        if self._failed:
+            raise self._failed
+        return self
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
+
+    def __enter__(self) -> ScriptedServer:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> ScriptedServer:
+        return self.start()
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.stop()
+
+    def release(self) -> None:
+        """What is held goes on, and nothing is held again."""
+        self._loop.call_soon_threadsafe(self._released.set)
+
+    def wait_requests(self, count: int, timeout: float = 60.0) -> list[Recorded]:
+        """The requests, once so many have come."""
+        return self._wait(lambda: len(self.requests) >= count, timeout, f"{count} requests")
+
+    def wait_closed(self, timeout: float = 60.0) -> list[Recorded]:
+        """The requests, once a client went away early."""
+        return self._wait(lambda: any(r.closed_early for r in self.requests), timeout, "a closed connection")
+
+    def _wait(self, fact: Any, timeout: float, what: str) -> list[Recorded]:
+        with self._changed:
+            if not self._changed.wait_for(fact, timeout):
+                raise TimeoutError(f"no {what} within {timeout} s; there were {len(self.requests)} requests")
+        return self.requests
+
+    def _note(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _serve(self) -> None:
+        asyncio.run(self._main())
+
+    async def _main(self) -> None:
+        self._loop, self._stop, self._released = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._list_models)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.2)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", self.port)
+            await site.start()
+            self.port = runner.addresses[0][1]
+            self._ready.set()
+            await self._stop.wait()
+        except OSError as error:
+            self._failed = error
+            self._ready.set()
+        finally:
+            await runner.cleanup()
+
+    def _next(self, body: dict[str, Any]) -> Turn:
+        text = json.dumps(body, ensure_ascii=False)
+        for rule in self.rules:
+            if re.search(rule.match, text):
+                return rule.turn
+        place, self.served = self.served, self.served + 1
+        if place < len(self.turns):
+            return self.turns[place]
+        return self.then or (self.turns[-1] if self.turns else say("ok"))
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "fakes"} for name in self.models]
+        return web.json_response({"object": "list", "data": data})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        record = Recorded(body, dict(request.headers), time.monotonic())
+        turn = self._next(body)
+        self.requests.append(record)
+        self._note()
+        try:
+            answer = await self._answer(request, turn, record)
+            record.complete = turn.drop_after is None
+            return answer
+        except (ConnectionError, asyncio.CancelledError):
+            record.closed_early = True
+            raise
+        finally:
+            record.last_byte = time.monotonic()
+            self._note()
+
+    async def _answer(self, request: web.Request, turn: Turn, record: Recorded) -> web.StreamResponse:
+        await asyncio.sleep(turn.delay)
+        if turn.error:
+            return _http_error(turn)
+        body = record.body
+        turn, was_cut = turn.cut(body.get("max_completion_tokens", body.get("max_tokens")))
+        record.usage = turn.usage or _usage(turn, body, self.prompt_factor)
+        reason = turn.finish or ("length" if was_cut else "tool_calls" if turn.calls else "stop")
+        head = {"id": f"chatcmpl-{next(self._ids)}", "created": int(time.time()), "model": body.get("model", "")}
+        if turn.raw is not None:
+            return await self._stream_raw(request, turn)
+        if not body.get("stream"):
+            return web.json_response(_whole(head, turn, record.usage, reason))
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+        await response.prepare(request)
+        async for chunks in self._chunks(turn, reason):
+            lines = [{**head, "object": "chat.completion.chunk", "choices": [choice]} for choice in chunks]
+            await response.write("".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode())
+        if turn.drop_after is not None and request.transport is not None:
+            request.transport.abort()
+            return response
+        if (body.get("stream_options") or {}).get("include_usage") and not turn.no_usage:
+            last = {**head, "object": "chat.completion.chunk", "choices": [], "usage": record.usage}
+            await response.write(f"data: {json.dumps(last)}\n\n".encode())
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
+    async def _stream_raw(self, request: web.Request, turn: Turn) -> web.StreamResponse:
+        assert turn.raw is not None
+        response = web.StreamResponse(headers={"Content-Type": turn.raw_type})
+        await response.prepare(request)
+        await response.write(turn.raw)
+        if turn.hold_after is not None:
+            await self._released.wait()
+        await response.write_eof()
+        return response
+
+    async def _chunks(self, turn: Turn, reason: str) -> AsyncIterator[list[dict[str, Any]]]:
+        yield [_choice({"role": "assistant", "content": ""})]
+        async for pieces in self._paced(split(turn.reasoning), turn):
+            yield [_choice({"reasoning_content": piece}) for piece in pieces]
+        text = turn.pieces[: turn.drop_after]
+        held = len(text) if turn.hold_after is None else turn.hold_after
+        async for pieces in self._paced(text[:held], turn):
+            yield [_choice({"content": piece}) for piece in pieces]
+        if turn.hold_after is not None:
+            await self._released.wait()
+        async for pieces in self._paced(text[held:], turn):
+            yield [_choice({"content": piece}) for piece in pieces]
+        if turn.drop_after is not None:
+            return
+        for index, wanted in enumerate(turn.calls):
+            for fragment in _fragments(index, wanted, next(self._ids)):
+                yield [_choice({"tool_calls": [fragment]})]
+        yield [_choice({}, reason)]
+
+    async def _paced(self, pieces: list[str], turn: Turn) -> AsyncIterator[list[str]]:
+        if turn.rate <= 0:
+            for start in range(0, len(pieces), BATCH):
+                yield pieces[start : start + BATCH]
+                await asyncio.sleep(0)
+            return
+        start, sent = time.monotonic(), 0
+        while sent < len(pieces):
+            due = min(len(pieces), int((time.monotonic() - start) * turn.rate) + 1)
+            if due > sent:
+                yield pieces[sent:due]
+            sent = max(sent, due)
+            await asyncio.sleep(max(0.0, start + sent / turn.rate - time.monotonic()))
+
+
+def _choice(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+    return {"index": 0, "delta": delta, "finish_reason": reason}
+
+
+def _fragments(index: int, call: Call, number: int) -> list[dict[str, Any]]:
+    """Name and id in the first, then the arguments a few characters at a time, as providers send them."""
+    name = {"name": call.name, "arguments": ""}
+    first = {"index": index, "id": call.call_id or f"call_{number}", "type": "function", "function": name}
+    return [first, *({"index": index, "function": {"arguments": piece}} for piece in split(call.json))]
+
+
+def _usage(turn: Turn, body: dict[str, Any], factor: float) -> dict[str, Any]:
+    size = len(json.dumps(body.get("messages", []))) + len(json.dumps(body.get("tools") or []))
+    prompt, out = max(1, int(size / 5 * factor)), turn.billed + turn.reasoning_tokens
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": out,
+        "total_tokens": prompt + out,
+        "prompt_tokens_details": {"cached_tokens": min(turn.cached, prompt)},
+        "completion_tokens_details": {"reasoning_tokens": turn.reasoning_tokens},
+    }
+
+
+def _whole(head: dict[str, Any], turn: Turn, usage: dict[str, Any], reason: str) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(turn.pieces) or None}
+    if turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    if turn.calls:
+        message["tool_calls"] = [
+            {"id": c.call_id or f"call_{i}", "type": "function", "function": {"name": c.name, "arguments": c.json}}
+            for i, c in enumerate(turn.calls)
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    return {**head, "object": "chat.completion", "choices": [choice], **({} if turn.no_usage else {"usage": usage})}
+
+
+def _http_error(turn: Turn) -> web.Response:
+    error = turn.error
+    assert error is not None
+    if error.body is not None:
+        return web.Response(status=error.status, text=error.body, content_type="text/html", headers=error.headers)
+    data = {"error": {"message": error.message, "type": error.kind, "code": error.code}}
+    return web.json_response(data, status=error.status, headers=error.headers)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A scripted OpenAI-compatible model on loopback.")
+    parser.add_argument("--script", type=Path, help="JSON file; without it every answer is `ok`")
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one; the address is printed")
+    options = parser.parse_args()
+    script = json.loads(options.script.read_text()) if options.script else {}
+    server = ScriptedServer(
+        [from_json(turn) for turn in script.get("turns", [])],
+        then=from_json(script["then"]) if "then" in script else None,
+        rules=[Rule(rule["match"], from_json(rule["turn"])) for rule in script.get("rules", [])],
+        port=options.port,
+    )
+    with server, suppress(KeyboardInterrupt):
+        print(json.dumps({"base_url": server.base_url}), flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
