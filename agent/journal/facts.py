@@ -71,8 +71,8 @@ class RunFacts:
     budget: Budget = field(init=False)
     gate_mode: GateMode = field(init=False)
     model: str = field(init=False)
-    spent: Spent = Spent()
-    message_from: Spent = Spent()
+    spent: Spent = field(default_factory=Spent)
+    message_from: Spent = field(default_factory=Spent)
     """What was spent when the newest message of a chat came: its budget starts there."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
     """Calls that were admitted and neither charged nor refused yet, by work."""
@@ -99,7 +99,12 @@ class RunFacts:
     """Path to (first blob before, newest blob after) of what the model's tools changed."""
     queue: dict[int, str] = field(default_factory=dict[int, str])
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
+    """Those that wait, by their id."""
+    approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
+    """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """A person's answers, by the question's id."""
     paused: bool = False
     handoff: HandoffOpened | None = None
     stall: StallDetected | None = None
@@ -148,11 +153,7 @@ class RunFacts:
 
     def touched(self) -> set[str]:
         """Paths that this run read or wrote, as the model named them."""
-        read = {
-            str(cast("dict[str, Any]", a.arguments)["path"])
-            for a in self.actions
-            if a.ok and isinstance(a.arguments, dict) and "path" in a.arguments
-        }
+        read = {str(arguments_of(a)["path"]) for a in self.actions if a.ok and "path" in arguments_of(a)}
         return read | set(self.files)
 
     def apply(self, stamped: Stamped) -> None:
@@ -174,6 +175,7 @@ class RunFacts:
                 self._hold_lost_calls()
             case RunEnded() as ended:
                 self.ended = ended
+                self.spent += Spent(seconds=max(0.0, ended.seconds - self.spent.seconds))
             case BudgetChanged(budget=budget):
                 self.budget = budget
             case GateModeChanged(mode=mode):
@@ -229,6 +231,8 @@ class RunFacts:
                 self.stall = None
             case TextArrived(text=text):
                 self.text_of_step += text
+            case Fault(retry_in=wait) if wait is not None:
+                self.text_of_step = ""
             case ReplyFinished() as reply:
                 self.reply = reply
             case StepFinished(world=world):
@@ -262,22 +266,28 @@ class RunFacts:
                 self.finish = None
                 self.reply = None
                 self.stall = None
+                self.checks.clear()
+                self.predicates.clear()
             case Queued(queued_id=queued_id, text=text):
                 self.queue[queued_id] = text
             case Unqueued(queued_id=queued_id):
                 self.queue.pop(queued_id, None)
             case ProposalOpened() as opened:
                 self.proposals[opened.proposal_id] = opened
-            case ProposalDecided(proposal_id=proposal_id):
-                self.proposals.pop(proposal_id, None)
+            case ProposalDecided(proposal_id=proposal_id, decision=decision):
+                opened = self.proposals.pop(proposal_id, None)
+                if opened is not None and decision != "reject":
+                    self.approved[opened.call_id] = opened
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
-            case QuestionAnswered(question_id=question_id):
+            case QuestionAnswered(question_id=question_id, text=text):
                 self.questions.pop(question_id, None)
+                self.answers[question_id] = text
             case _:
                 pass
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
+        self.approved.pop(finished.call_id, None)
         for i in range(len(self.actions) - 1, -1, -1):
             action = self.actions[i]
             if action.call_id == finished.call_id:

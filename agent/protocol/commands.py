@@ -194,6 +194,11 @@ Command = (
 _encoder = msgspec.json.Encoder()
 
 
+def command_type(command: Command) -> str:
+    """Its name on the wire: `set_limit`."""
+    return str(command.__struct_config__.tag)
+
+
 def encode_command(command: Command) -> bytes:
     return _encoder.encode(command)
 

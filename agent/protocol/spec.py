@@ -66,8 +66,11 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     unsandboxed_ok: bool = False
     """The person said that commands may pass in `auto` although no sandbox holds them."""
     rules: list[Rule] = []
-    on_ask: str = "refuse"
-    """What a run without a person does where it would have to ask: `refuse` or `handoff`."""
+    on_ask: str | None = None
+    """What a run without a person does where it would have to ask: `refuse` or `handoff`.
+
+    None: the gate refuses, and a question of the model (`ask_person`) hands off.
+    """
     quotas: dict[str, str] = {}
     """Tool name to `N/min`, `N/hour` or `N/run`."""
 

@@ -36,6 +36,8 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     """Trying later can help."""
     exhausted: str | None = None
     """The budget that did not admit the next call, as a person reads it; None: it was admitted."""
+    handoff: str | None = None
+    """Someone is needed: why."""
     interrupted: bool = False
     """A person ended it."""
 

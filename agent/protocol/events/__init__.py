@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, get_args
 
@@ -102,6 +103,7 @@ __all__ = [
     "QuestionAsked",
     "Queued",
     "ReasoningArrived",
+    "Record",
     "ReplyFinished",
     "RunEnded",
     "RunResumed",
@@ -205,6 +207,9 @@ class Stamped(msgspec.Struct, frozen=True):
     work: str | None
     event: Event
 
+
+Record = Callable[[Event], Stamped]
+"""Puts an event into the journal: bound to a step by whoever hands it on."""
 
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
 

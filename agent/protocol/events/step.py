@@ -34,6 +34,8 @@ class ContextTrimmed(EventBase, frozen=True, kw_only=True):
     window: int
     upto: int = 0
     """Messages of the conversation before this index no longer go to the model, the kept ones excepted."""
+    shortened: int = 0
+    """Texts that were cut in the middle because even the newest round did not fit."""
 
 
 class CallAdmitted(EventBase, frozen=True, kw_only=True):

@@ -1,0 +1,24 @@
+"""chat: the person's next message triggers the next pass; the person sees and may stop every step."""
+
+from __future__ import annotations
+
+from ..protocol import Again, Decision, Finish, Reason, Wait, Work
+from .goal import hint
+from .state import LoopState, ends, is_silent
+
+
+def decide(state: LoopState) -> Decision:
+    """Steps until the model has answered, then waits for the next message."""
+    facts = state.facts
+    match ends(state):
+        case Finish(reason=Reason.BUDGET) as end:
+            return end
+        case Finish() | Wait() as end:
+            return Wait(None, end.detail if isinstance(end, Finish) else end.why)
+        case None:
+            pass
+    has_message = any(m.role == "user" for m in facts.main.messages)
+    if not has_message or is_silent(facts) or (facts.reply is not None and facts.reply.finish == "interrupted"):
+        return Wait(None, "message")
+    text = hint(facts.stall.kind, facts.stall.signature) if facts.stall and facts.stall.response == "hint" else None
+    return Again([Work(prompt=text, prompt_kind="hint")])

@@ -1,0 +1,67 @@
+"""goal: goes on while a check still fails. Done is a check that passed, never a claim."""
+
+from __future__ import annotations
+
+from ..journal.facts import RunFacts
+from ..protocol import Again, CheckFinished, Decision, Finish, Reason, Work
+from .state import LoopState, ends, failing_checks, is_silent, met
+
+NUDGE = (
+    "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
+    "if not, take the next step with a tool. If you need an answer from a person, call `ask_person`."
+)
+
+
+def decide(state: LoopState) -> Decision:
+    """The next step, with what the model has to hear first; or the end."""
+    facts = state.facts
+    if fired := met(state):
+        early = ", already met" if facts.step == 0 else ""
+        return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
+    if facts.finish is not None and not facts.spec.predicates.exist:
+        return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
+    if end := ends(state):
+        return end
+    kind, text = _prompt(facts)
+    return Again([Work(prompt=text, prompt_kind=kind)])
+
+
+def _prompt(facts: RunFacts) -> tuple[str, str | None]:
+    """What the program has to say before the next step, if anything."""
+    parts: list[tuple[str, str]] = []
+    if facts.checked_seq > facts.prompted_seq:
+        parts += [("check", feedback(check)) for check in failing_checks(facts)]
+    parts += [
+        ("check", f"Not met yet: {judged.name}: {judged.detail}")
+        for judged in facts.predicates.values()
+        if not judged.passed and (facts.finish is not None or is_silent(facts))
+    ]
+    if facts.finish is not None:
+        parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Go on."))
+    if is_silent(facts):
+        parts.append(("nudge", NUDGE))
+    if facts.stall is not None and facts.stall.response == "hint":
+        parts.append(("hint", hint(facts.stall.kind, facts.stall.signature)))
+    if not parts:
+        return "task", None
+    return parts[-1][0], "\n\n".join(text for _, text in parts)
+
+
+def feedback(check: CheckFinished) -> str:
+    """A failed check as the model hears it. A time-out or a check that could not start is named as such."""
+    if check.error is not None:
+        return f"The check `{check.command}` could not be started: {check.error}"
+    if check.timed_out:
+        head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
+    else:
+        count = f", {check.failing} failing" if check.failing is not None else ""
+        head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
+    return f"{head}\n{check.output.strip() or '(no output)'}"
+
+
+def hint(kind: str, signature: str) -> str:
+    """What a detector tells the model before it ends the run."""
+    return (
+        f"You are going round in circles ({kind}: {signature}). The same again will not bring anything new. "
+        "Say in one sentence what you learned, then try a different way."
+    )

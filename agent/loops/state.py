@@ -1,0 +1,82 @@
+"""What a loop decides from: the facts of the journal and what came of the last works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..journal.facts import RunFacts
+from ..protocol import CheckFinished, Finish, Reason, Wait, WorkResult
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """Everything that `decide` may look at."""
+
+    facts: RunFacts
+    results: Sequence[WorkResult] = ()
+    """Of the works that were ordered last; empty at the start and after a wait."""
+    stall_ends: str = "stop"
+    """What a stall that goes on leads to: `handoff` or `stop`."""
+    watched: bool = False
+    """A view is attached, so that a person can be asked."""
+
+
+def ends(state: LoopState) -> Finish | Wait | None:
+    """What ends every loop alike: a fault for good, a budget, a stall. None: nothing does."""
+    for result in state.results:
+        if result.exhausted is not None:
+            return Finish(reason=Reason.BUDGET, detail=result.exhausted, wrap_up=True)
+        if result.handoff is not None:
+            return Finish(reason=Reason.HANDOFF, detail=result.handoff)
+        if result.fault is not None:
+            return Finish(reason=Reason.ERROR, detail=result.fault, retryable=result.retryable)
+    stall = state.facts.stall
+    if stall is None or stall.response == "hint":
+        return None
+    detail = f"{stall.kind}: {stall.signature}"
+    if stall.response == "handoff":
+        return Finish(reason=Reason.HANDOFF, detail=detail)
+    return Finish(reason=stall_reason(stall.kind), detail=detail)
+
+
+def stall_reason(kind: str) -> Reason:
+    """The outcome's word for a detector's (REQUIREMENTS 4.3, 4.4)."""
+    if kind in ("cycle", "oscillation"):
+        return Reason.OSCILLATION
+    return Reason.TOOL_ERRORS if kind == "tool-errors" else Reason.STAGNATION
+
+
+def met(state: LoopState) -> str | None:
+    """Which success predicates hold, in words, if enough of them do; None: not yet."""
+    wanted = state.facts.spec.predicates
+    verdicts = _verdicts(state.facts)
+    if not verdicts:
+        return None
+    passed = [name for name, ok in verdicts.items() if ok]
+    if not passed or (not wanted.any and len(passed) < len(verdicts)):
+        return None
+    return ", ".join(passed)
+
+
+def failing_checks(facts: RunFacts) -> list[CheckFinished]:
+    """Checks whose newest verdict is not a pass, in the order of the command line."""
+    return [c for c in (facts.checks.get(command) for command in facts.spec.predicates.until) if c and not c.passed]
+
+
+def is_silent(facts: RunFacts) -> bool:
+    """The newest answer asked for no tool."""
+    return facts.reply is not None and facts.reply.calls == 0 and facts.reply.finish != "interrupted"
+
+
+def _verdicts(facts: RunFacts) -> dict[str, bool]:
+    """Each wanted predicate, with whether it holds by its newest verdict."""
+    wanted = facts.spec.predicates
+    verdicts = {f"check passed: {c}": bool((r := facts.checks.get(c)) and r.passed) for c in wanted.until}
+    others = [
+        *(f"until-file {p}" for p in wanted.until_file),
+        *(f"until-py {p}" for p in wanted.until_py),
+        *([f"schema {wanted.schema}"] if wanted.schema else []),
+        *(f"require {a}" for a in wanted.require),
+    ]
+    return verdicts | {name: bool((j := facts.predicates.get(name)) and j.passed) for name in others}

@@ -1,0 +1,32 @@
+"""The one loop: decide, perform, until an outcome. The kinds of loops differ only in their `decide()`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from ..loops import decider
+from ..protocol import Again, Finish, Outcome, Wait, WorkResult
+from .conduct import Conduct
+
+
+async def drive(run: Conduct) -> Outcome:
+    """Drives the run to its outcome. Raises RundryError only for what no outcome can say (a broken journal)."""
+    decide = decider(run.facts.spec.loop)
+    results: Sequence[WorkResult] = ()
+    while True:
+        await run.between_steps()
+        decision = run.stop_asked() or decide(run.state(results))
+        match decision:
+            case Again(works=works):
+                results = await run.perform(works)
+            case Wait():
+                await run.wait(decision)
+                results = ()
+            case Finish():
+                outcome = await run.end(decision)
+                if outcome is not None:
+                    return outcome
+                results = ()
+            case _:
+                assert_never(decision)

@@ -1,0 +1,68 @@
+"""The outcome from the facts: what every end of a run says of itself."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from ..journal.conversation import last_text
+from ..journal.facts import RunFacts, arguments_of
+from ..protocol import ALWAYS_COMPLETE, Finish, Outcome, Reason, RunEnded, exit_code
+
+
+def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: float) -> Outcome:
+    """`answer`: the last words of a wrap-up; else the accepted finish's, else the newest text.
+
+    `seconds`: busy ones that no event has recorded yet.
+    """
+    complete = end.reason in ALWAYS_COMPLETE
+    finish = arguments_of(facts.finish) if facts.finish is not None else {}
+    spent = facts.spent
+    return Outcome(
+        reason=end.reason,
+        detail=end.detail,
+        complete=complete,
+        exit_code=exit_code(end.reason, complete=complete, retryable=end.retryable),
+        retryable=end.retryable,
+        answer=answer or cast("str | None", finish.get("answer")) or last_text(facts.main.messages),
+        citations=cast("list[Any]", finish.get("citations", [])) if facts.finish is not None else [],
+        steps=spent.steps,
+        passes=facts.passes,
+        tokens=spent.tokens,
+        usd=None if spent.unpriced else spent.usd,
+        seconds=spent.seconds + seconds,
+        files_changed=facts.files_changed,
+        journal=str(facts.spec.extra.get("journal", "")),
+    )
+
+
+def ended_event(outcome: Outcome) -> RunEnded:
+    """The run's last event: the outcome's fields."""
+    return RunEnded(**{name: getattr(outcome, name) for name in outcome.__struct_fields__})
+
+
+def outcome_from(event: RunEnded) -> Outcome:
+    """The outcome that a journal ended with."""
+    return msgspec.convert(msgspec.structs.asdict(event), Outcome, from_attributes=True)
+
+
+def outcome_of_parked(facts: RunFacts) -> Outcome:
+    """What a runner answers that went away while the run waits for a person: it is not in the journal, the run has no end."""
+    return outcome_of(
+        facts,
+        Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited"),
+        answer=None,
+        seconds=0.0,
+    )
+
+
+def refused(detail: str, journal: str) -> Outcome:
+    """A precondition did not hold: nothing was changed."""
+    return Outcome(
+        reason=Reason.REFUSED,
+        detail=detail,
+        complete=False,
+        exit_code=exit_code(Reason.REFUSED, complete=False),
+        journal=journal,
+    )

@@ -1,0 +1,92 @@
+"""Puts together what a run works with, from its spec and this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from ..gate import Gate
+from ..journal import Journal, Redactor
+from ..journal.facts import fold
+from ..model import open_model, provider_keys
+from ..protocol import LoopKind, Model, ModelSpec, Refusal, RunSpec, Stamped
+from ..step import Kit
+from ..stops import Quotas, StallWatch, default_guard
+from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
+from .orders import Order
+
+_READING = ["read_file", "list_files", "search"]
+_CHANGING = ["edit_file", "write_file", "run_command"]
+
+
+def tools_of(spec: RunSpec) -> list[str]:
+    """Names of the tools that the loop offers."""
+    tools = [*_READING, *_CHANGING, "ask_person"]
+    return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]
+
+
+async def load_model(spec: ModelSpec) -> Model:
+    """A model by its spec, with this process's keys. Raises Refusal, UserError."""
+    return await open_model(spec, os.environ)
+
+
+async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_event: Callable[[Stamped], None]) -> Kit:
+    """Raises Refusal where the model cannot be reached or a limit cannot be kept."""
+    spec = journal.spec
+    journal.redactor = Redactor.from_env(env)
+    facts = fold(spec, journal.read())
+    model = await open_model(order.changes.model or spec.model, env)
+    await model.probe()
+    notes = _check_price(spec, model)
+    workspace = Workspace.open(spec.workspace, journal=journal.path)
+    sandbox = await Sandbox.detect()
+    commands = command_env(env, provider_key_names=provider_keys(env))
+    guard = default_guard(spec.predicates, spec.task)
+    clock = SystemClock()
+    snapshots = Snapshots(workspace, journal.path.with_suffix(".snapshots"))
+    await snapshots.start()
+    if snapshots.too_large:
+        notes.append(snapshots.too_large)
+    gate = Gate(
+        workspace=workspace,
+        keep=journal.keep,
+        policy=spec.gate,
+        guard=guard.matches,
+        sandbox=sandbox.kind,
+        attended=journal.watched,
+        clock=clock,
+    )
+    gate.mode = order.changes.gate or facts.gate_mode
+    kit = Kit(
+        journal=journal,
+        facts=facts,
+        clock=clock,
+        model=model,
+        gate=gate,
+        workspace=workspace,
+        snapshots=snapshots,
+        sandbox=sandbox,
+        tools=None,
+        guard=guard,
+        stall=StallWatch(),
+        quotas=Quotas(spec.gate.quotas),
+        env=commands,
+        watched=journal.watched,
+        on_event=on_event,
+        notes=notes,
+    )
+    return kit
+
+
+def _check_price(spec: RunSpec, model: Model) -> list[str]:
+    """A dollar limit that cannot be kept is refused where it was asked for, and dropped visibly where it was not."""
+    if model.price is not None or spec.budget.usd is None:
+        return []
+    if spec.usd_asked:
+        raise Refusal(
+            f"no price is known for {model.name}, so the limit of {spec.budget.usd} USD cannot be kept: "
+            "give one with --price IN/OUT (USD per million tokens), or --usd none"
+        )
+    return [
+        f"no price is known for {model.name}: the USD limit is dropped, the token limit holds (--price IN/OUT sets one)"
+    ]

@@ -1,0 +1,123 @@
+"""A view's side of a run: starts the runner, puts commands, asks for news. Imports no model library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ..journal import Journal, holder
+from ..protocol import Command, JournalError, RunEnded, RunSpec, Stamped, Stop
+from .orders import Order, ResumeChanges
+
+BATCH = 2000
+"""Events that `news` returns at most, so that a view can paint in between."""
+
+
+class Session:
+    """One view attached to at most one run."""
+
+    def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
+        self.journal = journal
+        self._runner = runner
+        self._view = f"{name}-{os.getpid()}"
+        self._after = 0
+        self._more = journal is not None
+        self._ended = False
+
+    @classmethod
+    def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
+        """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
+        clean = {k: v for k, v in (os.environ if env is None else env).items() if not k.startswith("PYTHON")}
+        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+            runner = subprocess.Popen(
+                [sys.executable, "-P", "-m", "rundry.agent.run"],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=clean,
+                start_new_session=True,
+            )
+        return cls(None, runner, "view")
+
+    @classmethod
+    def attach(cls, path: Path) -> Session:
+        """A view on an existing journal, live or ended. Raises JournalError."""
+        session = cls(Journal.open(path), None, "watch")
+        session._greet()
+        return session
+
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
+        """Makes the journal and hands it to the warm runner. Raises JournalError."""
+        path = folder / f"{spec.run_id}.db"
+        self.journal = Journal.create(path, spec)
+        self._greet()
+        self._hand_over(Order(journal=str(path), notes=notes or []))
+        return path
+
+    def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
+        """Hands an existing journal to the warm runner. Raises JournalError."""
+        if self.journal is None:
+            self.journal = Journal.open(path)
+            self._more = True
+            self._greet()
+        stale = [command_id for command_id, _ in self.journal.untaken()]
+        self._ended = False
+        self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
+
+    def put(self, command: Command) -> int:
+        """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
+        if self.journal is None:
+            raise JournalError("there is no run yet")
+        return self.journal.put(command)
+
+    def news(self) -> list[Stamped]:
+        """New events since the last call, at most BATCH; empty when nothing moved."""
+        if self.journal is None or not (self.journal.changed() or self._more):
+            return []
+        events = self.journal.read(self._after, BATCH)
+        self._more = len(events) == BATCH
+        if events:
+            self._after = events[-1].seq
+            self._ended = isinstance(events[-1].event, RunEnded)
+        return events
+
+    def beat(self) -> None:
+        """Says that this view is still there; to be called every few seconds."""
+        if self.journal is not None:
+            self.journal.beat(self._view)
+
+    def runner_state(self) -> str:
+        """`warming`, `running`, `ended`, or `gone` when the runner died before the end."""
+        if self._runner is not None and self._runner.poll() is None:
+            return "ended" if self._ended else "running" if self._after else "warming"
+        if self._ended:
+            return "ended"
+        if self.journal is not None and holder(self.journal.path) is not None:
+            return "running"
+        return "gone"
+
+    def close(self, *, stop: str | None = None) -> None:
+        """Detaches. `stop`: `wrap_up` or `now` ends the run too; None lets it go on."""
+        if self.journal is not None:
+            if stop is not None and self.runner_state() == "running":
+                self.journal.put(Stop(how=stop))
+            self.journal.detach(self._view)
+            self.journal.close()
+        if self._runner is not None and self._runner.stdin is not None:
+            self._runner.stdin.close()
+
+    def _greet(self) -> None:
+        if self.journal is not None:
+            self.journal.attach(self._view)
+
+    def _hand_over(self, order: Order) -> None:
+        if self._runner is None or self._runner.stdin is None or self._runner.poll() is not None:
+            raise JournalError("the runner process is gone: start rundry again and resume the run")
+        self._runner.stdin.write(msgspec.json.encode(order) + b"\n")
+        self._runner.stdin.flush()

@@ -1,0 +1,171 @@
+"""What a step works with: the run's journal, model, gate, tools and clock in one place, and how it is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..gate import Gate
+from ..journal import Journal
+from ..journal.facts import RunFacts
+from ..protocol import Clock, Event, LoopKind, Model, Record, Spent, Stamped
+from ..stops import Guard, Quotas, StallWatch
+from ..tools import ToolContext
+from ..workspace import Sandbox, Snapshots, Workspace
+
+T = TypeVar("T")
+
+
+class PersonInterrupted(Exception):
+    """A person ended what ran. The text says how: `interrupt`, `steer`, `pause` or `stop`."""
+
+
+class Stopwatch:
+    """Seconds in which a model, a tool or a check ran; two at once count once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._busy = 0
+        self._since = 0.0
+        self._total = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts while the block runs."""
+        if self._busy == 0:
+            self._since = self._clock.monotonic()
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if self._busy == 0:
+                self._total += self._clock.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """So far, the interval that runs included."""
+        running = self._clock.monotonic() - self._since if self._busy else 0.0
+        return self._total + running
+
+
+@dataclass(slots=True)
+class Kit:
+    """One run's tools of the trade. `record` is the only way by which events come into the journal."""
+
+    journal: Journal
+    facts: RunFacts
+    clock: Clock
+    model: Model
+    gate: Gate
+    workspace: Workspace
+    snapshots: Snapshots
+    sandbox: Sandbox
+    tools: ToolContext
+    guard: Guard
+    stall: StallWatch
+    quotas: Quotas
+    env: Mapping[str, str]
+    """Environment of commands and checks: without the provider keys."""
+    watched: Callable[[], bool]
+    on_event: Callable[[Stamped], None] = lambda stamped: None
+    watch: Stopwatch = field(init=False)
+    interrupted: str | None = None
+    """How a person interrupted the step that runs, until the step has ended."""
+    changed: bool = False
+    """Something in the workspace may have changed since the last snapshot."""
+    verified_world: str | None = None
+    """Fingerprint of the workspace at the last look of the predicates."""
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever a command of a person was taken."""
+    _counted: float = 0.0
+    _running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+
+    def __post_init__(self) -> None:
+        self.watch = Stopwatch(self.clock)
+
+    def record(
+        self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
+    ) -> Stamped:
+        """Appends, folds into the facts, and tells the plain view of a headless run."""
+        stamped = self.journal.append(event, step=step, work=work, durable=durable)
+        self.facts.apply(stamped)
+        self.on_event(stamped)
+        return stamped
+
+    def recorder(self, step: int | None, work: str | None) -> Record:
+        """`record`, bound to a step."""
+        return lambda event: self.record(event, step=step, work=work)
+
+    def spent(self) -> Spent:
+        """What counts against the limits now: of the message in a chat, of the run elsewhere; seconds up to this moment."""
+        facts = self.facts
+        spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
+        return spent + Spent(seconds=self.uncounted())
+
+    def uncounted(self) -> float:
+        """Busy seconds that no `StepFinished` has recorded yet."""
+        return self.watch.seconds - self._counted
+
+    def count_seconds(self) -> float:
+        """The busy seconds since the last call, for the event that records them."""
+        seconds = self.uncounted()
+        self._counted = self.watch.seconds
+        return seconds
+
+    def seconds_left(self) -> float | None:
+        """Until the time limit or the deadline, whichever is nearer; None without either."""
+        budget = self.facts.budget
+        left = [] if budget.seconds is None else [budget.seconds - self.spent().seconds]
+        if budget.deadline is not None:
+            left.append(budget.deadline - self.clock.now())
+        return min(left, default=None)
+
+    async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs it so that a person can end it. Raises PersonInterrupted when one did."""
+        if self.interrupted is not None:
+            work.close()
+            raise PersonInterrupted(self.interrupted)
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self.interrupted is not None and task.cancelled():
+                raise PersonInterrupted(self.interrupted) from None
+            task.cancel()
+            raise
+        finally:
+            self._running.discard(task)
+
+    async def until(self, enough: Callable[[], bool]) -> None:
+        """Looks again whenever a command of a person was taken."""
+        while not enough():
+            self.news.clear()
+            await self.news.wait()
+
+    async def look_at_world(self) -> str | None:
+        """Fingerprint of the workspace, taken anew where something may have changed."""
+        if self.changed or self.facts.world is None:
+            self.changed = False
+            return await self.snapshots.take()
+        return self.facts.world
+
+    async def close(self) -> None:
+        """Ends what the run started."""
+        for task in list(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    def interrupt(self, how: str) -> bool:
+        """Ends what runs now; false when nothing does."""
+        running = [task for task in self._running if not task.done()]
+        if not running:
+            return False
+        self.interrupted = how
+        for task in running:
+            task.cancel()
+        return True

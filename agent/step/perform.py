@@ -1,0 +1,62 @@
+"""Performs one work end to end: its steps, each a model call with the tools that it asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..protocol import Prompted, Record, StepFinished, StepStarted, ToolSpec, Work, WorkResult
+from ..stops import Exhausted, Grant
+from ..tools import offered
+from .act import Acted, act
+from .call import Failed, Reply, call, prepare
+from .context import Fitted
+from .kit import Kit, PersonInterrupted
+from .observe import look_for_stalls
+from .verify import verify
+
+
+async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
+    """Steps until the work's cap, its ending tool, a fault, an empty budget, or a person. Never raises for these."""
+    if work.prompt is not None:
+        kit.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
+    specs = offered(work.tools if work.tools is not None else tools)
+    for done in range(work.step_cap):
+        fitted, grant = prepare(kit, work.work, specs)
+        if isinstance(grant, Exhausted):
+            return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
+        result = await _step(kit, work, specs, fitted, grant)
+        if isinstance(result, WorkResult):
+            return result
+        if result.ended_with is not None and result.ended_with == work.ends_with:
+            return WorkResult(work=work.work, steps=done + 1)
+    return WorkResult(work=work.work, steps=work.step_cap)
+
+
+async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant) -> Acted | WorkResult:
+    """One step, from its start to its end in the journal."""
+    number = kit.facts.step + 1
+    record = kit.recorder(number, work.work)
+    record(StepStarted(number=number))
+    try:
+        reply = await call(kit, work.work, specs, record, fitted, grant)
+        if isinstance(reply, Failed):
+            return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
+        if isinstance(reply, Exhausted):
+            return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
+        acted = await act(kit, reply, record, step=number, names=[spec.name for spec in specs])
+        await _look_back(kit, reply, acted, record)
+        if acted.handoff is not None:
+            return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
+        return acted
+    except PersonInterrupted:
+        return WorkResult(work=work.work, steps=1, interrupted=True)
+    finally:
+        record(StepFinished(number=number, seconds=kit.count_seconds(), world=kit.facts.world))
+
+
+async def _look_back(kit: Kit, reply: Reply, acted: Acted, record: Record) -> None:
+    """Checks and detectors look at the step."""
+    kit.facts.world = await kit.look_at_world()
+    claim = not reply.calls or acted.ended_with == "finish"
+    await verify(kit, record, claim=claim)
+    look_for_stalls(kit, reply, acted, record)
