@@ -1,0 +1,117 @@
+"""Opening and swapping files below a folder without following a link on the way: what was judged is what is touched.
+
+A path is walked folder by folder with O_NOFOLLOW from a descriptor of the workspace, so a link that was put into its
+middle after it was judged is an error and never a way out (CVE-2025-53109, ATTACKS A.10).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a FIFO must not hang the opener
+
+_LINUX_NOREPLACE, _LINUX_EXCHANGE = 1, 2  # linux/fs.h
+_MAC_EXCHANGE, _MAC_NOREPLACE = 2, 4  # sys/stdio.h: RENAME_SWAP, RENAME_EXCL
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+
+def open_beneath(root: Path, path: Path, flags: int = _READ) -> int:
+    """A descriptor of the file; the caller closes it. OSError where a part is missing, a link, or no folder."""
+    with folder_of(root, path) as folder:
+        if path == root:
+            return os.open(".", flags, dir_fd=folder)
+        return os.open(path.name, flags, dir_fd=folder)
+
+
+@contextmanager
+def folder_of(root: Path, path: Path, made: list[Path] | None = None) -> Generator[int]:
+    """A descriptor of the folder that holds the path. With `made`, missing folders are made and added to it."""
+    parts = path.relative_to(root).parts[:-1]
+    # The root itself may be reached through links of the user's; below it none is followed.
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    here = root
+    try:
+        for part in parts:
+            here = here / part
+            inner = _enter(fd, part, here, made)
+            os.close(fd)
+            fd = inner
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _enter(fd: int, part: str, here: Path, made: list[Path] | None) -> int:
+    try:
+        return os.open(part, _FOLDER, dir_fd=fd)
+    except FileNotFoundError:
+        if made is None:
+            raise
+    try:
+        os.mkdir(part, dir_fd=fd)
+        made.append(here)
+    except FileExistsError:
+        pass
+    return os.open(part, _FOLDER, dir_fd=fd)
+
+
+def read_all(fd: int, limit: int) -> bytes:
+    """The bytes from the descriptor's place to the end, at most `limit`."""
+    pieces: list[bytes] = []
+    left = limit
+    while left > 0 and (piece := os.read(fd, min(left, 1 << 20))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes all of the bytes at the descriptor's place."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def exchange(folder: int, one: str, other: str) -> bool:
+    """Swaps two names of a folder in one step. False: this system or file system cannot."""
+    flag = _MAC_EXCHANGE if sys.platform == "darwin" else _LINUX_EXCHANGE
+    return _rename(folder, one, other, flag)
+
+
+def rename_new(folder: int, old: str, new: str) -> None:
+    """Gives the file its new name, which must be free. Raises FileExistsError where it is not."""
+    flag = _MAC_NOREPLACE if sys.platform == "darwin" else _LINUX_NOREPLACE
+    if not _rename(folder, old, new, flag):
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.unlink(old, dir_fd=folder)
+
+
+@cache
+def _function() -> ctypes._NamedFuncPointer | None:  # pyright: ignore[reportPrivateUsage]
+    library = ctypes.CDLL(None, use_errno=True)
+    name = "renameatx_np" if sys.platform == "darwin" else "renameat2"
+    function = getattr(library, name, None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+        function.restype = ctypes.c_int
+    return function
+
+
+def _rename(folder: int, old: str, new: str, flag: int) -> bool:
+    function = _function()
+    if function is None:
+        return False
+    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), new)

@@ -1,0 +1,67 @@
+"""What bytes are as text, so that a changed text goes back in the same encoding, mark and line endings."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BARE_END = re.compile(r"(?<!\r)\n")
+
+
+class Form(NamedTuple):
+    """How a file's text is kept. An empty encoding: the bytes are no text."""
+
+    encoding: str
+    bom: bytes
+    newline: str
+    """`\\n`, `\\r\\n` or `\\r`; `mixed`; empty where there is no line end at all."""
+
+
+def form_of(data: bytes) -> Form:
+    """The form in which these bytes are text and from which they come back bit by bit."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark) and (text := _decoded(data[len(mark) :], encoding)) is not None:
+            return Form(encoding, mark, newline_of(text))
+    if b"\0" in data:
+        return Form("", b"", "")
+    text = _decoded(data, "utf-8")
+    if text is not None:
+        return Form("utf-8", b"", newline_of(text))
+    if _CONTROLS.search(data):
+        return Form("", b"", "")
+    for encoding in ("cp1252", "latin-1"):
+        if (text := _decoded(data, encoding)) is not None:
+            return Form(encoding, b"", newline_of(text))
+    return Form("", b"", "")
+
+
+def newline_of(text: str) -> str:
+    """The one line ending that the text uses, `mixed`, or an empty string where it has none."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else ""
+    ends = set(_LINE_END.findall(text))
+    return ends.pop() if len(ends) == 1 else "mixed"
+
+
+def with_newline(text: str, newline: str) -> str:
+    r"""The text with its bare `\n` turned into the file's one line ending; a mixed file is left as it is."""
+    if newline not in ("\r\n", "\r") or "\n" not in text:
+        return text
+    return _BARE_END.sub(newline, text)
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None

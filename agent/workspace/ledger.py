@@ -1,0 +1,66 @@
+"""What we wrote ourselves: a watcher tells it from others' writes, and no build cache takes two states for one."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+_KEPT = 4.0
+"""Seconds that a (size, second) pair stays of interest: a new write's own time is never that old."""
+_GONE = (0, 0, 0, 0)
+
+
+class Ledger:
+    """Our own writes of this process. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._left: dict[Path, tuple[int, int, int, int]] = {}
+        self._had: dict[Path, set[tuple[int, int]]] = {}
+        self._lock = threading.Lock()
+
+    def wrote(self, path: Path, after: os.stat_result) -> None:
+        """We left the file in this state."""
+        with self._lock:
+            self._left[path] = _signature(after)
+
+    def removed(self, path: Path, old: os.stat_result) -> None:
+        """We removed the file that was in this state."""
+        with self._lock:
+            self._left[path] = _GONE
+            self._had.setdefault(path, set()).add((old.st_size, old.st_mtime_ns // 1_000_000_000))
+
+    def is_ours(self, path: Path) -> bool:
+        """The file is exactly as we left it."""
+        left = self._left.get(path)
+        if left is None:
+            return False
+        try:
+            return _signature(path.lstat()) == left
+        except FileNotFoundError:
+            return left == _GONE
+        except OSError:
+            return False
+
+    def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:
+        """The modification time, ns, that a new state of `size` bytes must get, or None: its own will do.
+
+        No state that the file lately had may come again with both its size and its whole second: build caches
+        (make, Python's `.pyc`) know a file by these two (REQUIREMENTS 6.8).
+        """
+        with self._lock:
+            oldest = time.time() - _KEPT
+            had = {pair for pair in self._had.get(path, ()) if pair[1] >= oldest}
+            if old is not None:
+                had.add((old.st_size, old.st_mtime_ns // 1_000_000_000))
+            second = natural = natural_ns // 1_000_000_000
+            while (size, second) in had:
+                second += 1
+            had.add((size, second))
+            self._had[path] = had
+        return None if second == natural else second * 1_000_000_000
+
+
+def _signature(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,107 @@
+"""Where a run may read and write: one folder, and what is below it once every link is followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from .errors import PathRefused
+from .ledger import Ledger
+from .names import cautioned, forbidden
+
+
+class Workspace:
+    """The folder that a run works in. Every path of a model goes through `resolve` before anything looks at it."""
+
+    def __init__(self, root: Path, private: Sequence[Path] = ()) -> None:
+        """`private`: files and folders of rundry's own that no tool may touch (the journal, the snapshot store)."""
+        self.root = Path(os.path.realpath(root))
+        self.private = tuple(Path(os.path.realpath(path)) for path in private)
+        self.ledger = Ledger()
+
+    def resolve(self, given: str) -> Path:
+        """The absolute path with every link followed; it need not exist. Raises PathRefused with the reason."""
+        parts = self._parts(given)
+        real = self._follow(given, self.root / given)
+        self.refuse(real, given)
+        why = forbidden(parts)
+        if why:
+            raise PathRefused(f"{given}: refused, {why}")
+        return real
+
+    def refuse(self, real: Path, given: str | None = None) -> None:
+        """Raises PathRefused where no tool may touch this resolved path. Looks at names only, not at the disk."""
+        shown = given or str(real)
+        if not real.is_relative_to(self.root):
+            raise PathRefused(f"{shown}: outside of the workspace {self.root}")
+        why = forbidden(real.relative_to(self.root).parts) or self._private(real)
+        if why:
+            raise PathRefused(f"{shown}: refused, {why}")
+
+    def relative(self, path: Path) -> str:
+        """The path as it is shown and stored: below the workspace, with `/`. Raises PathRefused outside of it."""
+        try:
+            return (self.root / path).relative_to(self.root).as_posix()
+        except ValueError:
+            raise PathRefused(f"{path}: outside of the workspace {self.root}") from None
+
+    def caution(self, path: Path) -> str | None:
+        """Why a change of this path is asked about in every mode, also where it does not exist yet; None: it is not.
+
+        An unresolved path also tells of the link that it goes through.
+        """
+        whole = self.root / path
+        real = Path(os.path.realpath(whole))
+        if not real.is_relative_to(self.root):
+            return "it is outside of the workspace"
+        why = cautioned(real.relative_to(self.root).parts)
+        if why:
+            return why
+        lexical = Path(os.path.normpath(whole))
+        if lexical != real:
+            named = cautioned(lexical.relative_to(self.root).parts) if lexical.is_relative_to(self.root) else None
+            return named or f"it is a link to {self.relative(real)}"
+        return "it is executable" if _is_executable(real) else None
+
+    def _parts(self, given: str) -> Sequence[str]:
+        if not given:
+            raise PathRefused("the path is empty: name a file, relative to the workspace")
+        if "\0" in given:
+            raise PathRefused(f"{given!r}: a path cannot hold a NUL character")
+        try:
+            os.fsencode(given)
+        except UnicodeEncodeError:
+            raise PathRefused(f"{given!r}: it cannot be the name of a file") from None
+        parts = Path(given).parts
+        if parts and parts[0] == "~":
+            raise PathRefused(f"{given}: `~` is outside of the workspace {self.root}")
+        return Path(given).relative_to(self.root).parts if Path(given).is_relative_to(self.root) else parts
+
+    def _follow(self, given: str, path: Path) -> Path:
+        real = Path(os.path.realpath(path))
+        try:
+            # What realpath gives up on, a circle, is still a link.
+            if stat.S_ISLNK(real.lstat().st_mode):
+                raise PathRefused(f"{given}: its links go round in a circle")
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise PathRefused(f"{given}: {error.strerror or error}") from None
+        return real
+
+    def _private(self, real: Path) -> str | None:
+        for own in self.private:
+            beside = real.parent == own.parent and real.name.startswith(own.name)  # `-wal`, `-shm`, `.lock`
+            if real == own or beside or real.is_relative_to(own):
+                return "it is rundry's own record of this run"
+        return None
+
+
+def _is_executable(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and bool(mode & 0o111)
