@@ -19,19 +19,10 @@ TIMEOUT = 120.0
 """Seconds after which a command of a test counts as hung."""
 
 
-@dataclass
-class Ran:
-    """What a finished command left."""
+class Events:
+    """Ways to look at a run's events."""
 
-    exit_code: int
-    stdout: str
-    stderr: str
-    argv: list[str] = field(default_factory=list)
-
-    @cached_property
-    def events(self) -> list[dict[str, Any]]:
-        """Of `--json`."""
-        return [json.loads(line) for line in self.stdout.splitlines()]
+    events: Any
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -44,6 +35,34 @@ class Ran:
 
     def types(self) -> list[str]:
         return [event["type"] for event in self.events]
+
+    def results(self, tool: str | None = None) -> list[str]:
+        """What the model read from its tools, oldest first."""
+        return [e["result"] for e in self.of("tool_finished") if tool in (None, e["tool"])]
+
+    def story(self) -> str:
+        """For a failure's text: the events in short."""
+        shown = ("seq", "at", "step", "work", "type", "diff", "journal")
+        return "\n".join(
+            f"{e['step'] or '-':>3} {e['type']} "
+            + " ".join(f"{k}={str(v)[:100]!r}" for k, v in e.items() if k not in shown and v not in (None, "", [], {}))
+            for e in self.events
+        )
+
+
+@dataclass
+class Ran(Events):
+    """What a finished command left."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    argv: list[str] = field(default_factory=list)
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """Of `--json`."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
 
     def __str__(self) -> str:
         return f"{' '.join(self.argv)}\nexit {self.exit_code}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"

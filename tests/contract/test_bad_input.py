@@ -1,0 +1,133 @@
+"""Bad input is one clear line that names the thing, exit code 2, and nothing changed (REQUIREMENTS 12)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.project import changed_files
+from fakes.rundry import Home, Ran
+
+MODEL = ["--model", "fake", "--api-base", "http://127.0.0.1:9/v1"]
+HEADLESS = ["run", "do it", "--headless", "--json", *MODEL]
+
+
+def refused(ran: Ran, *names: str) -> str:
+    """One line that names these things; no run, no trace."""
+    assert ran.exit_code == 2, ran
+    assert ran.stdout == "", "no events"
+    lines = ran.stderr.strip().splitlines()
+    assert len(lines) == 1, ran
+    for name in names:
+        assert name in lines[0], ran
+    assert "Traceback" not in ran.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("argv", "names"),
+    [
+        ([*HEADLESS, "--no-such-flag"], ["--no-such-flag"]),
+        ([*HEADLESS, "--steps", "many"], ["steps", "many"]),
+        ([*HEADLESS, "--steps", "-3"], ["steps", "-3"]),
+        ([*HEADLESS, "--tokens", "12x"], ["tokens", "12x"]),
+        ([*HEADLESS, "--usd", "free"], ["usd", "free"]),
+        ([*HEADLESS, "--usd", "nan"], ["usd", "nan"]),
+        ([*HEADLESS, "--time", "soon"], ["time", "soon"]),
+        ([*HEADLESS, "--price", "cheap"], ["price", "cheap"]),
+        ([*HEADLESS, "--context", "12"], ["context", "12"]),
+        ([*HEADLESS, "--gate", "open"], ["gate", "open", "auto"]),
+        ([*HEADLESS, "--loop", "spiral"], ["loop", "spiral", "goal"]),
+        ([*HEADLESS, "--loop", "chat"], ["chat"]),
+        ([*HEADLESS, "--verify", "never"], ["verify", "never"]),
+        ([*HEADLESS, "--on-ask", "cry"], ["on-ask", "cry"]),
+        ([*HEADLESS, "--on-stall", "cry"], ["on-stall", "cry"]),
+        ([*HEADLESS, "--deadline", "yesterday-ish"], ["deadline", "yesterday-ish"]),
+        ([*HEADLESS, "--cwd", "no/such/folder"], ["no/such/folder"]),
+        ([*HEADLESS, "--cwd", "NOTES.md"], ["NOTES.md"]),
+        ([*HEADLESS, "--schema", "missing.json"], ["missing.json"]),
+        ([*HEADLESS, "--schema", "NOTES.md"], ["NOTES.md"]),
+        ([*HEADLESS, "--until-py", "missing.py:ready"], ["missing.py"]),
+        ([*HEADLESS, "--until-py", "calc/core.py"], ["calc/core.py", ":"]),
+        ([*HEADLESS, "--require", "no_such_tool"], ["no_such_tool"]),
+        ([*HEADLESS, "--api-base", "not a url"], ["not a url"]),
+        (["run", "--headless", "--json", *MODEL], ["task"]),
+        (["run", "", "--headless", "--json", *MODEL], ["task"]),
+        (["resume", "no-such-run", "--headless"], ["no-such-run"]),
+        (["resume", "--headless"], ["run"]),
+        (["watch", "no-such-run"], ["no-such-run"]),
+        (["resume", "NOTES.md", "--headless"], ["NOTES.md"]),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_line_that_names_it(home: Home, project: Path, argv: list[str], names: list[str]):
+    refused(home.run(*argv, cwd=project), *names)
+    assert home.journals() == []
+    assert changed_files(project) == []
+
+
+def test_a_bad_value_in_the_users_config_names_the_file_and_the_key(home: Home, project: Path):
+    home.config_file.parent.mkdir(parents=True)
+    for text, names in (
+        ('[budget]\nsteps = "lots"\n', ["budget", "steps", "lots"]),
+        ("stpes = 3\n", ["stpes"]),
+        ("steps = = 3\n", []),
+    ):
+        home.config_file.write_text(text)
+        refused(home.run(*HEADLESS, cwd=project), "config.toml", *names)
+    assert home.journals() == []
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_mend(home: Home, project: Path):
+    (project / "plain").write_text("a file, no folder")
+    line = refused(home.run(*HEADLESS, "--runs-dir", "plain", "--until", "true", cwd=project), "plain")
+    assert "--runs-dir" in line
+
+
+def test_no_model_at_all_says_how_to_name_one(home: Home, project: Path):
+    line = refused(home.run("run", "x", "--headless", "--json", cwd=project))
+    assert "--model" in line
+
+
+def test_an_unpriced_remote_model_with_a_dollar_limit_is_refused_until_it_has_a_price(home: Home, project: Path):
+    argv = ["run", "x", "--headless", "--json", "--until", "false", "--model", "openai/nobody-knows", "--usd", "1"]
+    ran = home.run(*argv, "--api-base", "http://192.0.2.1:9/v1", cwd=project, env={"OPENAI_API_KEY": "sk-none"})
+    assert ran.exit_code == 2, ran
+    assert "--price" in (ran.stderr if not ran.stdout else ran.outcome["detail"])
+
+
+def test_an_untrusted_project_config_is_ignored_with_one_line_and_trust_applies_it(home: Home, project: Path):
+    (project / ".rundry.toml").write_text(
+        'model = "evil/one"\napi_base = "http://127.0.0.1:9/evil"\n[budget]\nsteps = 7\n'
+    )
+    ignored = home.run("run", "x", "--headless", "--until", "true", *MODEL, cwd=project)
+    assert "evil" not in ignored.stderr
+    assert ".rundry.toml" in ignored.stderr
+    assert "--trust" in ignored.stderr
+    trusted = home.run("run", "x", "--headless", "--json", "--until", "true", "--trust", *MODEL, cwd=project)
+    assert trusted.events[0]["budget"]["steps"] == 7, trusted
+
+
+def test_doctor_says_what_is_set_and_where_each_value_came_from(home: Home, project: Path):
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text("[budget]\nsteps = 12\n")
+    ran = home.run("doctor", cwd=project)
+    assert ran.exit_code in (0, 1), ran
+    assert "12" in ran.stdout
+    assert "config" in ran.stdout
+    as_json = home.run("doctor", "--json", cwd=project)
+    assert as_json.events, as_json
+
+
+def test_help_and_version_need_no_model(home: Home, project: Path):
+    shown = home.run("--help", cwd=project)
+    assert shown.exit_code == 0, shown
+    for option in (
+        "--model", "--api-base", "--loop", "--until", "--until-file", "--until-py", "--schema", "--require", "--guard",
+        "--verify", "--steps", "--tokens", "--usd", "--time", "--context", "--cwd", "--any", "--deadline", "--price",
+        "--gate", "--on-ask", "--on-stall", "--trust", "--continue", "--runs-dir",
+    ):  # fmt: skip
+        assert option in shown.stdout
+    for default in ("40", "200,000", "0.50", "10"):
+        assert default in shown.stdout
+    assert home.run("--version", cwd=project).stdout.strip().endswith("0.1.0")
