@@ -19,12 +19,14 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
-    """Billed tokens. `cached` is a part of `in_`, `reasoning` a part of `out`."""
+    """Billed tokens. `cached` and `written` are parts of `in_`, `reasoning` a part of `out`."""
 
     in_: int = 0
     out: int = 0
     cached: int = 0
     reasoning: int = 0
+    written: int = 0
+    """Written to the prompt cache, where that is billed at a rate of its own."""
 
     @property
     def total(self) -> int:
@@ -36,6 +38,7 @@ class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
             self.out + other.out,
             self.cached + other.cached,
             self.reasoning + other.reasoning,
+            self.written + other.written,
         )
 
 
