@@ -1,0 +1,85 @@
+"""Prompt tokens by our own count, offline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..protocol import Message, ToolSpec
+from .library import point_tiktoken_home
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_PER_PROMPT = 3
+"""The answer is primed with its role (OpenAI cookbook, "How to count tokens")."""
+_PER_MESSAGE = 5
+_PER_CALL = 16
+"""Id, type and the JSON around a call or a tool's answer."""
+_PER_TOOL = 12
+_CLAUDE = 1.3
+"""Claude's tokenizer is not public; it makes 16 % (prose) to 30 % (Python) more tokens of a text than cl100k_base."""
+
+
+class Counter:
+    """Counts texts and prompts for one model. The first count loads the encoding (about 0.3 s)."""
+
+    def __init__(self, model: str) -> None:
+        name = model.lower()
+        self._encoding = "cl100k_base" if _is_not_of_openai(name) else "o200k_base"
+        self._scale = _CLAUDE if "claude" in name else 1.0
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return int(_count(self._encoding, text) * self._scale)
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """Tokens of a whole prompt: texts, calls, the tools' schemas, and what stands around each."""
+        count = self.text
+        total = _PER_PROMPT
+        for message in messages:
+            total += _PER_MESSAGE + count(message.text)
+            if message.call_id is not None:
+                total += _PER_CALL
+            for call in message.calls:
+                total += _PER_CALL + count(call.tool) + count(call.arguments)
+        return total + sum(_PER_TOOL + count(_schema_text(tool)) for tool in tools)
+
+
+def _is_not_of_openai(name: str) -> bool:
+    return not any(mark in name for mark in ("gpt-4o", "gpt-4.1", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt"))
+
+
+def _schema_text(tool: ToolSpec) -> str:
+    return msgspec.json.encode(tool).decode()
+
+
+@lru_cache(maxsize=4096)
+def _count(encoding: str, text: str) -> int:
+    # Each step counts the whole history again; a str keeps its hash, so only new texts cost.
+    return _encode(encoding)(text) if text else 0
+
+
+def _encode(encoding: str) -> Callable[[str], int]:
+    loaded = _load(encoding)
+    return lambda text: len(loaded.encode_ordinary(text))
+
+
+_LOADING = threading.Lock()
+
+
+def _load(encoding: str) -> Encoding:
+    with _LOADING:  # two threads that load one encoding at once would each pay for it
+        return _loaded(encoding)
+
+
+@lru_cache(maxsize=4)
+def _loaded(encoding: str) -> Encoding:
+    point_tiktoken_home()
+    import tiktoken
+
+    return tiktoken.get_encoding(encoding)

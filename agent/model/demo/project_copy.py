@@ -1,0 +1,36 @@
+"""The sample project, copied to where the demo works on it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from ...protocol import UserError
+
+MODEL = "demo/till"
+CHECK = "python3 -m unittest -q"
+TASK = "The tests of this small cash register fail. Make them pass, without changing the tests."
+
+_PROJECT = Path(__file__).with_name("project")
+
+
+class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What the demo is run with."""
+
+    workspace: Path
+    task: str = TASK
+    until: str = CHECK
+    model: str = MODEL
+
+
+def lay_out(target: Path) -> DemoRun:
+    """Copies the sample project into the folder, which is made. Raises UserError where it holds something already."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UserError(f"{target} is not empty: the demo needs a folder of its own")
+    try:
+        shutil.copytree(_PROJECT, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    except OSError as e:
+        raise UserError(f"the demo project cannot be written to {target}: {e.strerror or e}") from e
+    return DemoRun(workspace=target.resolve())

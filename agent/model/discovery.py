@@ -1,0 +1,141 @@
+"""What is reachable from here: the keys that are set, and the model servers on their usual ports."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..protocol import FREE, Price, UserError
+from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
+from .prices import price_of
+from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show_ollama
+from .table import Entry, whole_table
+
+_SECONDS = 1.0
+"""For a server on this machine to answer."""
+_MOST = 40
+"""Models of one Ollama server that are asked for their window."""
+
+
+class ModelLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One model that can be used."""
+
+    name: str
+    """As `--model` takes it."""
+    context: int | None = None
+    """Tokens."""
+    price: Price | None = None
+    """None: not known."""
+
+
+class KeyFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider whose key is set. The key itself is nowhere in here."""
+
+    provider: str
+    variable: str
+    models: list[ModelLine] = []
+
+
+class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A model server that answered."""
+
+    kind: str
+    """`ollama`, `llama.cpp`, `lm-studio`, `vllm` or `openai-compatible`."""
+    api_base: str
+    """As `--api-base` takes it; not needed for a server on its usual port."""
+    models: list[ModelLine] = []
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was found, and where was looked."""
+
+    keys: list[KeyFound] = []
+    servers: list[ServerFound] = []
+    variables_asked: list[str] = []
+    addresses_asked: list[str] = []
+
+    def suggest(self) -> ModelLine | None:
+        """A model to begin with where none is set up: one that runs here, else None."""
+        return next((m for s in self.servers for m in s.models), None)
+
+
+async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = None) -> Survey:
+    """Looks at the environment and asks the usual local addresses at once; takes about a second at most.
+
+    `addresses` replaces the usual ones. Never imports litellm; the table is read where a key is set.
+    """
+    found = [(p, n) for p, names in KEY_NAMES.items() if (n := next((n for n in names if env.get(n)), None))]
+    places = list(addresses) if addresses is not None else _usual_addresses(env)
+    servers = await asyncio.gather(*(_look(place) for place in places))
+    keys = [KeyFound(provider=p, variable=n, models=_listed(p)) for p, n in found]
+    return Survey(
+        keys=keys,
+        servers=[s for s in servers if s is not None],
+        variables_asked=[names[0] for names in KEY_NAMES.values()],
+        addresses_asked=places,
+    )
+
+
+def _usual_addresses(env: Mapping[str, str]) -> list[str]:
+    bases: list[str] = []
+    for provider in (*USUAL_BASES, "openai"):
+        try:
+            base = base_of(provider, None, env)
+        except UserError:
+            continue  # a broken variable is `open_model`'s to refuse
+        if base is not None and is_local_server(base):
+            bases.append(base)
+    return list(dict.fromkeys(bases))
+
+
+async def _look(base: str) -> ServerFound | None:
+    try:
+        if names := await _ollama_names(base):
+            return await _look_at_ollama(base, names)
+        word = await ask_server(base, seconds=_SECONDS)
+    except NoServer:
+        return None
+    if not word.models:
+        return None
+    return ServerFound(kind=word.kind, api_base=word.api_base, models=[_line(word, m) for m in word.models])
+
+
+async def _ollama_names(base: str) -> list[str]:
+    if base.endswith("/v1"):
+        return []
+    try:
+        return await list_ollama(base, seconds=_SECONDS)
+    except NoServer as e:
+        if "answer like" in str(e):
+            return []
+        raise
+
+
+async def _look_at_ollama(base: str, names: list[str]) -> ServerFound:
+    shown = await asyncio.gather(*(show_ollama(base, name) for name in names[:_MOST]), return_exceptions=True)
+    windows = {s.name: s.window for s in shown if isinstance(s, Served)}
+    lines = [ModelLine(name=f"ollama_chat/{n}", context=windows.get(n), price=FREE) for n in names]
+    return ServerFound(kind="ollama", api_base=base, models=lines)
+
+
+def _line(word: ServerWord, served: Served) -> ModelLine:
+    prefix = {"lm-studio": "lm_studio", "vllm": "hosted_vllm"}.get(word.kind, "openai")
+    return ModelLine(name=f"{prefix}/{served.name or 'default'}", context=served.window, price=FREE)
+
+
+def _listed(provider: str) -> list[ModelLine]:
+    """The provider's chat models that call tools and are not withdrawn, from the table."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    lines: list[ModelLine] = []
+    for key, fields in whole_table().items():
+        entry = Entry(key, fields)
+        withdrawn = str(fields.get("deprecation_date") or "9999") <= today
+        if entry.provider != provider or fields.get("mode") != "chat" or not entry.calls_tools or withdrawn:
+            continue
+        name = key if key.startswith(f"{provider}/") else f"{provider}/{key}"
+        price = price_of(entry, local=False, window=entry.window or 0)
+        lines.append(ModelLine(name=name, context=entry.window, price=price))
+    return sorted(lines, key=lambda line: line.name)

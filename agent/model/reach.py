@@ -1,0 +1,63 @@
+"""Whether a model can be reached, before a run begins: one clear line when it cannot."""
+
+from __future__ import annotations
+
+import httpx
+
+from ..protocol import Refusal
+from .endpoint import NO_KEY, OFFICIAL_BASES, Endpoint
+from .servers import NoServer, ask_server, list_ollama
+
+_SECONDS = 5.0
+
+
+def missing_key(at: Endpoint) -> str:
+    """The line that says which variable would hold the key."""
+    names = " or ".join(at.key_names) or "the provider's key"
+    return f"no key for {at.provider}: set {names}, or name a local server with --api-base"
+
+
+async def check_reachable(at: Endpoint, name: str) -> None:
+    """Raises Refusal. A server that is slow to answer counts as reached: it may be busy with another prompt."""
+    if at.provider == "demo":
+        return
+    if at.key is None and at.key_names:
+        raise Refusal(missing_key(at))
+    try:
+        if at.provider == "ollama_chat" and at.api_base is not None:
+            await _check_ollama(at, name)
+        elif at.api_base is not None:
+            await ask_server(at.api_base, key=at.key, seconds=_SECONDS, env_proxy=not at.local)
+        elif at.provider in OFFICIAL_BASES:
+            await _check_official(at, OFFICIAL_BASES[at.provider])
+    except NoServer as e:
+        raise Refusal(
+            f"no model server at {at.api_base or at.provider} ({e}): start it, or give another --api-base"
+        ) from e
+
+
+async def _check_ollama(at: Endpoint, name: str) -> None:
+    assert at.api_base is not None
+    names = await list_ollama(at.api_base, seconds=_SECONDS, env_proxy=not at.local)
+    wanted = at.model if ":" in at.model else f"{at.model}:latest"
+    if wanted not in names and at.model not in names:
+        has = ", ".join(names[:8]) or "none"
+        raise Refusal(f"Ollama has no model {at.model} (it has: {has}): `ollama pull {at.model}`, or another --model")
+
+
+async def _check_official(at: Endpoint, base: str) -> None:
+    key = at.key or NO_KEY
+    headers = {"Authorization": f"Bearer {key}"}
+    if at.provider == "anthropic":
+        headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    async with httpx.AsyncClient(timeout=_SECONDS, headers=headers) as client:
+        try:
+            answer = await client.get(f"{base}/models/{at.model}")
+        except (httpx.ConnectError, httpx.ConnectTimeout) as e:
+            raise NoServer("no connection: is this machine online?") from e
+        except httpx.HTTPError:
+            return
+    if answer.status_code in (401, 403):
+        raise Refusal(f"{at.provider} refuses the key in {' or '.join(at.key_names)}: check it")
+    if answer.status_code == 404:
+        raise Refusal(f"{at.provider} has no model {at.model}: `rundry models` lists what is reachable")

@@ -1,0 +1,80 @@
+"""litellm's price table, read from its file: what a model costs and holds, without importing litellm."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from .library import library_folder
+
+SELF_HOSTED = frozenset({"ollama", "ollama_chat", "lm_studio", "hosted_vllm", "llamafile", "lemonade", "xinference"})
+"""Providers that are programs, not companies: a zero in the table says nothing about who runs the server."""
+
+_FILE = "model_prices_and_context_window_backup.json"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One model of the table."""
+
+    key: str
+    fields: dict[str, Any]
+
+    @property
+    def provider(self) -> str:
+        """Whose table row it is; `bedrock_converse` and the like are litellm's own names."""
+        return str(self.fields.get("litellm_provider", ""))
+
+    def number(self, name: str) -> float | None:
+        """A field that is a number; None where it is missing or prose."""
+        value = self.fields.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of the prompt, where the table knows them."""
+        tokens = self.number("max_input_tokens") or self.number("max_tokens")
+        return int(tokens) if tokens else None
+
+    @property
+    def max_output(self) -> int | None:
+        """Tokens of one answer."""
+        tokens = self.number("max_output_tokens")
+        return int(tokens) if tokens else None
+
+    @property
+    def reasons(self) -> bool:
+        """It may think for minutes before its first token."""
+        return bool(self.fields.get("supports_reasoning"))
+
+    @property
+    def calls_tools(self) -> bool:
+        """It takes `tools`."""
+        return bool(self.fields.get("supports_function_calling"))
+
+
+@cache
+def whole_table() -> dict[str, dict[str, Any]]:
+    """Every model. Reading it takes about 30 ms, once."""
+    raw = (library_folder() / _FILE).read_bytes()
+    table = msgspec.json.decode(raw, type=dict[str, dict[str, Any]])
+    table.pop("sample_spec", None)
+    return table
+
+
+def find(provider: str, model: str) -> Entry | None:
+    """The model's entry: under its full name, else under its bare name when the entry is of the same provider."""
+    table = whole_table()
+    full = f"{provider}/{model}"
+    if full in table:
+        return Entry(full, table[full])
+    fields = table.get(model)
+    if fields is not None and _same_house(provider, str(fields.get("litellm_provider", ""))):
+        return Entry(model, fields)
+    return None
+
+
+def _same_house(provider: str, listed: str) -> bool:
+    """`bedrock` lists its models as `bedrock_converse`, `vertex_ai` as `vertex_ai-anthropic_models`."""
+    return listed == provider or listed.startswith((f"{provider}-", f"{provider}_"))
