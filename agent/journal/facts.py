@@ -13,6 +13,7 @@ from ..protocol import (
     CallAdmitted,
     Charged,
     CheckFinished,
+    ContextTrimmed,
     Fault,
     FileChanged,
     GateMode,
@@ -90,6 +91,8 @@ class RunFacts:
     """Where the model was last told something."""
     checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
     checked_seq: int = 0
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    """Each check's output as the model last heard it, while that stands in its window."""
     predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
     finish: Action | None = None
     """The newest accepted `finish`."""
@@ -237,8 +240,12 @@ class RunFacts:
                 self.reply = reply
             case StepFinished(world=world):
                 self.world = world or self.world
-            case Prompted():
+            case Prompted(kind=kind):
                 self.prompted_seq = stamped.seq
+                if kind != "system" and self.checked_seq:
+                    self.told = {command: check.output for command, check in self.checks.items()}
+            case ContextTrimmed():
+                self.told.clear()
             case CheckFinished() as check:
                 self.checks[check.command] = check
                 self.checked_seq = stamped.seq

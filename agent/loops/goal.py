@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..journal.facts import RunFacts
 from ..protocol import Again, CheckFinished, Decision, Finish, Reason, Work
 from .state import LoopState, ends, failing_checks, is_silent, met
@@ -10,6 +12,8 @@ NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
     "if not, take the next step with a tool. If you need an answer from a person, call `ask_person`."
 )
+
+_DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
 
 def decide(state: LoopState) -> Decision:
@@ -30,7 +34,7 @@ def _prompt(facts: RunFacts) -> tuple[str, str | None]:
     """What the program has to say before the next step, if anything."""
     parts: list[tuple[str, str]] = []
     if facts.checked_seq > facts.prompted_seq:
-        parts += [("check", feedback(check)) for check in failing_checks(facts)]
+        parts += [("check", feedback(check, facts.told.get(check.command))) for check in failing_checks(facts)]
     parts += [
         ("check", f"Not met yet: {judged.name}: {judged.detail}")
         for judged in facts.predicates.values()
@@ -47,16 +51,26 @@ def _prompt(facts: RunFacts) -> tuple[str, str | None]:
     return parts[-1][0], "\n\n".join(text for _, text in parts)
 
 
-def feedback(check: CheckFinished) -> str:
-    """A failed check as the model hears it. A time-out or a check that could not start is named as such."""
+def feedback(check: CheckFinished, told: str | None = None) -> str:
+    """A failed check as the model hears it. A time-out or a check that could not start is named as such.
+
+    `told`: what it heard last; the same again is said in one line.
+    """
     if check.error is not None:
         return f"The check `{check.command}` could not be started: {check.error}"
     if check.timed_out:
         head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
     else:
         count = f", {check.failing} failing" if check.failing is not None else ""
+        if told is not None and _timeless(told) == _timeless(check.output):
+            return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
         head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
     return f"{head}\n{check.output.strip() or '(no output)'}"
+
+
+def _timeless(output: str) -> str:
+    """The output without how long it took: that alone is no news."""
+    return _DURATION.sub("", output)
 
 
 def hint(kind: str, signature: str) -> str:
