@@ -13,7 +13,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a tes
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[object]:
-    """The `rundry` command in an empty home: see `fakes.rundry.Home`."""
+    """The `rundry` command in an empty home: see `fakes.rundry.Home`. Runners that a test left are ended."""
     from fakes.rundry import Home
 
-    yield Home(tmp_path)
+    home = Home(tmp_path)
+    yield home
+    home.end_runners()

@@ -24,6 +24,13 @@ def goal(server: ScriptedServer) -> list[str]:
     return ["fix the failing suite", "--until", CHECK, "--model", "fake", "--api-base", server.base_url]
 
 
+def on_goal(
+    home: Home, project: Path, server: ScriptedServer, *more: str, rows: int = 40, columns: int = 120
+) -> Terminal:
+    """The screen of a run that has to turn the suite green."""
+    return home.screen(*goal(server), *more, cwd=project, rows=rows, columns=columns)
+
+
 def recorded(home: Home) -> list[Stamped]:
     """What the newest run's journal holds."""
     journal = Journal.open(home.journals()[-1])
@@ -48,7 +55,7 @@ def quit_now(terminal: Terminal) -> int:
 def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home, project: Path):
     core = project / "calc/core.py"
     turns = [read("calc/core.py", "First I read the code."), FIX_ADD, FIX_MEAN, FIX_MEAN]
-    with ScriptedServer(turns) as server, home.screen(*goal(server), cwd=project) as terminal:
+    with ScriptedServer(turns) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("rundry")
         terminal.wait_for("fix the failing suite")
         terminal.wait_for("waiting for you")
@@ -106,101 +113,108 @@ def test_a_message_can_be_typed_from_the_first_frame_on_and_a_chat_answers(home:
 
 
 def test_messages_queue_steer_and_are_taken_back_while_a_step_streams(home: Home, project: Path):
-    with ScriptedServer([HELD, HELD, FIX_BOTH]) as server:
-        with home.screen(*goal(server), "--gate", "edits", cwd=project) as terminal:
-            terminal.wait_for("I think about")
-            terminal.send("a later thought\r")
-            terminal.wait_for("1 queued")
-            terminal.send("/queue\r")
-            terminal.wait_gone("1 queued")
-            terminal.wait_for(re.compile("› +a later thought"))
-            terminal.press("ctrl+s")
-            server.wait_closed()
-            requests = server.wait_requests(2)
-            assert "a later thought" in text_of(requests[1].messages[-1])
-            assert "I think" in requests[1].text, "what had arrived is kept"
-            terminal.send("use plain sums")
-            terminal.press("enter")
-            terminal.wait_for("1 queued")
-            server.release()
-            requests = server.wait_requests(3)
-            assert "use plain sums" in requests[2].text
-            terminal.wait_for(re.compile(r"done +check passed"))
+    with (
+        ScriptedServer([HELD, HELD, FIX_BOTH]) as server,
+        on_goal(home, project, server, "--gate", "edits") as terminal,
+    ):
+        terminal.wait_for("I think about")
+        terminal.send("a later thought\r")
+        terminal.wait_for("1 queued")
+        terminal.send("/queue\r")
+        terminal.wait_gone("1 queued")
+        terminal.wait_for(re.compile("› +a later thought"))
+        terminal.press("ctrl+s")
+        server.wait_closed()
+        requests = server.wait_requests(2)
+        assert "a later thought" in text_of(requests[1].messages[-1])
+        assert "I think" in requests[1].text, "what had arrived is kept"
+        terminal.send("use plain sums")
+        terminal.press("enter")
+        terminal.wait_for("1 queued")
+        server.release()
+        requests = server.wait_requests(3)
+        assert "use plain sums" in requests[2].text
+        terminal.wait_for(re.compile(r"done +check passed"))
     kinds = [e["type"] for e in of(home, "queued", "unqueued", "interrupted")]
     assert kinds[:2] == ["queued", "unqueued"]
     assert "interrupted" in kinds
 
 
 def test_escape_interrupts_pause_holds_one_step_goes_and_limits_change(home: Home, project: Path):
-    with ScriptedServer([HELD, read("calc/core.py"), read("NOTES.md"), FIX_BOTH]) as server:
-        with home.screen(*goal(server), "--gate", "edits", cwd=project) as terminal:
-            terminal.wait_for("I think about")
-            terminal.press("esc")
-            server.wait_closed()
-            terminal.wait_for("paused")
-            assert len(server.requests) == 1
-            terminal.send("/limit steps 55\r")
-            terminal.wait_for("/55")
-            terminal.press("f5")
-            terminal.wait_for("read calc/core.py")
-            server.wait_requests(2)
-            terminal.wait_for(lambda lines: "paused" in lines[0])
-            terminal.press("f4")
-            terminal.wait_for(re.compile(r"done +check passed"))
+    with (
+        ScriptedServer([HELD, read("calc/core.py"), read("NOTES.md"), FIX_BOTH]) as server,
+        on_goal(home, project, server, "--gate", "edits") as terminal,
+    ):
+        terminal.wait_for("I think about")
+        terminal.press("esc")
+        server.wait_closed()
+        terminal.wait_for("paused")
+        assert len(server.requests) == 1
+        terminal.send("/limit steps 55\r")
+        terminal.wait_for("/55")
+        terminal.press("f5")
+        terminal.wait_for("read calc/core.py")
+        server.wait_requests(2)
+        terminal.wait_for(lambda lines: "paused" in lines[0])
+        terminal.press("f4")
+        terminal.wait_for(re.compile(r"done +check passed"))
     assert [e["budget"]["steps"] for e in of(home, "budget_changed")] == [55]
     (ended,) = of(home, "run_ended")
     assert ended["steps"] == 4
 
 
 def test_keys_typed_before_a_proposal_was_painted_never_approve_it(home: Home, project: Path):
-    with ScriptedServer([Turn(text="wait for it", calls=FIX_BOTH.calls, hold_after=2)], then=HELD) as server:
-        with home.screen(*goal(server), cwd=project) as terminal:
-            terminal.wait_for("wait")
-            terminal.send("yes y")
-            terminal.wait_for("yes y")
-            server.release()
-            terminal.wait_for("approve")
-            terminal.send("y\t\r")
-            terminal.wait_for(re.compile("queued|yes yy"))
-            assert (project / "calc/core.py").read_text() == CORE
-            assert of(home, "proposal_decided") == []
-            terminal.press("f2", "n")
-            terminal.wait_for(re.compile("rejected"))
-            assert (project / "calc/core.py").read_text() == CORE
+    with (
+        ScriptedServer([Turn(text="wait for it", calls=FIX_BOTH.calls, hold_after=2)], then=HELD) as server,
+        on_goal(home, project, server) as terminal,
+    ):
+        terminal.wait_for("wait")
+        terminal.send("yes y")
+        terminal.wait_for("yes y")
+        server.release()
+        terminal.wait_for("approve")
+        terminal.send("y\t\r")
+        terminal.wait_for(re.compile("queued|yes yy"))
+        assert (project / "calc/core.py").read_text() == CORE
+        assert of(home, "proposal_decided") == []
+        terminal.press("f2", "n")
+        terminal.wait_for(re.compile("rejected"))
+        assert (project / "calc/core.py").read_text() == CORE
 
 
 def test_a_command_waits_at_the_gate_with_its_hidden_signs_shown(home: Home, project: Path):
     hostile = "touch made # \x1b[2Jgone \u202eevil [@click=app.quit]x[/]"
-    with ScriptedServer([call("run_command", command=hostile), FIX_BOTH]) as server:
-        with home.screen(*goal(server), "--gate", "edits", cwd=project) as terminal:
-            screen = terminal.wait_for("approve")
-            assert "touch made" in screen
-            assert "[@click=app.quit]x[/]" in screen
-            assert "\u202e" not in terminal.raw().decode(errors="replace")
-            assert b"\x1b[2Jgone" not in terminal.raw()
-            assert not (project / "made").exists()
-            terminal.press("n")
-            terminal.wait_for(re.compile(r"done +check passed"))
+    with (
+        ScriptedServer([call("run_command", command=hostile), FIX_BOTH]) as server,
+        on_goal(home, project, server, "--gate", "edits") as terminal,
+    ):
+        screen = terminal.wait_for("approve")
+        assert "touch made" in screen
+        assert "[@click=app.quit]x[/]" in screen
+        assert "\u202e" not in terminal.raw().decode(errors="replace")
+        assert b"\x1b[2Jgone" not in terminal.raw()
+        assert not (project / "made").exists()
+        terminal.press("n")
+        terminal.wait_for(re.compile(r"done +check passed"))
     assert not (project / "made").exists()
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120), (30, 50)])
 def test_the_screen_fits_its_size_and_reflows(home: Home, project: Path, rows: int, columns: int):
-    with ScriptedServer([HELD]) as server:
-        with home.screen(*goal(server), cwd=project, rows=rows, columns=columns) as terminal:
-            terminal.wait_for("I think about")
-            lines = terminal.screen()
-            assert lines[0].strip().startswith("rundry")
-            assert re.search(r"1/40", lines[1])
-            assert any(line.lstrip().startswith("›") for line in lines[-6:])
-            assert len(lines[-1].strip()) > 5, "the footer says what can be done"
-            terminal.resize(24, 100)
-            terminal.wait_for(lambda found: len(found) == 24 and any("›" in line for line in found[-6:]))
+    with ScriptedServer([HELD]) as server, on_goal(home, project, server, rows=rows, columns=columns) as terminal:
+        terminal.wait_for("I think about")
+        lines = terminal.screen()
+        assert lines[0].strip().startswith("rundry")
+        assert re.search(r"1/40", lines[1])
+        assert any(line.lstrip().startswith("›") for line in lines[-6:])
+        assert len(lines[-1].strip()) > 5, "the footer says what can be done"
+        terminal.resize(24, 100)
+        terminal.wait_for(lambda found: len(found) == 24 and any("›" in line for line in found[-6:]))
 
 
 def test_a_terminal_that_goes_away_leaves_the_run_going_and_watch_shows_its_end(home: Home, project: Path):
     with ScriptedServer([HELD, FIX_BOTH]) as server:
-        with home.screen(*goal(server), "--gate", "edits", cwd=project) as terminal:
+        with on_goal(home, project, server, "--gate", "edits") as terminal:
             terminal.wait_for("I think about")
             terminal.hang_up()
             server.release()
@@ -215,7 +229,7 @@ def test_a_terminal_that_goes_away_leaves_the_run_going_and_watch_shows_its_end(
 
 
 def test_leaving_asks_whether_the_run_goes_on_and_a_kill_restores_the_terminal(home: Home, project: Path):
-    with ScriptedServer([HELD]) as server, home.screen(*goal(server), cwd=project) as terminal:
+    with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("I think about")
         terminal.press("ctrl+c", "ctrl+c")
         terminal.wait_for("What becomes of it?")
@@ -229,7 +243,7 @@ def test_leaving_asks_whether_the_run_goes_on_and_a_kill_restores_the_terminal(h
 
 
 def test_a_signal_to_the_screen_restores_the_terminal(home: Home, project: Path):
-    with ScriptedServer([HELD]) as server, home.screen(*goal(server), cwd=project) as terminal:
+    with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("I think about")
         terminal.signal(signal.SIGTERM)
         terminal.wait_for_exit()

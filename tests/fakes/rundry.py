@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from .terminal import Terminal
 
@@ -91,6 +94,13 @@ class Home:
     @property
     def config_file(self) -> Path:
         return self.root / "config" / "rundry" / "config.toml"
+
+    def end_runners(self) -> None:
+        """Ends what still runs on the journals of this home, and nothing else."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("RUNDRY_RUNS_DIR") == str(self.runs):
+                    process.kill()
 
     def journals(self) -> list[Path]:
         """Of all runs here, oldest first."""

@@ -25,7 +25,8 @@ from typing import Any
 
 from aiohttp import web
 
-from .turns import Call, Turn, from_json, say, split
+from .turns import Turn, from_json, say, split
+from .wire import choice, fragments, http_error, usage, whole
 
 BATCH = 64
 """Pieces in one write where the rate is unlimited."""
@@ -88,6 +89,7 @@ class ScriptedServer:
         models: Sequence[str] = ("fake",),
         prompt_factor: float = 1.0,
         port: int = 0,
+        log: Path | None = None,
     ) -> None:
         """`then` answers every request after the turns; without it the last turn is said again."""
         self.turns, self.then, self.rules = list(turns), then, list(rules)
@@ -96,6 +98,7 @@ class ScriptedServer:
         """Prompt tokens billed, relative to a fifth of the characters."""
         self.requests: list[Recorded] = []
         self.port = port
+        self._log = log
         self.served = 0
         self._changed = threading.Condition()
         self._ids = itertools.count(1)
@@ -204,25 +207,29 @@ class ScriptedServer:
             raise
         finally:
             record.last_byte = time.monotonic()
+            if self._log is not None:
+                row = {"arrived": record.arrived, "last_byte": record.last_byte, "usage": record.usage, "body": body}
+                with self._log.open("a") as log:
+                    log.write(json.dumps(row) + "\n")
             self._note()
 
     async def _answer(self, request: web.Request, turn: Turn, record: Recorded) -> web.StreamResponse:
         await asyncio.sleep(turn.delay)
         if turn.error:
-            return _http_error(turn)
+            return http_error(turn)
         body = record.body
         turn, was_cut = turn.cut(body.get("max_completion_tokens", body.get("max_tokens")))
-        record.usage = turn.usage or _usage(turn, body, self.prompt_factor)
+        record.usage = turn.usage or usage(turn, body, self.prompt_factor)
         reason = turn.finish or ("length" if was_cut else "tool_calls" if turn.calls else "stop")
         head = {"id": f"chatcmpl-{next(self._ids)}", "created": int(time.time()), "model": body.get("model", "")}
         if turn.raw is not None:
             return await self._stream_raw(request, turn)
         if not body.get("stream"):
-            return web.json_response(_whole(head, turn, record.usage, reason))
+            return web.json_response(whole(head, turn, record.usage, reason))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
         async for chunks in self._chunks(turn, reason):
-            lines = [{**head, "object": "chat.completion.chunk", "choices": [choice]} for choice in chunks]
+            lines = [{**head, "object": "chat.completion.chunk", "choices": [one]} for one in chunks]
             await response.write("".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode())
         if turn.drop_after is not None and request.transport is not None:
             request.transport.abort()
@@ -245,23 +252,23 @@ class ScriptedServer:
         return response
 
     async def _chunks(self, turn: Turn, reason: str) -> AsyncIterator[list[dict[str, Any]]]:
-        yield [_choice({"role": "assistant", "content": ""})]
+        yield [choice({"role": "assistant", "content": ""})]
         async for pieces in self._paced(split(turn.reasoning), turn):
-            yield [_choice({"reasoning_content": piece}) for piece in pieces]
+            yield [choice({"reasoning_content": piece}) for piece in pieces]
         text = turn.pieces[: turn.drop_after]
         held = len(text) if turn.hold_after is None else turn.hold_after
         async for pieces in self._paced(text[:held], turn):
-            yield [_choice({"content": piece}) for piece in pieces]
+            yield [choice({"content": piece}) for piece in pieces]
         if turn.hold_after is not None:
             await self._released.wait()
         async for pieces in self._paced(text[held:], turn):
-            yield [_choice({"content": piece}) for piece in pieces]
+            yield [choice({"content": piece}) for piece in pieces]
         if turn.drop_after is not None:
             return
         for index, wanted in enumerate(turn.calls):
-            for fragment in _fragments(index, wanted, next(self._ids)):
-                yield [_choice({"tool_calls": [fragment]})]
-        yield [_choice({}, reason)]
+            for fragment in fragments(index, wanted, next(self._ids)):
+                yield [choice({"tool_calls": [fragment]})]
+        yield [choice({}, reason)]
 
     async def _paced(self, pieces: list[str], turn: Turn) -> AsyncIterator[list[str]]:
         if turn.rate <= 0:
@@ -278,54 +285,10 @@ class ScriptedServer:
             await asyncio.sleep(max(0.0, start + sent / turn.rate - time.monotonic()))
 
 
-def _choice(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-    return {"index": 0, "delta": delta, "finish_reason": reason}
-
-
-def _fragments(index: int, call: Call, number: int) -> list[dict[str, Any]]:
-    """Name and id in the first, then the arguments a few characters at a time, as providers send them."""
-    name = {"name": call.name, "arguments": ""}
-    first = {"index": index, "id": call.call_id or f"call_{number}", "type": "function", "function": name}
-    return [first, *({"index": index, "function": {"arguments": piece}} for piece in split(call.json))]
-
-
-def _usage(turn: Turn, body: dict[str, Any], factor: float) -> dict[str, Any]:
-    size = len(json.dumps(body.get("messages", []))) + len(json.dumps(body.get("tools") or []))
-    prompt, out = max(1, int(size / 5 * factor)), turn.billed + turn.reasoning_tokens
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": out,
-        "total_tokens": prompt + out,
-        "prompt_tokens_details": {"cached_tokens": min(turn.cached, prompt)},
-        "completion_tokens_details": {"reasoning_tokens": turn.reasoning_tokens},
-    }
-
-
-def _whole(head: dict[str, Any], turn: Turn, usage: dict[str, Any], reason: str) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": "".join(turn.pieces) or None}
-    if turn.reasoning:
-        message["reasoning_content"] = turn.reasoning
-    if turn.calls:
-        message["tool_calls"] = [
-            {"id": c.call_id or f"call_{i}", "type": "function", "function": {"name": c.name, "arguments": c.json}}
-            for i, c in enumerate(turn.calls)
-        ]
-    choice = {"index": 0, "message": message, "finish_reason": reason}
-    return {**head, "object": "chat.completion", "choices": [choice], **({} if turn.no_usage else {"usage": usage})}
-
-
-def _http_error(turn: Turn) -> web.Response:
-    error = turn.error
-    assert error is not None
-    if error.body is not None:
-        return web.Response(status=error.status, text=error.body, content_type="text/html", headers=error.headers)
-    data = {"error": {"message": error.message, "type": error.kind, "code": error.code}}
-    return web.json_response(data, status=error.status, headers=error.headers)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="A scripted OpenAI-compatible model on loopback.")
     parser.add_argument("--script", type=Path, help="JSON file; without it every answer is `ok`")
+    parser.add_argument("--log", type=Path, help="gets a JSON line a request: when it came, when it ended, body, usage")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one; the address is printed")
     options = parser.parse_args()
     script = json.loads(options.script.read_text()) if options.script else {}
@@ -334,6 +297,7 @@ def main() -> None:
         then=from_json(script["then"]) if "then" in script else None,
         rules=[Rule(rule["match"], from_json(rule["turn"])) for rule in script.get("rules", [])],
         port=options.port,
+        log=options.log,
     )
     with server, suppress(KeyboardInterrupt):
         print(json.dumps({"base_url": server.base_url}), flush=True)

@@ -13,7 +13,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import termios
 import threading
@@ -273,12 +272,3 @@ def _shows(lines: list[str], want: Want) -> bool:
     if isinstance(want, re.Pattern):
         return any(want.search(line) for line in lines)
     return want(lines)
-
-
-def end_quietly(pid: int) -> None:
-    """Ends a process that a test left running, and what it started."""
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for child in [*process.children(recursive=True), process]:
-            with suppress(psutil.NoSuchProcess):
-                child.send_signal(signal.SIGKILL)
