@@ -1,0 +1,61 @@
+"""How many lines each of very many items has, with their sums."""
+
+from __future__ import annotations
+
+_CHUNK = 512
+
+
+class Heights:
+    """Adding, changing and dropping the last cost the same at any length; a sum costs one look at each 512 items."""
+
+    def __init__(self) -> None:
+        self._heights: list[int] = []
+        self._sums: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._heights)
+
+    def __getitem__(self, index: int) -> int:
+        return self._heights[index]
+
+    @property
+    def total(self) -> int:
+        """All lines."""
+        return sum(self._sums)
+
+    def append(self, height: int) -> None:
+        """One more item."""
+        if len(self._heights) % _CHUNK == 0:
+            self._sums.append(0)
+        self._heights.append(height)
+        self._sums[-1] += height
+
+    def put(self, index: int, height: int) -> None:
+        """Change the height of one item."""
+        self._sums[index // _CHUNK] += height - self._heights[index]
+        self._heights[index] = height
+
+    def cut(self, length: int) -> None:
+        """Drop the items from `length` on."""
+        del self._heights[length:]
+        del self._sums[-(-length // _CHUNK) :]
+        if length % _CHUNK:
+            start = length - length % _CHUNK
+            self._sums[-1] = sum(self._heights[start:])
+
+    def before(self, index: int) -> int:
+        """Lines above the item."""
+        chunk = index // _CHUNK
+        return sum(self._sums[:chunk]) + sum(self._heights[chunk * _CHUNK : index])
+
+    def find(self, line: int) -> tuple[int, int]:
+        """The item that holds this line, and the row within it; past the end the last item's last row."""
+        for chunk, size in enumerate(self._sums):
+            if line < size:
+                for index in range(chunk * _CHUNK, min((chunk + 1) * _CHUNK, len(self._heights))):
+                    if line < self._heights[index]:
+                        return index, line
+                    line -= self._heights[index]
+            line -= size
+        last = len(self._heights) - 1
+        return (last, max(0, self._heights[last] - 1)) if last >= 0 else (0, 0)

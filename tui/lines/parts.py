@@ -1,0 +1,47 @@
+"""What a line view is made of: items, each with parts that are drawn when they come into sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from textual.strip import Strip
+
+
+class Place(NamedTuple):
+    """A line: the item, the part of it, the row of that."""
+
+    item: int
+    part: int = 0
+    row: int = 0
+
+
+class Line(NamedTuple):
+    """A drawn line and where it is."""
+
+    place: Place
+    strip: Strip
+
+
+class Part:
+    """Some lines of an item. Drawn once, when first asked for; until then their number is a guess."""
+
+    __slots__ = ("_draw", "_rows", "guess")
+
+    def __init__(self, draw: Callable[[], list[Strip]], guess: int) -> None:
+        self._draw: Callable[[], list[Strip]] | None = draw
+        self._rows: list[Strip] = []
+        self.guess = guess
+        """How many lines it will probably be."""
+
+    @property
+    def rows(self) -> list[Strip]:
+        """The drawn lines; none at all is allowed."""
+        if self._draw is not None:
+            self._rows, self._draw = self._draw(), None
+        return self._rows
+
+    @property
+    def height(self) -> int:
+        """Lines; the guess as long as it is not drawn."""
+        return self.guess if self._draw is not None else len(self._rows)

@@ -1,0 +1,280 @@
+"""Blocks of the view's state into parts: what each kind of entry looks like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from rich.style import Style
+from textual.strip import Strip
+
+from ..diff.sheet import Sheet
+from ..diff.unified import diff_of_text
+from ..lines import Part, Run, fold, marked, to_strip
+from ..lines.draw import width_of
+from ..state import Block
+from ..text import one_line, show, strip
+from ..theme import Palette
+from .headline import duration, fact_runs, headline, title_runs
+from .markdown import MEASURE, Rows, draw_code, draw_markdown
+from .pieces import Piece, Pieces
+
+MARGIN = 6
+"""The gutter: a cursor, the step's number, two blanks."""
+_SAID = ("task", "say", "steer", "question")
+_APART = (*_SAID, "outcome")
+_SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
+_DETAIL_LINES = 40
+_LIVE_REASONING = 3
+_TALL = 240
+_T = TypeVar("_T")
+
+
+class Entries:
+    """Draws for one width and one theme. Parts are drawn when they come into sight."""
+
+    def __init__(self, width: int, palette: Palette) -> None:
+        self.width = width - MARGIN - 1
+        """Cells of text: right of the gutter, one blank before the scroll bar."""
+        self.palette = palette
+
+    def build(self, block: Block, before: Block | None, *, is_open: bool) -> list[Part]:
+        """The parts of a block that stands below another."""
+        gutter = _gutter(block, before, self.palette)
+        lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
+        match block.kind:
+            case "text":
+                body = self._markdown(block, Pieces())
+            case "reasoning":
+                body = self._reasoning(block, is_open=is_open)
+            case "task" | "say" | "steer" | "question":
+                body = [self._said(block)]
+            case "outcome":
+                body = self._outcome(block)
+            case "note" | "prompted" | "unknown" | "stall" | "fault":
+                body = self._remark(block, is_open=is_open)
+            case _:
+                body = self._happened(block, is_open=is_open)
+        return [*lead, *_with_gutter(body, gutter)]
+
+    def grown(self, block: Block, before: Block | None, pieces: Pieces, kept: list[Part]) -> list[Part]:
+        """The parts of a growing text: `kept` holds those that will not change again, and is added to."""
+        gutter = _gutter(block, before, self.palette)
+        lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
+        tail = pieces.feed(block.text)
+        for index in range(len(kept), len(pieces.done)):
+            kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
+        if tail is None:
+            return [*lead, *kept]
+        return [*lead, *kept, *_with_gutter([self._piece(tail, len(kept))], gutter if not kept else None)]
+
+    def _markdown(self, block: Block, pieces: Pieces) -> list[Part]:
+        pieces.feed(block.text, whole=True)
+        parts = [self._piece(piece, index) for index, piece in enumerate(pieces.done)]
+        if block.status == "cut":
+            parts.append(self._rows(lambda: [[("~ cut off", self.palette.verdict_partly)]], 1))
+        return parts or [self._rows(lambda: [[]], 1)]
+
+    def _piece(self, piece: Piece, index: int) -> Part:
+        def draw() -> Rows:
+            gap: Rows = [[]] if index and not piece.joined else []
+            if piece.language is not None:
+                return gap + draw_code(piece.source.split("\n"), piece.language, self.width, self.palette)
+            return gap + draw_markdown(piece.source, self.width, self.palette)
+
+        return self._rows(draw, _guess(piece.source, min(self.width, MEASURE)) + bool(index))
+
+    def _reasoning(self, block: Block, *, is_open: bool) -> list[Part]:
+        quiet = self.palette.dim + Style(italic=True)
+        if is_open:
+            return [
+                self._line(block, [("thought", self.palette.dim)], []),
+                *self._wrapped(block.text, quiet, words=True),
+            ]
+        if not block.live:
+            words = [("thought  ", self.palette.dim), *self._marked(" ".join(block.text.split()), self.palette.faint)]
+            return [self._line(block, words, [])]
+
+        def tail() -> Rows:
+            rows: Rows = []
+            for line in show(block.text[-self.width * (_LIVE_REASONING + 1) :]).split("\n"):
+                rows += fold(self._marked(line, quiet), min(self.width, MEASURE)) if line.strip() else []
+            return [[("thinking", self.palette.bright)], *rows[-_LIVE_REASONING:]]
+
+        return [self._rows(tail, 1 + _LIVE_REASONING)]
+
+    def _said(self, block: Block) -> Part:
+        style = self.palette.needs_you if block.kind == "question" else self.palette.person
+        waits = block.kind == "question" and block.status == "waiting"
+
+        def draw() -> Rows:
+            rows: Rows = []
+            for line in show(block.text).strip("\n").split("\n"):
+                rows += fold(self._marked(line, style), min(self.width, MEASURE))
+            if waits:
+                rows.append([("waiting for you", self.palette.needs_you)])
+            elif block.right:
+                rows.append(self._marked(one_line(block.right), self.palette.dim))
+            return rows
+
+        return self._rows(draw, _guess(block.text, self.width))
+
+    def _outcome(self, block: Block) -> list[Part]:
+        reason, _, detail = one_line(block.title).partition("  ")
+        sign, style = {
+            "passed": ("✓ ", self.palette.verdict_good),
+            "ok": ("✓ ", self.palette.verdict_good),
+            "failed": ("✗ ", self.palette.verdict_bad),
+        }.get(block.status, ("~ ", self.palette.verdict_partly))
+        words = [(sign + reason, style + Style(bold=True)), ("  ", style), *self._marked(detail, Style.null())]
+        answer = self._markdown(block, Pieces()) if block.text else []
+        facts = self._marked(one_line(block.right), self.palette.dim)
+        if width_of(words) + width_of(facts) + 4 < self.width:
+            return [self._line(block, words, facts), *answer]
+        rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
+        return [self._rows(lambda: rows, len(rows)), *answer]
+
+    def _remark(self, block: Block, *, is_open: bool) -> list[Part]:
+        """What the program itself has to say: wrapped, never cut."""
+        sign, style = {
+            "fault": ("✗ ", self.palette.verdict_bad),
+            "stall": ("~ ", self.palette.verdict_partly),
+        }.get(block.kind, ("", self.palette.dim))
+        title = self._marked(sign + one_line(block.title), style) if block.title else []
+        text = self._marked(show(block.text).replace("\n", " "), self.palette.dim if not sign else Style.null())
+        words = [*title, ("  ", style), *text] if title and text else title or [(sign, style), *text]
+        facts = self._marked(one_line(block.right), self.palette.dim)
+        if width_of(words) + width_of(facts) + 4 < self.width:
+            return [self._line(block, words, facts), *(self._detail(block) if is_open else [])]
+        rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
+        return [self._rows(lambda: rows, len(rows)), *(self._detail(block) if is_open else [])]
+
+    def _happened(self, block: Block, *, is_open: bool) -> list[Part]:
+        """A call, an edit, a command, a check: one line, what it brought folded away."""
+        title = title_runs(block, self.palette)
+        parts = [self._line(block, title, fact_runs(block, self.palette))]
+        if not is_open:
+            return parts
+        if width_of(title) > self.width // 2 or "\n" in block.title:
+            parts += self._wrapped(block.title, Style.null(), words=False)
+        return parts + self._detail(block)
+
+    def _detail(self, block: Block) -> list[Part]:
+        if not block.detail:
+            return []
+        if block.detail_kind == "diff":
+            path = block.title.split("  ")[0].partition(" ")[2]
+            return self._diff(Sheet(diff_of_text(path, block.detail)))
+        if block.detail_kind == "json":
+            lines = _pretty(block.detail).split("\n")
+            return [
+                self._rows(partial(draw_code, chunk, "json", self.width, self.palette), len(chunk))
+                for chunk in _chunks(lines)
+            ]
+        return self._wrapped(block.detail, self.palette.dim, words=False, log=block.kind in ("command", "check"))
+
+    def _diff(self, sheet: Sheet) -> list[Part]:
+        def draw(rows: list[int]) -> Rows:
+            drawn = [line for row in rows for line in sheet.draw(row, self.width - 2, self.palette, {})]
+            return _set_in(drawn)
+
+        return [self._rows(partial(draw, chunk), len(chunk)) for chunk in _chunks(list(range(len(sheet.diff.rows))))]
+
+    def _wrapped(self, text: str, style: Style, *, words: bool, log: bool = False) -> list[Part]:
+        """Raw text, set in by two, in parts of some lines."""
+        width = min(self.width - 2, MEASURE) if words else self.width - 2
+
+        def draw(lines: list[str]) -> Rows:
+            rows: Rows = []
+            for line in (strip if log else show)("\n".join(lines)).split("\n"):
+                rows += fold(self._marked(line, style), width, words=words)
+            return _set_in(rows)
+
+        return [
+            self._rows(partial(draw, chunk), sum(1 + len(line) // width for line in chunk))
+            for chunk in _chunks(text.rstrip("\n").split("\n"))
+        ]
+
+    def _line(self, block: Block, left: list[Run], facts: list[Run]) -> Part:
+        row = headline(left, facts, duration(block.seconds), self.width, self.palette.faint)
+        return self._rows(lambda: [row], 1)
+
+    def _rows(self, draw: Callable[[], Rows], guess: int) -> Part:
+        blank: Run = (" " * MARGIN, Style.null())
+        return Part(lambda: [to_strip([blank, *row]) for row in draw()], guess)
+
+    def _marked(self, text: str, style: Style) -> list[Run]:
+        return marked(show(text), style, self.palette.mark)
+
+
+def can_unfold(block: Block) -> bool:
+    """There is something folded away in it."""
+    if block.kind == "reasoning":
+        return bool(block.text)
+    return bool(block.detail) and block.kind not in ("text", "outcome", *_SAID)
+
+
+def guess(block: Block, width: int) -> int:
+    """Lines that a block will probably take: right for most, cheap for all."""
+    return 1 if block.kind not in ("text", *_APART) else _guess(block.text, max(20, width - MARGIN)) + 1
+
+
+def _guess(text: str, width: int) -> int:
+    return 1 + text.count("\n") + len(text) // width
+
+
+def _stands_apart(block: Block, before: Block | None) -> bool:
+    if before is None:
+        return False
+    if block.kind in _APART or before.kind in _SAID:
+        return True
+    return (block.kind == "text" and _is_tall(block)) or (before.kind == "text" and _is_tall(before))
+
+
+def _is_tall(block: Block) -> bool:
+    return len(block.text) > _TALL or "\n" in block.text.strip()
+
+
+def _gutter(block: Block, before: Block | None, palette: Palette) -> list[Run] | None:
+    if block.kind in _SIGNS:
+        style = palette.needs_you if block.kind == "question" else palette.cursor
+        return [(f"   {_SIGNS[block.kind]}  ", style)]
+    if block.step is None or (before is not None and before.step == block.step and before.kind not in _SIGNS):
+        return None
+    number = str(block.step)
+    return [((number.rjust(4) + "  ") if len(number) < 5 else number + " ", palette.faint)]
+
+
+def _with_gutter(parts: list[Part], gutter: list[Run] | None) -> list[Part]:
+    if gutter is None or not parts:
+        return parts
+    first = parts[0]
+
+    def draw() -> list[Strip]:
+        rows = first.rows
+        if not rows:
+            return []
+        return [Strip.join([to_strip(gutter), rows[0].crop(MARGIN)]), *rows[1:]]
+
+    return [Part(draw, first.guess), *parts[1:]]
+
+
+def _given(rows: list[Strip]) -> Part:
+    return Part(lambda: rows, len(rows))
+
+
+def _set_in(rows: Rows) -> Rows:
+    return [[("  ", Style.null()), *row] for row in rows]
+
+
+def _chunks(items: list[_T]) -> list[list[_T]]:
+    return [items[at : at + _DETAIL_LINES] for at in range(0, len(items), _DETAIL_LINES)]
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text

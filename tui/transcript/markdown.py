@@ -1,0 +1,201 @@
+"""Markdown as a model writes it, drawn plainly: nothing of the text is lost.
+
+HTML, entities and the marks of pictures stand as written. A link shows its whole address beside its words; nothing can
+be clicked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from ..diff.code import lex, lexer_named, painted
+from ..lines import Run, fold, marked
+from ..lines.draw import width_of
+from ..text import show
+from ..theme import Palette
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+Rows = list[list[Run]]
+MEASURE = 100
+"""Cells that a line of prose has at most: longer ones are hard to read."""
+_INDENT = 2
+_GAP = 3
+
+
+def draw_markdown(source: str, width: int, palette: Palette) -> Rows:
+    """The rows of a text, each at most `width` cells."""
+    from markdown_it.tree import SyntaxTreeNode
+
+    return _Drawer(palette).blocks(SyntaxTreeNode(_parser().parse(show(source))).children, width)
+
+
+def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette) -> Rows:
+    """The rows of raw code, wrapped anywhere and set in by two."""
+    pieces = lex([show(line) for line in lines], lexer_named(language))
+    rows: Rows = []
+    for line in pieces:
+        rows.extend(fold(painted(line, palette), width - _INDENT, words=False))
+    return [[(" " * _INDENT, Style.null()), *row] for row in rows]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    # an entity can spell an escape character, a reference hides its address, a picture its name
+    return parser.disable(["entity", "image", "reference", "lheading", "html_block", "html_inline"])
+
+
+class _Drawer:
+    def __init__(self, palette: Palette) -> None:
+        self.palette = palette
+        self.base = Style.null()
+
+    def blocks(self, nodes: Sequence[SyntaxTreeNode], width: int, *, tight: bool = False) -> Rows:
+        rows: Rows = []
+        for index, node in enumerate(nodes):
+            if index and not tight:
+                rows.append([])
+            rows.extend(self.block(node, max(8, width)))
+        return rows
+
+    def block(self, node: SyntaxTreeNode, width: int) -> Rows:
+        match node.type:
+            case "paragraph":
+                return self.prose(node, width, self.base)
+            case "heading":
+                return self.prose(node, width, self.palette.heading)
+            case "bullet_list" | "ordered_list":
+                return self.listing(node, width)
+            case "blockquote":
+                return self.quote(node, width)
+            case "fence" | "code_block":
+                return draw_code(node.content.rstrip("\n").split("\n"), node.info.split(" ")[0], width, self.palette)
+            case "hr":
+                return [[("─" * min(width, MEASURE), self.palette.rule)]]
+            case "table":
+                return self.table(node, width)
+            case _:
+                return self.plain(node, width)
+
+    def prose(self, node: SyntaxTreeNode, width: int, style: Style) -> Rows:
+        rows: Rows = []
+        for line in self.inline(node.children, style):
+            rows.extend(fold(line, min(width, MEASURE)))
+        return rows
+
+    def plain(self, node: SyntaxTreeNode, width: int) -> Rows:
+        rows: Rows = []
+        for line in show(node.content).split("\n"):
+            rows.extend(fold(marked(line, self.base, self.palette.mark), width))
+        return rows
+
+    def listing(self, node: SyntaxTreeNode, width: int) -> Rows:
+        ordered = node.type == "ordered_list"
+        first = int(node.attrs.get("start", 1)) if ordered else 0
+        size = len(str(first + len(node.children) - 1)) + 2 if ordered else 2
+        loose = not _is_tight(node)
+        rows: Rows = []
+        for index, item in enumerate(node.children):
+            sign = f"{first + index}.".rjust(size - 1) + " " if ordered else "• "
+            if index and loose:
+                rows.append([])
+            inner = self.blocks(item.children, width - size, tight=not loose) or [[]]
+            for at, row in enumerate(inner):
+                rows.append([(sign, self.palette.dim) if at == 0 else (" " * size, self.base), *row])
+        return rows
+
+    def quote(self, node: SyntaxTreeNode, width: int) -> Rows:
+        outer, self.base = self.base, self.palette.dim
+        rows = self.blocks(node.children, width - 2)
+        self.base = outer
+        return [[("│ ", self.palette.faint), *row] for row in rows]
+
+    def table(self, node: SyntaxTreeNode, width: int) -> Rows:
+        lines = [line for section in node.children for line in section.children]
+        cells = [[self.cell(cell) for cell in line.children] for line in lines]
+        if not cells or not cells[0]:
+            return self.plain(node, width)
+        widths = [max(max(2, width_of(row[at])) for row in cells) for at in range(len(cells[0]))]
+        room = width - _GAP * (len(widths) - 1)
+        while sum(widths) > room and max(widths) > 4:
+            widths[widths.index(max(widths))] -= 1
+        rows: Rows = []
+        for index, row in enumerate(cells):
+            rows.extend(_table_row(row, widths))
+            if index == 0:
+                rows.append([("─" * min(width, sum(widths) + _GAP * (len(widths) - 1)), self.palette.rule)])
+        return rows
+
+    def cell(self, node: SyntaxTreeNode) -> list[Run]:
+        style = self.palette.heading if node.type == "th" else self.base
+        lines = self.inline(node.children, style)
+        return [run for line in lines for run in line]
+
+    def inline(self, nodes: Sequence[SyntaxTreeNode], style: Style) -> Rows:
+        lines: Rows = [[]]
+        self.spans(nodes, style, lines)
+        return lines
+
+    def spans(self, nodes: Sequence[SyntaxTreeNode], style: Style, lines: Rows) -> None:
+        for node in nodes:
+            match node.type:
+                case "inline":
+                    self.spans(node.children, style, lines)
+                case "softbreak" | "hardbreak":
+                    lines.append([])
+                case "strong":
+                    self.spans(node.children, style + Style(bold=True), lines)
+                case "em":
+                    self.spans(node.children, style + Style(italic=True), lines)
+                case "s":
+                    self.spans(node.children, style + Style(strike=True), lines)
+                case "code_inline":
+                    self.put(node.content, style + self.palette.inline_code, lines)
+                case "link":
+                    self.link(node, style, lines)
+                case _:
+                    self.put(node.content, style, lines)
+
+    def link(self, node: SyntaxTreeNode, style: Style, lines: Rows) -> None:
+        start, line = len(lines[-1]), len(lines)
+        self.spans(node.children, style + self.palette.link, lines)
+        address = show(str(node.attrs.get("href", "")))
+        words = "".join(text for text, _ in lines[-1][start:]) if len(lines) == line else ""
+        if words != address:
+            self.put(f" ({address})", style + self.palette.dim, lines)
+        title = node.attrs.get("title")
+        if title:
+            self.put(f' "{title}"', style + self.palette.dim, lines)
+
+    def put(self, text: str, style: Style, lines: Rows) -> None:
+        first, *more = show(text).split("\n")
+        lines[-1].extend(marked(first, style, self.palette.mark))
+        for part in more:
+            lines.append(marked(part, style, self.palette.mark))
+
+
+def _table_row(row: Sequence[list[Run]], widths: Sequence[int]) -> Rows:
+    folded = [fold(cell, width) for cell, width in zip(row, widths, strict=False)]
+    rows: Rows = []
+    for at in range(max(map(len, folded))):
+        runs: list[Run] = []
+        for index, (cell, width) in enumerate(zip(folded, widths, strict=False)):
+            part = cell[at] if at < len(cell) else []
+            gap = width - sum(cell_len(text) for text, _ in part) + (_GAP if index < len(widths) - 1 else 0)
+            runs.extend([*part, (" " * max(0, gap), Style.null())])
+        rows.append(runs)
+    return rows
+
+
+def _is_tight(node: SyntaxTreeNode) -> bool:
+    return all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")

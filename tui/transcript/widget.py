@@ -1,0 +1,308 @@
+"""The transcript: what happened so far, and what happens now at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
+
+from ..lines import Line, LineView, Part, Place
+from ..state import Block
+from .entries import MARGIN, Entries, can_unfold, guess
+from .pieces import Pieces
+from .search import Found, Search
+
+FRAME = 1 / 25
+"""Seconds between two looks at what streams."""
+_SEEN_ABOVE = 4
+
+
+class Transcript(LineView):
+    """Draws a list of blocks that the reducer owns. Costs the same at ten blocks and at 100,000."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "earlier", "earlier entry", show=False, id="transcript.earlier"),
+        Binding("j", "later", "later entry", show=False, id="transcript.later"),
+        Binding("enter,space", "unfold", "unfold", show=False, id="transcript.unfold"),
+        Binding("o", "unfold_all", "unfold all", show=False, id="transcript.unfold_all"),
+        Binding("n", "find_next", "next match", show=False, id="transcript.next"),
+        Binding("N", "find_previous", "previous match", show=False, id="transcript.previous"),
+        Binding("y", "copy_entry", "copy entry", show=False, id="transcript.copy"),
+    ]
+    margin = MARGIN
+    keeps_end = True
+
+    class Moved(Message):
+        """It follows the end, or no longer does; so many entries are new below what is seen."""
+
+        def __init__(self, transcript: Transcript, *, follows: bool, new_below: int) -> None:
+            super().__init__()
+            self.transcript = transcript
+            self.follows = follows
+            self.new_below = new_below
+
+        @property
+        def control(self) -> Transcript:
+            """The transcript."""
+            return self.transcript
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._blocks: Sequence[Block] = ()
+        self._drawn: list[int] = []
+        """Version of each block as it was counted or drawn."""
+        self._flipped: set[int] = set()
+        """Blocks that the person folded or unfolded, against their own `open`."""
+        self._all_open = False
+        self._streams: dict[int, tuple[Pieces, list[Part]]] = {}
+        self._entries: Entries | None = None
+        self._cursor: int | None = None
+        self._search: Search | None = None
+        self._left_at = 0
+        """Blocks there were when the end went out of sight."""
+        self._said: tuple[bool, int] = (True, 0)
+        self._flush_at: Timer | None = None
+        self._changed_from: int | None = None
+
+    # what is shown
+
+    def show(self, blocks: Sequence[Block], changed_from: int) -> None:
+        """These are the blocks now; those before `changed_from` are as they were. Drawn within 40 ms, at most 25 Hz."""
+        self._blocks = blocks
+        self._changed_from = changed_from if self._changed_from is None else min(self._changed_from, changed_from)
+        if self._flush_at is None and self.is_mounted:
+            self._flush()
+            self._flush_at = self.set_timer(FRAME, self._flush_again)
+
+    @property
+    def new_below(self) -> int:
+        """Entries that came since the person scrolled up; 0 while the end is in sight."""
+        return 0 if self.at_end else max(0, len(self._blocks) - self._left_at)
+
+    @property
+    def cursor(self) -> int | None:
+        """Index of the block that `unfold` acts on: where the person stands, else the last one in sight with a fold."""
+        if self._cursor is not None and self._cursor < len(self._blocks):
+            return self._cursor
+        seen = {line.place.item for line in self.lines}
+        return max((item for item in seen if can_unfold(self._blocks[item])), default=None)
+
+    def is_open(self, index: int) -> bool:
+        """Whether a block is unfolded."""
+        return (self._blocks[index].open or self._all_open) != (index in self._flipped)
+
+    # folding
+
+    def toggle(self, index: int) -> None:
+        """Fold or unfold one block."""
+        if not 0 <= index < len(self._blocks) or not can_unfold(self._blocks[index]):
+            return
+        self._flipped ^= {index}
+        self.redraw(index)
+        self.repaint()
+
+    def action_unfold(self) -> None:
+        """Fold or unfold the block at the cursor."""
+        if self.cursor is not None:
+            self.toggle(self.cursor)
+
+    def action_unfold_all(self) -> None:
+        """Unfold everything, or fold it again."""
+        self._all_open = not self._all_open
+        self._flipped.clear()
+        self.forget(0)
+        self.repaint()
+
+    def action_earlier(self) -> None:
+        """The cursor to the entry above."""
+        self._move_cursor(-1)
+
+    def action_later(self) -> None:
+        """The cursor to the entry below."""
+        self._move_cursor(1)
+
+    def action_copy_entry(self) -> None:
+        """The entry at the cursor to the clipboard, as it was written."""
+        index = self.cursor if self.cursor is not None else len(self._blocks) - 1
+        if 0 <= index < len(self._blocks):
+            block = self._blocks[index]
+            self.copy("\n".join(part for part in (block.title, block.text, block.detail) if part))
+
+    # searching
+
+    def find(self, text: str) -> Found:
+        """Look for a text, highlight it, and go to the last place at or above what is seen. Empty: no search."""
+        self._search = Search(text) if text.strip() else None
+        self.refresh()
+        if self._search is None:
+            return Found(0, 0)
+        self._search.look(self._blocks)
+        self._search.nearest(self.lines[-1].place.item if self.lines else 0)
+        self._go_to_hit()
+        return self._search.found
+
+    def find_next(self, by: int = 1) -> Found:
+        """The next match below, or above with -1; around the ends."""
+        if self._search is None:
+            return Found(0, 0)
+        self._search.step(by)
+        self._go_to_hit()
+        return self._search.found
+
+    def action_find_next(self) -> None:
+        """The next match."""
+        self.find_next()
+
+    def action_find_previous(self) -> None:
+        """The match before."""
+        self.find_next(-1)
+
+    # how it is drawn
+
+    def build(self, item: int) -> list[Part]:
+        """The parts of a block."""
+        block, before = self._blocks[item], self._blocks[item - 1] if item else None
+        if self._entries is None:
+            self._entries = Entries(self.text_width, self.palette)
+        if block.live and block.kind == "text":
+            pieces, kept = self._streams.setdefault(item, (Pieces(), []))
+            return self._entries.grown(block, before, pieces, kept)
+        self._streams.pop(item, None)
+        return self._entries.build(block, before, is_open=self.is_open(item))
+
+    def forget(self, start: int) -> None:
+        """Drop what is drawn from a block on; with the first of all, width and theme too."""
+        super().forget(start)
+        if start == 0:
+            self._entries = None
+            self._streams.clear()
+
+    def matches(self, line: Line) -> list[tuple[int, int, Style]]:
+        """What is looked for, highlighted."""
+        if self._search is None:
+            return []
+        current = self._search.hits[self._search.at][0] if self._search.hits else -1
+        style = self.palette.match_current if line.place.item == current else self.palette.match
+        return [(start, end, style) for start, end in self._search.spans(line.strip.text[MARGIN:])]
+
+    def overlay(self, y: int, strip: Strip) -> Strip:
+        """The cursor in the gutter; `12 new below` on the last row."""
+        palette = self.palette
+        if y < len(self.lines) and self.has_focus and self.lines[y].place.item == self.cursor:
+            strip = Strip.join([Strip([Segment("▌", palette.cursor)]), strip.crop(1)])
+        if y == self.size.height - 1 and not self.at_end:
+            count = self.new_below
+            words = f"  {count} new below  ↓ end " if count else "  ↓ end "
+            left = max(0, strip.cell_length - len(words))
+            strip = Strip.join(
+                [strip.crop(0, left), Strip([Segment(words, palette.needs_you if count else palette.dim)])]
+            )
+        return strip
+
+    def painted(self) -> None:
+        """Say whether the end is in sight, when that changed."""
+        if self.at_end:
+            self._left_at = len(self._blocks)
+        now = (self.at_end, self.new_below)
+        if now != self._said:
+            self._said = now
+            self.refresh_row(self.size.height - 1)
+            self.post_message(self.Moved(self, follows=now[0], new_below=now[1]))
+
+    # the inside
+
+    def on_mount(self) -> None:
+        """What was given before there was a screen."""
+        if self._changed_from is not None:
+            self.call_after_refresh(self._flush)
+
+    @on(events.Focus)
+    @on(events.Blur)
+    def _focus_moved(self) -> None:
+        self.refresh()
+
+    @on(events.Click)
+    def _clicked(self, event: events.Click) -> None:
+        if event.x >= self.size.width - 1 or not 0 <= event.y < len(self.lines) or self.text_selection is not None:
+            return
+        line = self.lines[event.y]
+        self._cursor = line.place.item
+        top = self.parts(line.place.item)
+        first = 1 if len(top) > 1 and not top[0].rows[0].text.strip() else 0
+        if line.place.part == first and line.place.row == 0:
+            self.toggle(line.place.item)
+        self.refresh()
+
+    def _flush_again(self) -> None:
+        self._flush_at = None
+        if self._changed_from is not None:
+            self._flush()
+            self._flush_at = self.set_timer(FRAME, self._flush_again)
+
+    def _flush(self) -> None:
+        """Take in what changed since the last look."""
+        start, self._changed_from = self._changed_from, None
+        if start is None:
+            return
+        count = len(self._blocks)
+        if count < len(self.heights):
+            self.heights.cut(count)
+            del self._drawn[count:]
+            self._flipped = {index for index in self._flipped if index < count}
+            start = min(start, count)
+            super().forget(count)
+        width = self.text_width
+        for index in range(start, len(self.heights)):
+            if self._blocks[index].version != self._drawn[index]:
+                self._drawn[index] = self._blocks[index].version
+                self.redraw(index)
+        for index in range(len(self.heights), count):
+            block = self._blocks[index]
+            self.heights.append(guess(block, width))
+            self._drawn.append(block.version)
+        self.repaint()
+
+    def _move_cursor(self, by: int) -> None:
+        seen = [line.place.item for line in self.lines]
+        if not seen:
+            return
+        at = self._cursor if self._cursor is not None and seen[0] <= self._cursor <= seen[-1] else None
+        start = (seen[-1] + 1 if by < 0 else seen[0] - 1) if at is None else at
+        self._cursor = min(len(self._blocks) - 1, max(0, start + by))
+        if self._cursor not in seen:
+            self.go_to(Place(self._cursor), above=0 if by < 0 else self.size.height - 2)
+        self.refresh()
+
+    def _go_to_hit(self) -> None:
+        search = self._search
+        if search is None or search.at < 0:
+            self.refresh()
+            return
+        index, number = search.hits[search.at]
+        place = self._place_of(index, number)
+        if place is None and can_unfold(self._blocks[index]) and not self.is_open(index):
+            self.toggle(index)
+            place = self._place_of(index, number)
+        self._cursor = index
+        self.go_to(place or Place(index), above=_SEEN_ABOVE)
+        self.refresh()
+
+    def _place_of(self, index: int, number: int) -> Place | None:
+        """The line of an occurrence within a block; the last one where fewer are drawn; None where none is."""
+        assert self._search is not None
+        last: Place | None = None
+        for part, found in enumerate(self.parts(index)):
+            for row, strip in enumerate(found.rows):
+                for _ in self._search.spans(strip.text[MARGIN:]):
+                    last = Place(index, part, row)
+                    if number == 0:
+                        return last
+                    number -= 1
+        return last
