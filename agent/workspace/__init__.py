@@ -1,20 +1,29 @@
 """The machine around a run: paths, files, processes, snapshots, watching, the sandbox, the clock."""
 
 from .clock import SystemClock
-from .errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
+from .environment import command_env
+from .errors import CommandNotStarted, PathRefused, StaleFile, UnreadableFile, WriteFailed
 from .paths import Workspace
+from .processes import Finished, Running, run_process, shell, start_process
 from .states import FileState, read_state
 from .write import remove_file, write_file
 
 __all__ = [
+    "CommandNotStarted",
     "FileState",
+    "Finished",
     "PathRefused",
+    "Running",
     "StaleFile",
     "SystemClock",
     "UnreadableFile",
     "Workspace",
     "WriteFailed",
+    "command_env",
     "read_state",
     "remove_file",
+    "run_process",
+    "shell",
+    "start_process",
     "write_file",
 ]

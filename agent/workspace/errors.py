@@ -1,10 +1,11 @@
-"""What can go wrong with paths and files, as one tree.
+"""What can go wrong with paths, files and commands, as one tree.
 
 RundryError
 ├── PathRefused       the path is outside of the workspace, or is not for the model
 ├── UnreadableFile    there is no plain, readable file of a sane size behind the path
 ├── StaleFile         the file is no longer what was looked at: look again, nothing was written
-└── WriteFailed       the file could not be written; the old content is intact
+├── WriteFailed       the file could not be written; the old content is intact
+└── CommandNotStarted no process came of a command
 """
 
 from __future__ import annotations
@@ -26,3 +27,7 @@ class StaleFile(RundryError):
 
 class WriteFailed(RundryError):
     """The file could not be written. What was there is still there."""
+
+
+class CommandNotStarted(RundryError):
+    """A program or a folder is missing, or the command is too long; the text says which."""

@@ -1,0 +1,190 @@
+"""All processes that came of one command, also those that left its session, and their end.
+
+On Linux this process adopts orphans (prctl(2), PR_SET_CHILD_SUBREAPER), so whatever a command starts stays below us;
+elsewhere a mark in the environment finds it. `killpg` alone misses children that called setsid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import secrets
+import signal
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_MARK = "RUNDRY_COMMAND"
+_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_ROUNDS = 50
+_POLL = 0.02
+
+
+class Family:
+    """The processes of one command. `mark` goes into the command's environment before it starts."""
+
+    _living: set[Family] = set()
+    """Families that live now; with one only, an orphan without a mark can be told to be its."""
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(8)
+        self._root = 0
+        self._seen: set[int] = set()
+        self._before = set(_children(os.getpid())) if sys.platform == "linux" else set[int]()
+        if sys.platform == "linux":
+            _adopt_orphans()
+
+    @property
+    def mark(self) -> dict[str, str]:
+        """What the command's environment must hold."""
+        return {_MARK: self._token}
+
+    def begin(self, root: int) -> None:
+        """The command's first process, which leads a session of its own, has started."""
+        self._root = root
+        Family._living.add(self)
+
+    def close(self) -> None:
+        """Nothing of the command is left, or it was given up on."""
+        Family._living.discard(self)
+
+    def members(self) -> list[int]:
+        """The pids that are alive now; dead orphans are reaped on the way."""
+        found = self._members_linux() if sys.platform == "linux" else self._members_elsewhere()
+        self._seen.update(found)
+        return [pid for pid in found if _state(pid) not in ("Z", "X", "")]
+
+    async def end(self, grace: float) -> int:
+        """All are asked to end, and killed after `grace` seconds. Gives the number that was found alive."""
+        first = self.members()
+        for pid in first:
+            _send(pid, signal.SIGTERM)
+            _send(pid, signal.SIGCONT)
+        await self._gone(grace)
+        self.kill()
+        await self._gone(1.0)
+        return len(first)
+
+    async def _gone(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - the system sends no event for orphans
+            await asyncio.sleep(_POLL)
+
+    def kill(self) -> None:
+        """All are stopped, so that none can fork on, then killed. Does not wait."""
+        for _ in range(_ROUNDS):
+            stopped: set[int] = set()
+            for _ in range(_ROUNDS):
+                new = set(self.members()) - stopped
+                if not new:
+                    break
+                for pid in new:
+                    _send(pid, signal.SIGSTOP)
+                stopped |= new
+            if not stopped:
+                return
+            for pid in stopped:
+                _send(pid, signal.SIGKILL)
+            self._reap()
+
+    def _members_linux(self) -> list[int]:
+        me = os.getpid()
+        found: list[int] = []
+        for child in _children(me):
+            if child == self._root or child in self._seen or self._is_our_orphan(child):
+                found.append(child)
+        for pid in found:  # grows while it is walked: children of children
+            found.extend(child for child in _children(pid) if child not in found)
+        self._seen.update(found)
+        self._reap()
+        return found
+
+    def _is_our_orphan(self, child: int) -> bool:
+        environment = _environment(child)
+        if environment is None or _state(child) == "Z":
+            return False
+        if f"{_MARK}={self._token}".encode() in environment:
+            return True
+        if child in self._before or len(Family._living) > 1:
+            return False
+        # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
+        # has its environment, or its session.
+        mine = {item for item in _environment(os.getpid()) or () if not item.startswith(b"PATH=")}
+        return not mine.intersection(environment) and _session(child) != os.getsid(0)
+
+    def _reap(self) -> None:
+        """Takes the dead orphans off the process table; the first process is waited for by who started it."""
+        for pid in self._seen - {self._root}:
+            if _state(pid) == "Z":
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+
+    def _members_elsewhere(self) -> list[int]:
+        import psutil  # ~15 ms
+
+        found: set[int] = set()
+        parents: dict[int, int] = {}
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                parents[process.pid] = process.ppid()
+                if process.pid == self._root or process.environ().get(_MARK) == self._token:
+                    found.add(process.pid)
+        size = -1
+        while size != len(found):
+            size = len(found)
+            found |= {pid for pid, parent in parents.items() if parent in found}
+        return sorted(found)
+
+
+@cache
+def _adopt_orphans() -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found.extend(map(int, (task / "children").read_text().split()))
+    return found
+
+
+def _environment(pid: int) -> list[bytes] | None:
+    """None: not to be known."""
+    try:
+        return [item for item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if item]
+    except OSError:
+        return []
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _state(pid: int) -> str:
+    if sys.platform == "linux":
+        return (_stat(pid) or [""])[0]
+    import psutil
+
+    try:
+        return "Z" if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else "R"
+    except psutil.Error:
+        return ""
+
+
+def _session(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[3]) if len(fields) > 3 else 0
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

@@ -1,0 +1,56 @@
+"""The head and the tail of a stream of bytes of any length, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import deque
+
+
+class HeadTail:
+    """Takes pieces and keeps the first and the last half of `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._head_limit = limit // 2
+        self._tail_limit = limit - self._head_limit
+        self.total = 0
+        """Bytes that went in."""
+
+    def add(self, piece: bytes) -> None:
+        """Takes the next bytes of the stream."""
+        self.total += len(piece)
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        if not piece:
+            return
+        self._tail.append(piece)
+        self._tail_size += len(piece)
+        while self._tail_size - len(self._tail[0]) >= self._tail_limit:
+            self._tail_size -= len(self._tail.popleft())
+
+    @property
+    def dropped(self) -> int:
+        """Bytes that are no longer here."""
+        return self.total - len(self._head) - min(self._tail_size, self._tail_limit)
+
+    def value(self) -> bytes:
+        """Head and tail, with a line between them that says what is missing, if anything is."""
+        tail = b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
+        return bytes(self._head) + left_out(self.dropped) + tail
+
+
+def shorten(data: bytes, limit: int) -> tuple[bytes, int]:
+    """At most `limit` bytes of the data, head and tail, and how many are left out."""
+    if len(data) <= limit:
+        return data, 0
+    kept = HeadTail(limit)
+    kept.add(data)
+    return kept.value(), kept.dropped
+
+
+def left_out(count: int) -> bytes:
+    """The line that stands where bytes are missing; nothing for none."""
+    return f"\n[... {count:,} bytes left out ...]\n".encode() if count else b""

@@ -1,0 +1,253 @@
+"""Commands: without a terminal, with a time-out, with bounded output, and with an end for all that they started."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from .errors import CommandNotStarted
+from .family import Family
+from .output import HeadTail, shorten
+
+FULL = 16_000_000
+"""Bytes of output that are kept at most (REQUIREMENTS 7.5)."""
+GRACE = 2.0
+"""Seconds between the request to end and the kill."""
+_LEFT_BEHIND_GRACE = 0.3
+_PIECE = 1 << 20
+_FLOOD = 64_000_000
+"""Bytes after which a command that writes on is slowed down, so that it cannot take a core from everyone."""
+_FLOOD_PAUSE = 0.002
+_LONGEST = 131_000
+"""Bytes of one argument (execve(2): 128 KiB)."""
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a command."""
+
+    exit_code: int | None
+    """128 + n where signal n ended it; None: it timed out or did not start."""
+    output: bytes
+    """Standard output and error as they came, at most `limit` bytes, head and tail."""
+    dropped: int
+    """Bytes missing in `output`."""
+    timed_out: bool
+    seconds: float
+    error: str | None
+    """Why it could not be started, or was cut; one line."""
+    full: bytes = b""
+    """At most 16 MB of the output, head and tail."""
+    full_dropped: int = 0
+    """Bytes missing in `full`."""
+    left_behind: int = 0
+    """Processes that the command left running when it ended; they were ended too."""
+
+
+def shell(command: str) -> list[str]:
+    """The one way in which a command line is run: bash, without start-up files."""
+    return ["bash", "--noprofile", "--norc", "-c", command]
+
+
+async def run_process(
+    command: str | list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109 - what is to happen at its end is more than cancelling
+    limit: int = 200_000,
+    on_output: Callable[[bytes], None] | None = None,
+    stdin: bytes | None = None,
+) -> Finished:
+    """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
+
+    Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. What the command left in the
+    background when it ended is ended too.
+    """
+    started = time.monotonic()
+    try:
+        running = await start_process(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin)
+    except CommandNotStarted as error:
+        seconds = time.monotonic() - started
+        return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
+    return await running.finish(timeout, limit)
+
+
+async def start_process(
+    command: str | list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_output: Callable[[bytes], None] | None = None,
+    stdin: bytes | None = None,
+) -> Running:
+    """The command, running. Who asked for it must `finish` or `end` it. Raises CommandNotStarted."""
+    argv = shell(command) if isinstance(command, str) else command
+    longest = max((len(os.fsencode(part)) for part in argv), default=0)
+    if longest > _LONGEST:
+        raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
+    family = Family()
+    reading, writing = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env={**env, **family.mark},
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=writing,
+            stderr=writing,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        os.close(reading)
+        raise CommandNotStarted(_why_not(error, argv, cwd)) from None
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    family.begin(process.pid)
+    if process.stdin is not None:
+        process.stdin.write(stdin or b"")
+        process.stdin.close()
+    return Running(process, _Reader(reading, on_output), family)
+
+
+class Running:
+    """A command that runs. It is ended with the run at the latest."""
+
+    def __init__(self, process: asyncio.subprocess.Process, reader: _Reader, family: Family) -> None:
+        self._process, self._reader, self._family = process, reader, family
+        self._started = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        """Of the command's first process."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Its first process has not ended."""
+        return self._process.returncode is None
+
+    @property
+    def written(self) -> int:
+        """Bytes of output so far."""
+        return self._reader.kept.total
+
+    def output(self) -> bytes:
+        """The output so far, at most 16 MB, head and tail."""
+        return self._reader.kept.value()
+
+    async def finish(self, seconds: float, limit: int = 200_000) -> Finished:
+        """Waits for the end; after so many seconds, or when cancelled, ends the whole tree."""
+        timed_out = False
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._process.wait()
+        except TimeoutError:
+            timed_out = True
+        finally:
+            # Also on the way out of a cancelled task: nothing of a command outlives it.
+            left = await self._wind_up(GRACE if self.is_running else _LEFT_BEHIND_GRACE)
+        return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
+
+    async def end(self, limit: int = 200_000) -> Finished:
+        """Ends the whole tree now."""
+        was_running = self.is_running
+        await self._wind_up(GRACE)
+        return self._finished(False, 0, 0.0, limit, "it was ended" if was_running else None)
+
+    async def _wind_up(self, grace: float) -> int:
+        try:
+            left = await self._family.end(grace)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._process.wait()
+                    await self._reader.drained.wait()
+            return left
+        finally:
+            self._family.kill()
+            self._family.close()
+            self._reader.close()
+
+    def _finished(self, timed_out: bool, left: int, allowed: float, limit: int, error: str | None = None) -> Finished:
+        code = self._process.returncode
+        full = self._reader.kept.value()
+        output, dropped = shorten(full, limit)
+        if timed_out:
+            error = f"timed out after {allowed:.3g} s"
+        return Finished(
+            exit_code=None if timed_out or code is None else code if code >= 0 else 128 - code,
+            output=output,
+            dropped=dropped + self._reader.kept.dropped,
+            timed_out=timed_out,
+            seconds=time.monotonic() - self._started,
+            error=error if code is not None else "it could not be ended: the system holds it",
+            full=full,
+            full_dropped=self._reader.kept.dropped,
+            left_behind=left,
+        )
+
+
+class _Reader:
+    """Reads a pipe as the event loop says that there is something, and never blocks."""
+
+    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None) -> None:
+        self.kept = HeadTail(FULL)
+        self.drained = asyncio.Event()
+        self._fd, self._on_output = fd, on_output
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        os.set_blocking(fd, False)
+        if sys.platform == "linux":
+            with suppress(OSError):  # over the user's quota of pipe memory: the usual 64 KiB do
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
+        self._loop.add_reader(fd, self._read)
+
+    def close(self) -> None:
+        """Stops reading, whoever still holds the other end."""
+        if self._fd < 0:
+            return
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+        self._fd = -1
+        self.drained.set()
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._fd, _PIECE)
+        except BlockingIOError:
+            return
+        if not piece:
+            self.close()
+            return
+        self.kept.add(piece)
+        if self._on_output is not None:
+            self._on_output(piece)
+        if self.kept.total > _FLOOD:
+            self._loop.remove_reader(self._fd)
+            self._pause = self._loop.call_later(_FLOOD_PAUSE, self._loop.add_reader, self._fd, self._read)
+
+
+def _why_not(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:
+    program = argv[0] if argv else ""
+    if isinstance(error, ValueError):
+        return f"the command cannot be run: {error}"
+    if not cwd.is_dir():
+        return f"the folder {cwd} does not exist: it was moved or removed"
+    if error.errno == errno.E2BIG:
+        return "the command and its environment are too long: put it into a file and run that"
+    if error.errno == errno.ENOENT:
+        return f"{program}: not found"
+    return f"{program}: {error.strerror or error}"
