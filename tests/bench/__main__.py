@@ -1,0 +1,51 @@
+"""Measures what the session must reach, as ratios within one run, and prints one table.
+
+    cd tests && python -m bench                    # all of them: about four minutes on two cores
+    cd tests && python -m bench first-frame idle   # only these
+
+Exit code 1 where a limit is passed. Numbers of different runs do not compare: machines differ, and so does one machine
+from minute to minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+from . import budgets, first_frame, idle, step_cost, stream
+from .table import Row, compile_all, print_table
+
+BENCHES: dict[str, Callable[[Path], list[Row]]] = {
+    "first-frame": first_frame.measure,
+    "stream": stream.measure,
+    "step-cost": lambda folder: asyncio.run(step_cost.measure(folder)),
+    "idle": idle.measure,
+    "budgets": lambda folder: asyncio.run(budgets.measure(folder)),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measures rundry.")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
+    names = parser.parse_args().names or list(BENCHES)
+    if unknown := set(names) - set(BENCHES):
+        parser.error(f"{', '.join(unknown)}: there are {', '.join(BENCHES)}")
+    compile_all()
+    rows: list[Row] = []
+    for name in names:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(prefix="rundry-bench-") as folder:
+            rows += BENCHES[name](Path(folder))
+    print_table(rows)
+    return 0 if all(row.holds for row in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
