@@ -1,0 +1,125 @@
+"""One runner at a time holds a run: an operating-system lock beside the journal, which dies with its process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from ..protocol import JournalError, RunHeld
+
+_ATTEMPTS = 6
+_PAUSE = 0.01
+"""Seconds between attempts: `holder` touches the lock for a moment, which must not look like another runner."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who drives a run."""
+
+    pid: int
+    host: str
+    since: float
+    """Unix seconds."""
+
+
+class Claim:
+    """The right to drive a run, until it is released or the process is gone."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        """Use `claim`."""
+        self.path = path
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Others may drive the run now; a second release does nothing."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            os.ftruncate(descriptor, 0)
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def claim(path: Path) -> Claim:
+    """The right to drive this journal's run. Raises RunHeld, with the holder's pid, where someone else has it."""
+    try:
+        # Close-on-exec: a child that inherited the descriptor would keep the lock after our death.
+        descriptor = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise JournalError(f"the run at {path} cannot be locked: {error.strerror}") from error
+    try:
+        if not _lock(descriptor, fcntl.LOCK_EX, _ATTEMPTS):
+            raise RunHeld(_held_text(path, _read(descriptor)))
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), platform.node(), time.time())), 0)
+    except OSError as error:
+        os.close(descriptor)
+        raise JournalError(f"the run at {path} cannot be locked: {error.strerror}") from error
+    except RunHeld:
+        os.close(descriptor)
+        raise
+    return Claim(path, descriptor)
+
+
+def holder(path: Path) -> Holder | None:
+    """Who drives this journal's run right now; None: nobody. Does not hold the lock itself."""
+    try:
+        descriptor = os.open(_lock_file(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalError(f"who drives {path} cannot be known: {error.strerror}") from error
+    try:
+        if _lock(descriptor, fcntl.LOCK_SH, 1):
+            return None
+        return _read(descriptor) or Holder(0, "", 0.0)
+    except OSError as error:
+        raise JournalError(f"who drives {path} cannot be known: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def _lock_file(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _lock(descriptor: int, kind: int, attempts: int) -> bool:
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(_PAUSE)
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
+
+
+def _read(descriptor: int) -> Holder | None:
+    try:
+        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
+    except msgspec.DecodeError:  # locked this very moment, not signed yet
+        return None
+
+
+def _held_text(path: Path, held: Holder | None) -> str:
+    if held is None:
+        return f"another process drives {path.stem}: `rundry watch {path.stem}` shows it"
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(held.since))
+    return (
+        f"{path.stem} is driven by process {held.pid} on {held.host or 'this machine'} since {since}: "
+        f"`rundry watch {path.stem}` shows it"
+    )

@@ -1,0 +1,186 @@
+"""The SQLite file of a run: how it is made, opened and recognised, and what its errors mean to a person.
+
+The file is never opened but through SQLite: closing any other descriptor of it in this process would drop the locks
+that SQLite holds there (POSIX locks belong to the process: sqlite.org/howtocorrupt, 2.2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from ..protocol import JournalError
+
+APPLICATION_ID = 0x52554E44
+""" "RUND": tells a journal from any other database."""
+VERSION = 1
+BUSY_SECONDS = 5.0
+"""How long a writer waits for another one."""
+
+LANDMARKS = "type IN ('run_started', 'run_resumed', 'run_ended', 'step_started', 'charged')"
+"""The events that lists of runs are made from: SQLite uses their index where a query repeats these very words."""
+
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE events(
+    seq INTEGER PRIMARY KEY, at REAL NOT NULL, step INTEGER, work TEXT, type TEXT NOT NULL, body BLOB NOT NULL
+) STRICT;
+CREATE INDEX landmarks ON events(type) WHERE {LANDMARKS};
+CREATE TABLE blobs(sha TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE commands(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, body BLOB NOT NULL, taken_at REAL
+) STRICT;
+CREATE INDEX untaken ON commands(id) WHERE taken_at IS NULL;
+CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT ROWID;
+COMMIT;
+"""
+
+_SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
+
+
+def make(path: Path) -> sqlite3.Connection:
+    """A new journal, readable by its owner only, whatever the umask. Raises JournalError and leaves nothing then."""
+    made_folder = not path.parent.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    except FileExistsError as error:
+        raise JournalError(f"{path} exists already: a journal is never written over") from error
+    except OSError as error:
+        raise JournalError(
+            f"no journal can be made in {path.parent}: {error.strerror}; choose another folder with --runs-dir"
+        ) from error
+    os.fchmod(descriptor, 0o600)
+    os.close(descriptor)
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = _connect(path)
+        ask_for_wal(connection, path.parent)
+        connection.executescript(_SCHEMA)
+        mark_live(connection, path)
+    except (JournalError, sqlite3.Error) as error:
+        if connection is not None:
+            connection.close()
+        remove(path, with_folder=made_folder)
+        if isinstance(error, sqlite3.Error):
+            raise explain(error, path) from error
+        raise
+    return connection
+
+
+def open_existing(path: Path) -> sqlite3.Connection:
+    """A journal that some rundry made. Raises JournalError where it is none, or cannot be read."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise JournalError(f"there is no journal at {path}: `rundry runs` lists those that exist") from error
+        raise JournalError(f"{path} cannot be read: {error.strerror}") from error
+    if not path.is_file():
+        raise JournalError(f"{path} is no file, so it is no journal")
+    if size == 0:
+        raise JournalError(f"{path} is empty: nothing was recorded in it, it can be deleted")
+    try:
+        connection = _connect(path)
+        try:
+            _recognise(connection, path)
+            ask_for_wal(connection, path.parent)
+            refuse_torn_copy(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
+    """Write-ahead logging lets views read while the runner writes. Raises JournalError where it does not work."""
+    answer = str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+    if answer != "wal":
+        raise JournalError(
+            f"SQLite's write-ahead log does not work in {folder} (it answers {answer!r}; a network folder?): "
+            "choose a folder on a local disk with --runs-dir"
+        )
+
+
+def mark_live(connection: sqlite3.Connection, path: Path) -> None:
+    """Says in the file itself that newer events may stand in its -wal file alone, and which file this is."""
+    connection.execute(_SET_META, ("live", _identity(path)))
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def mark_settled(connection: sqlite3.Connection) -> None:
+    """Takes back what `mark_live` said: the last one to close the journal puts everything into the one file."""
+    if connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone() != ("",):
+        connection.execute(_SET_META, ("live", ""))
+
+
+def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises JournalError where the file of a run that had not ended was copied without its -wal file."""
+    row: tuple[str] | None = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
+    wal = path.with_name(path.name + "-wal")
+    torn = row is not None and row[0] not in ("", _identity(path)) and not (wal.exists() and wal.stat().st_size)
+    if torn:
+        raise JournalError(
+            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal beside it"
+        )
+
+
+def explain(error: sqlite3.Error, path: Path) -> JournalError:
+    """What went wrong, in one line: the thing and the mend."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return JournalError(f"the disk is full: {path} could not be written; free some space, then resume the run")
+    if code == sqlite3.SQLITE_NOTADB:
+        return JournalError(f"{path} is no journal of rundry, or its beginning was destroyed")
+    if code in _DAMAGE:
+        return JournalError(f"{path} is damaged ({error}); restore it from a copy, nothing was changed in it")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return JournalError(f"{path} was locked by another program for {BUSY_SECONDS:.0f} seconds; try again")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        return JournalError(f"{path} cannot be opened for writing ({error}): check the rights of it and of its folder")
+    if code == sqlite3.SQLITE_IOERR:
+        return JournalError(f"{path} could not be read or written ({error}); what was recorded before is kept")
+    return JournalError(f"{path}: {error}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA secure_delete = FAST")
+    connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
+    return connection
+
+
+def _identity(path: Path) -> str:
+    return str(path.stat().st_ino)
+
+
+def _recognise(connection: sqlite3.Connection, path: Path) -> None:
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if application != APPLICATION_ID:
+        raise JournalError(
+            f"{path} is no journal of rundry: it is another program's database, or was copied without its -wal file"
+        )
+    if version > VERSION:
+        raise JournalError(
+            f"{path} was written by a newer rundry (format {version}, this one reads up to {VERSION}): update rundry"
+        )
+
+
+def remove(path: Path, *, with_folder: bool) -> None:
+    """Deletes a journal that was just made, and its folder where that was made for it."""
+    for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        name.unlink(missing_ok=True)
+    if with_folder:
+        with contextlib.suppress(OSError):  # someone else put something there: then it stays
+            path.parent.rmdir()

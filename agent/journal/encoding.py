@@ -1,0 +1,55 @@
+"""Events into bytes: with the keys hidden, and whatever a model or a file name brings along."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from ..protocol import Event, decode_event, encode_event, event_type
+from .redact import Redactor
+
+_BIGGEST = 2**63
+_EXACT = frozenset({"decide", "shell", "switch_model"})
+"""Commands whose text is run, written to a file, or names a server."""
+
+
+def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
+    """The event as it is recorded, and its JSON."""
+    try:
+        raw = encode_event(event)
+    except (UnicodeEncodeError, OverflowError):
+        event = decode_event(event_type(event), msgspec.json.encode(_plain(msgspec.to_builtins(event))))
+        raw = encode_event(event)
+    if not redactor.is_hinted(raw):
+        return event, raw
+    fields = cast("dict[str, object]", msgspec.json.decode(raw))
+    hidden = redactor.event(fields)
+    if hidden == fields:
+        return event, raw
+    raw = msgspec.json.encode(hidden)
+    return decode_event(event_type(event), raw), raw
+
+
+def hide_in_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:
+    """An encoded command with keys hidden; one that needs its exact text keeps it until it is taken."""
+    if not redactor.is_hinted(body):
+        return body
+    try:
+        fields = cast("dict[str, object]", msgspec.json.decode(body))
+    except msgspec.DecodeError:  # a newer version's: nobody here will read it
+        return body
+    return body if fields.get("type") in _EXACT and not is_taken else msgspec.json.encode(redactor.event(fields))
+
+
+def _plain(value: object) -> object:
+    """Without what JSON cannot hold: lone surrogates (of file names that are not UTF-8), numbers past 64 bits."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, int) and not -_BIGGEST <= value < _BIGGEST:
+        return str(value)
+    if isinstance(value, list):
+        return [_plain(v) for v in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {_plain(k): _plain(v) for k, v in cast("dict[str, object]", value).items()}
+    return value

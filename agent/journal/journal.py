@@ -1,0 +1,301 @@
+"""The journal of a run: events, blobs, and the inbox for commands, in one SQLite file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import (
+    Command,
+    Event,
+    JournalError,
+    RunSpec,
+    Stamped,
+    Unknown,
+    decode_command,
+    decode_event,
+    encode_command,
+    event_type,
+)
+from . import database
+from .claim import holder
+from .encoding import encode, hide_in_command
+from .redact import Redactor
+
+_READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+_APPEND = "INSERT INTO events(at, step, work, type, body) VALUES (?, ?, ?, ?, ?)"
+_UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
+_SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
+_SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+
+
+class Journal:
+    """One handle on a run's file. Any number of processes may hold one; the runner alone appends and takes.
+
+    Every method raises JournalError, one clear line, where the file cannot be read or written. A handle may be used
+    from several threads; a transaction belongs to the thread that opened it, the others wait.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, spec: RunSpec) -> None:
+        """Use `create` or `open`."""
+        self.path = path
+        self.spec = spec
+        self.redactor = Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])
+        """Hides keys in everything that is appended."""
+        self.now: Callable[[], float] = time.time
+        """Unix seconds, for the stamps."""
+        self._db = connection
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._durable = False
+        self._wrote = False
+        self._moved = True
+        self._version = -1
+
+    @staticmethod
+    def create(path: Path, spec: RunSpec) -> Journal:
+        """A new run's journal, for its owner's eyes only. Raises JournalError and leaves nothing where it cannot be."""
+        path = path.absolute()
+        connection = database.make(path)
+        journal = Journal(path, connection, spec)
+        journal.spec = msgspec.structs.replace(spec, task=journal.redactor(spec.task))
+        try:
+            journal.set_meta("spec", msgspec.json.encode(journal.spec).decode())
+            journal.set_meta("created", repr(journal.now()))
+        except JournalError:
+            connection.close()
+            database.remove(path, with_folder=False)
+            raise
+        return journal
+
+    @staticmethod
+    def open(path: Path) -> Journal:
+        """An existing journal, live or ended. Raises JournalError: missing, empty, damaged, no journal, too new."""
+        path = path.absolute()
+        connection = database.open_existing(path)
+        try:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'spec'").fetchone()
+            if row is None:
+                raise JournalError(f"{path} was never begun: it has no task in it, it can be deleted")
+            return Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
+        except sqlite3.Error as error:
+            connection.close()
+            raise database.explain(error, path) from error
+        except msgspec.DecodeError as error:
+            connection.close()
+            raise JournalError(f"{path} holds a run that this version cannot read ({error}): update rundry") from error
+        except JournalError:
+            connection.close()
+            raise
+
+    def append(
+        self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
+    ) -> Stamped:
+        """Records the event, keys hidden, and gives it as it was recorded.
+
+        It survives a kill once this returns (or once the transaction around it ends), and a power cut where `durable`.
+        """
+        event, body = encode(event, self.redactor)
+        at = self.now()
+        with self._guard():
+            if not self._wrote:
+                self._begin_writing()
+            seq = self._db.execute(_APPEND, (at, step, work, event_type(event), body)).lastrowid
+            self._durable = self._durable or durable
+            if self._depth == 0:
+                self._settle()
+        assert seq is not None  # SQLite gives one for every insert
+        return Stamped(seq, at, step, work, event)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Generator[None]:
+        """What is written inside is one commit, or nothing where an exception leaves it. Nests. Do not await in it."""
+        with self._guard():
+            mark = f"level{self._depth}"
+            if not self._wrote:
+                self._begin_writing()
+            self._db.execute(f"SAVEPOINT {mark}" if self._depth else "BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                self._depth -= 1
+                self._undo(mark)
+                raise
+            self._depth -= 1
+            try:
+                self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
+            except sqlite3.Error:
+                self._undo(mark)
+                raise
+            if self._depth == 0:
+                self._settle()
+
+    def read(self, after: int = 0, limit: int | None = None) -> list[Stamped]:
+        """Events after that one, oldest first; a type that this version does not know comes as `Unknown`."""
+        with self._guard():
+            rows = self._db.execute(_READ, (after, -1 if limit is None else limit)).fetchall()
+        return [Stamped(seq, at, step, work, _decode(kind, body)) for seq, at, step, work, kind, body in rows]
+
+    def last_seq(self) -> int:
+        """Of the newest event; 0 where there is none."""
+        with self._guard():
+            return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+
+    def changed(self) -> bool:
+        """Whether anything was written, by whomever, since this was last asked. Costs microseconds."""
+        with self._guard():
+            version = int(self._db.execute("PRAGMA data_version").fetchone()[0])
+            moved, self._moved = self._moved or version != self._version, False
+            self._version = version
+            return moved
+
+    def keep(self, data: bytes) -> str:
+        """Stores exact bytes, once; gives their SHA-256 in hex."""
+        sha = hashlib.sha256(data).hexdigest()
+        with self._guard():
+            self._db.execute("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", (sha, data))
+        return sha
+
+    def blob(self, sha: str) -> bytes:
+        """Kept bytes. Raises KeyError."""
+        with self._guard():
+            row = self._db.execute("SELECT data FROM blobs WHERE sha = ?", (sha,)).fetchone()
+        if row is None:
+            raise KeyError(sha)
+        return bytes(row[0])
+
+    def put(self, command: Command) -> int:
+        """A view's wish, for the runner; the id by which the answer can be known."""
+        body = hide_in_command(encode_command(command), self.redactor)
+        with self._guard():
+            added = self._db.execute("INSERT INTO commands(at, body) VALUES (?, ?)", (self.now(), body)).lastrowid
+            self._moved = True
+        assert added is not None  # SQLite gives one for every insert
+        return added
+
+    def take(self) -> list[tuple[int, Command | None]]:
+        """The commands that nobody took yet, oldest first, now taken. None: this version does not know it."""
+        with self._guard():
+            if not self._db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
+                return []
+            with self.transaction():
+                rows = self._db.execute(_UNTAKEN).fetchall()
+                for number, body in rows:
+                    kept = hide_in_command(body, self.redactor, is_taken=True)
+                    self._db.execute(
+                        "UPDATE commands SET taken_at = ?, body = ? WHERE id = ?", (self.now(), kept, number)
+                    )
+        return [(number, _decode_command(body)) for number, body in rows]
+
+    def untaken(self) -> list[tuple[int, Command | None]]:
+        """What `take` would give, without taking it: what a runner that died left."""
+        with self._guard():
+            rows = self._db.execute(_UNTAKEN).fetchall()
+        return [(number, _decode_command(body)) for number, body in rows]
+
+    def attach(self, view: str) -> None:
+        """A view is here."""
+        self.beat(view)
+
+    def beat(self, view: str) -> None:
+        """The view is still here."""
+        with self._guard():
+            self._db.execute(_SEEN, (view, self.now()))
+
+    def detach(self, view: str) -> None:
+        """The view goes."""
+        with self._guard():
+            self._db.execute("DELETE FROM views WHERE view = ?", (view,))
+
+    def watched(self, within: float = 15.0) -> bool:
+        """A view was here within so many seconds."""
+        with self._guard():
+            seen = self._db.execute("SELECT max(seen) FROM views").fetchone()[0]
+        return seen is not None and self.now() - float(seen) <= within
+
+    def meta(self, key: str) -> str | None:
+        """A value beside the events."""
+        with self._guard():
+            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Stores it, in place of an earlier one."""
+        with self._guard():
+            self._db.execute(_SET_META, (key, value))
+            self._moved = True
+
+    def landmarks(self) -> list[Event]:
+        """Starts, resumes, ends, steps and charges alone, oldest first: found without reading the other events."""
+        query = f"SELECT type, body FROM events WHERE {database.LANDMARKS} ORDER BY seq"
+        with self._guard():
+            rows = self._db.execute(query).fetchall()
+        return [_decode(kind, body) for kind, body in rows]
+
+    def close(self) -> None:
+        """Gives the file free. What was appended is safe already; closing twice does nothing."""
+        with self._lock:
+            with contextlib.suppress(sqlite3.Error):  # a full disk must not keep anyone from leaving
+                if self._wrote or holder(self.path) is None:
+                    database.mark_settled(self._db)
+            self._db.close()
+
+    @contextlib.contextmanager
+    def _guard(self) -> Generator[None]:
+        """One thread at a time; SQLite's errors as a person reads them."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise database.explain(error, self.path) from error
+
+    def _begin_writing(self) -> None:
+        if self._depth == 0:  # a checkpoint cannot run inside of a transaction
+            database.mark_live(self._db, self.path)
+            self._wrote = True
+
+    def _settle(self) -> None:
+        """After a commit. In WAL mode `synchronous = NORMAL` leaves the log to the system's cache: forced out here."""
+        self._moved = True
+        if self._durable:
+            self._durable = False
+            try:
+                descriptor = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
+
+    def _undo(self, mark: str) -> None:
+        if self._depth == 0:
+            self._durable = False
+            if self._db.in_transaction:  # SQLite rolls back by itself when the disk is full
+                self._db.execute("ROLLBACK")
+        elif self._db.in_transaction:
+            self._db.execute(f"ROLLBACK TO {mark}")
+            self._db.execute(f"RELEASE {mark}")
+
+
+def _decode(kind: str, body: bytes) -> Event:
+    try:
+        return decode_event(kind, body)
+    except msgspec.DecodeError:  # damaged in place: the others can still be read
+        return Unknown(kind, body)
+
+
+def _decode_command(body: bytes) -> Command | None:
+    try:
+        return decode_command(body)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,78 @@
+"""How keys look that nobody told us about (ATTACKS, "Secrets"), and how a known value can be written."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One kind of key."""
+
+    clues: tuple[str, ...]
+    """One of these stands in every text that the pattern fits: looked for first, it costs next to nothing."""
+    shape: re.Pattern[str]
+    """Its group `secret` is what is hidden."""
+
+
+def _token(clues: str, rest: str) -> Pattern:
+    """A key that begins with one of the clues and stands as a word of its own."""
+    heads = tuple(clues.split())
+    begin = "|".join(map(re.escape, heads))
+    return Pattern(heads, re.compile(rf"(?<![A-Za-z0-9_-])(?P<secret>(?:{begin}){rest})"))
+
+
+TOKENS: tuple[Pattern, ...] = (
+    # OpenAI, Anthropic, OpenRouter and others; `sk-circle-fade-dot` of a style sheet is none
+    _token("sk-", r"(?=[a-z_-]*(?:[A-Z0-9]|[a-z]{16}))[A-Za-z0-9_-]{16,}+"),
+    _token("sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}+"),
+    _token("AIza", r"[A-Za-z0-9_-]{30,}+"),
+    _token("ya29.", r"[A-Za-z0-9_-]{20,}+"),
+    _token("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}+"),
+    _token("github_pat_", r"[A-Za-z0-9_]{20,}+"),
+    _token("glpat-", r"[A-Za-z0-9_-]{16,}+"),
+    _token("AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _token("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9-]{10,}+"),
+    _token("hf_", r"[A-Za-z0-9]{24,}+"),
+    _token("gsk_ xai- r8_ pplx- nvapi-", r"[A-Za-z0-9_-]{24,}+"),
+    _token("npm_", r"[A-Za-z0-9]{30,}+"),
+    _token("pypi-", r"[A-Za-z0-9_-]{40,}+"),
+    _token("eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*"),  # JWT, RFC 7519: two JSON objects
+)
+PEM = Pattern(
+    ("PRIVATE KEY",),
+    re.compile(
+        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?P<secret>"
+        r"(?:[^-]++|-(?!----))*+(?=-----END )"
+        r"|(?:[\s-]|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # its end is missing: as far as it looks like one
+    ),
+)
+URL_PASSWORD = Pattern(("://",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
+
+PATTERNS = (*TOKENS, PEM, URL_PASSWORD)
+HEADS = tuple(clue for pattern in TOKENS for clue in pattern.clues)
+LONGEST_HEAD = max(map(len, HEADS))
+
+
+def spellings(secret: str) -> set[str]:
+    """The value as it is, in a URL, and inside of base64 text at each of the three alignments."""
+    raw = secret.encode("utf-8", "surrogateescape")
+    found = {raw.decode("utf-8", "replace"), quote(raw, safe=""), quote(raw), quote_plus(raw)}
+    for shift in range(3):
+        packed = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
+        first = (0, 2, 3)[shift]  # letters before this one hold bits of what stands in front
+        last = len(packed) - (1 if (shift + len(raw)) % 3 else 0)  # the last one may hold bits of what follows
+        inner = packed[first:last]
+        found |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return found
+
+
+def in_json(texts: Iterable[str]) -> tuple[bytes, ...]:
+    """As these texts stand inside of encoded JSON."""
+    return tuple({msgspec.json.encode(text)[1:-1] for text in texts})

@@ -1,0 +1,109 @@
+"""Keys and tokens are hidden before a text is stored or shown (REQUIREMENTS 11.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import cast
+from urllib.parse import unquote
+
+from .patterns import PATTERNS, URL_PASSWORD, in_json, spellings
+from .streaming import StreamRedactor
+
+MASK = "*"
+SHORTEST = 6
+"""Characters. Shorter values are no keys: hiding them would tear holes into ordinary text."""
+
+_NAMES_A_SECRET = re.compile(
+    r"(?:^|_)(?:API_?KEYS?|ACCESS_KEY_ID|AUTH|TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT)(?:_?\d+)?$",
+    re.IGNORECASE,
+)
+_DUMMIES = frozenset({"lm-studio", "not-needed", "no-key-needed", "sk-no-key-required", "sk-xxxx", "anything"})
+"""What people put where a local server wants some key."""
+_ROOTS = ("/home/", "/root/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/srv/", "~/")
+
+_PLACES = frozenset({"path", "command", "cwd", "workspace", "journal", "files_changed", "instructions"})
+"""Fields in which only known values are hidden: a path or a command must be seen to be judged (ATTACKS A.20)."""
+
+_CLUES = tuple(clue.encode() for pattern in PATTERNS for clue in pattern.clues)
+
+
+class Redactor:
+    """Hides keys in texts; what stands instead has the same length.
+
+    Known values go first, also where they are URL- or base64-encoded; then what looks like a key.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        """Values shorter than `SHORTEST` are left alone."""
+        given = {secret.strip() for secret in secrets}
+        written = {spelling for secret in given if len(secret) >= SHORTEST for spelling in spellings(secret)}
+        self.values = tuple(sorted((w for w in written if len(w) >= SHORTEST), key=lambda w: (-len(w), w)))
+        """Every spelling of the known secrets, the longest first."""
+        self._hints = (*in_json(self.values), *_CLUES)
+        self._any_value = re.compile("|".join(map(re.escape, self.values))) if self.values else None
+
+    @staticmethod
+    def from_env(env: Mapping[str, str], names: Iterable[str] = ()) -> Redactor:
+        """Knows the values of all variables that are named like a secret, those in `names`, and passwords in URLs."""
+        asked = set(names)
+        secrets: set[str] = set()
+        for name, value in env.items():
+            text = value.strip()
+            if name in asked or (_NAMES_A_SECRET.search(name) and _looks_secret(text)):
+                secrets.add(text)
+            for match in URL_PASSWORD.shape.finditer(text) if "://" in text else ():
+                secrets |= {p for p in (match["secret"], unquote(match["secret"])) if _looks_secret(p)}
+        return Redactor(secrets)
+
+    def __call__(self, text: str) -> str:
+        """The text with every key hidden; the same object where there is none."""
+        text = self.known(text)
+        for pattern in PATTERNS:
+            if any(clue in text for clue in pattern.clues):
+                text = pattern.shape.sub(_hide_secret, text)
+        return text
+
+    def known(self, text: str) -> str:
+        """The text with the known values hidden."""
+        return text if self._any_value is None else self._any_value.sub(_hide_all, text)
+
+    def is_hinted(self, encoded: bytes) -> bool:
+        """False: nothing is to be hidden in this JSON. True: look closer. Microseconds, for a short event."""
+        return any(hint in encoded for hint in self._hints)
+
+    def event(self, fields: dict[str, object]) -> dict[str, object]:
+        """The decoded JSON of an event with keys hidden in all its strings; its field names and type stay."""
+        return {k: v if k == "type" else self._tree(v, only_known=k in _PLACES) for k, v in fields.items()}
+
+    def stream(self) -> StreamRedactor:
+        """For a text that arrives in pieces."""
+        return StreamRedactor(self, self.values)
+
+    def _tree(self, value: object, *, only_known: bool) -> object:
+        if isinstance(value, str):
+            return self.known(value) if only_known else self(value)
+        if isinstance(value, list):
+            return [self._tree(v, only_known=only_known) for v in cast("list[object]", value)]
+        if isinstance(value, dict):
+            pairs = cast("dict[str, object]", value).items()
+            return {self(k): self._tree(v, only_known=only_known or k in _PLACES) for k, v in pairs}
+        return value
+
+
+def _looks_secret(value: str) -> bool:
+    """False for what would tear holes into ordinary text: `true`, `4096`, `postgres`, a path."""
+    if len(value) < 8 or value.lower() in _DUMMIES or value.startswith(_ROOTS):
+        return False
+    return not (value.isdigit() or (value.isalpha() and len(value) < 16))
+
+
+def _hide_all(match: re.Match[str]) -> str:
+    return MASK * len(match[0])
+
+
+def _hide_secret(match: re.Match[str]) -> str:
+    start, end = match.span("secret")
+    begin = match.start()
+    hidden = "".join(c if c.isspace() else MASK for c in match["secret"])  # lines stay lines
+    return match[0][: start - begin] + hidden + match[0][end - begin :]

@@ -1,0 +1,101 @@
+"""A text that arrives in pieces: what of it can be shown before the rest is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from .patterns import HEADS, LONGEST_HEAD
+
+LONGEST_HELD = 16_384
+"""Characters that are kept back at most, while something that may be a key goes on."""
+
+_WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+_KEY_BODY = re.compile(r"[A-Za-z0-9_.+/=-]*")
+_PEM_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----")
+_PEM_HEAD_OPENS = re.compile(r"-----BEGIN[A-Z0-9 ]{0,45}-{0,5}\Z")
+_URL_SETTLED = re.compile(r"[\s/@]")
+_LONGEST_USER = 780
+"""Characters of `user:password` in a URL that are waited for."""
+
+
+class StreamRedactor:
+    """Hides keys in a text that arrives in pieces, also a key that is split over them.
+
+    The end of the text is kept back while it may still become a key: mostly the last word.
+    """
+
+    def __init__(self, redact: Callable[[str], str], values: Sequence[str]) -> None:
+        self._redact = redact
+        self._values = values
+        self._longest = max(map(len, values), default=0)
+        starts = "|".join(sorted({re.escape(value[:3]) for value in values}))
+        self._starts = re.compile(f"(?={starts})") if values else None
+        self._held = ""
+        self._before = ""
+        self._in_key = False
+
+    def feed(self, text: str) -> str:
+        """What can be shown now of all that was fed and not shown yet."""
+        text = self._held + text
+        cut = self._unsettled(text)
+        is_too_long = len(text) - cut > LONGEST_HELD
+        if is_too_long:
+            cut = len(text)
+        self._held = text[cut:]
+        shown = self._show(text[:cut])
+        self._in_key = self._in_key or (is_too_long and shown.endswith("*"))
+        return shown
+
+    def flush(self) -> str:
+        """What was kept back: the text is over, or pauses."""
+        text, self._held = self._held, ""
+        shown = self._show(text)
+        self._before, self._in_key = "", False
+        return shown
+
+    def _show(self, text: str) -> str:
+        if not text:
+            return ""
+        body = _KEY_BODY.match(text) if self._in_key else None
+        inside = body.end() if body is not None else 0  # a key that was too long to be kept back goes on
+        self._in_key = self._in_key and inside == len(text)
+        hidden = self._redact(self._before + text)[len(self._before) :]
+        self._before = text[-1]
+        return "*" * inside + hidden[inside:]
+
+    def _unsettled(self, text: str) -> int:
+        """From this index on, the text may still become a key; its length where nothing can."""
+        return min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(text))
+
+    def _open_word(self, text: str) -> int:
+        start = len(text.rstrip(_WORD))
+        word = text[start:]
+        if len(word) <= LONGEST_HEAD or any(head in word for head in HEADS):
+            return start
+        dot = word.rfind(".") + 1
+        return start + dot if dot and len(word) - dot <= LONGEST_HEAD else len(text)
+
+    def _open_value(self, text: str) -> int:
+        if self._starts is None:
+            return len(text)
+        tail = max(0, len(text) - self._longest + 1)
+        places = [m.start() for m in self._starts.finditer(text, tail)]
+        places += range(max(tail, len(text) - 2), len(text))
+        return next((i for i in places if any(value.startswith(text[i:]) for value in self._values)), len(text))
+
+
+def _open_url(text: str) -> int:
+    start = text.rfind("://")
+    if start >= 0 and len(text) - start < _LONGEST_USER and not _URL_SETTLED.search(text, start + 3):
+        return start
+    return len(text.removesuffix(":/").removesuffix(":"))
+
+
+def _open_pem(text: str) -> int:
+    start = text.rfind("-----BEGIN")
+    if start < 0:
+        return len(text)
+    head = _PEM_HEAD.match(text, start)
+    is_open = _PEM_HEAD_OPENS.match(text, start) if head is None else "-----END " not in text[head.end() :]
+    return start if is_open else len(text)
