@@ -106,28 +106,3 @@ def test_an_untrusted_project_config_is_ignored_with_one_line_and_trust_applies_
     assert "--trust" in ignored.stderr
     trusted = home.run("run", "x", "--headless", "--json", "--until", "true", "--trust", *MODEL, cwd=project)
     assert trusted.events[0]["budget"]["steps"] == 7, trusted
-
-
-def test_doctor_says_what_is_set_and_where_each_value_came_from(home: Home, project: Path):
-    home.config_file.parent.mkdir(parents=True)
-    home.config_file.write_text("[budget]\nsteps = 12\n")
-    ran = home.run("doctor", cwd=project)
-    assert ran.exit_code in (0, 1), ran
-    assert "12" in ran.stdout
-    assert "config" in ran.stdout
-    as_json = home.run("doctor", "--json", cwd=project)
-    assert as_json.events, as_json
-
-
-def test_help_and_version_need_no_model(home: Home, project: Path):
-    shown = home.run("--help", cwd=project)
-    assert shown.exit_code == 0, shown
-    for option in (
-        "--model", "--api-base", "--loop", "--until", "--until-file", "--until-py", "--schema", "--require", "--guard",
-        "--verify", "--steps", "--tokens", "--usd", "--time", "--context", "--cwd", "--any", "--deadline", "--price",
-        "--gate", "--on-ask", "--on-stall", "--trust", "--continue", "--runs-dir",
-    ):  # fmt: skip
-        assert option in shown.stdout
-    for default in ("40", "200,000", "0.50", "10"):
-        assert default in shown.stdout
-    assert home.run("--version", cwd=project).stdout.strip().endswith("0.1.0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from pathlib import Path
 
@@ -104,15 +103,3 @@ def test_a_second_runner_is_refused_with_the_pid_of_the_first(home: Home, projec
     assert second.exit_code == 2, second
     assert str(running.pid) in second.stderr
     assert len(second.stderr.strip().splitlines()) == 1
-
-
-def test_runs_lists_them_with_their_outcomes(home: Home, project: Path):
-    with ScriptedServer() as server:
-        argv = ["run", "look", "--headless", "--json", "--until", "true", "--model", "fake"]
-        ran = home.run(*argv, "--api-base", server.base_url, cwd=project)
-    assert ran.exit_code == 0, ran
-    listed = home.run("runs", "--json", cwd=project)
-    assert listed.exit_code == 0, listed
-    assert ran.events[0]["run_id"] in listed.stdout
-    assert "done" in listed.stdout
-    assert json.loads(listed.stdout) if listed.stdout.startswith("[") else listed.events

@@ -1,0 +1,62 @@
+"""What the house promises of itself, held at run time: who loads what, and that no module exists twice (DESIGN 2)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OURS = sorted(p for part in ("agent", "tui") for p in (ROOT / part).rglob("*.py") if "demo/project" not in p.as_posix())
+
+
+def loaded_after(code: str, tmp_path: Path) -> set[str]:
+    """Modules that a fresh interpreter holds after this code, started in a folder with an `agent` of its own."""
+    for name in ("agent", "tui", "themes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('a foreign package was imported')")
+    script = f"{code}\nimport sys\nprint(*sorted(sys.modules), sep='\\n')"
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines())
+
+
+def test_the_core_comes_up_without_textual_and_even_its_runner_without_litellm(tmp_path: Path):
+    loaded = loaded_after("import rundry.agent.run, rundry.agent.step, rundry.agent.journal", tmp_path)
+    assert not {"textual", "litellm", "rundry.tui"} & loaded
+
+
+def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_litellm(tmp_path: Path):
+    assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
+
+
+def test_the_screen_comes_up_without_litellm(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.app, rundry.tui.screens.main", tmp_path)
+    assert "textual" in loaded
+    assert not {"litellm", "openai", "tiktoken"} & loaded
+
+
+def test_imports_name_no_bare_folder_and_the_screen_only_the_cores_public_names():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}" for path in OURS for name in absolute_imports(path) if not fits(path, name)
+    ]
+    assert wrong == []
+
+
+def absolute_imports(path: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.append(node.module or "")
+    return names
+
+
+def fits(path: Path, name: str) -> bool:
+    """Bare names would make a module exist twice; of ours, only the screen's imports of the core are absolute."""
+    if name.split(".")[0] in ("agent", "tui", "themes"):
+        return False
+    return not name.startswith("rundry") or (name == "rundry.agent" and path.is_relative_to(ROOT / "tui"))

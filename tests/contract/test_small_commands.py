@@ -1,0 +1,57 @@
+"""The commands beside a run: doctor, models, runs, help (REQUIREMENTS 8.1, 10.2, 13.3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fakes.rundry import Home
+from fakes.server import ScriptedServer
+
+
+def test_doctor_says_what_is_set_and_where_each_value_came_from(home: Home, project: Path):
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text("[budget]\nsteps = 12\n")
+    ran = home.run("doctor", cwd=project)
+    assert ran.exit_code in (0, 1), ran
+    assert "12" in ran.stdout
+    assert "config" in ran.stdout
+    as_json = home.run("doctor", "--json", cwd=project)
+    assert as_json.events, as_json
+
+
+def test_help_and_version_need_no_model(home: Home, project: Path):
+    shown = home.run("--help", cwd=project)
+    assert shown.exit_code == 0, shown
+    for option in (
+        "--model", "--api-base", "--loop", "--until", "--until-file", "--until-py", "--schema", "--require", "--guard",
+        "--verify", "--steps", "--tokens", "--usd", "--time", "--context", "--cwd", "--any", "--deadline", "--price",
+        "--gate", "--on-ask", "--on-stall", "--trust", "--continue", "--runs-dir",
+    ):  # fmt: skip
+        assert option in shown.stdout
+    for default in ("40", "200,000", "0.50", "10"):
+        assert default in shown.stdout
+    assert home.run("--version", cwd=project).stdout.strip().endswith("0.1.0")
+
+
+def test_models_names_the_keys_that_are_set_and_never_shows_them(home: Home, project: Path):
+    key = "sk-ant-canary-0123456789abcdefghij"
+    shown = home.run("models", cwd=project, env={"ANTHROPIC_API_KEY": key})
+    assert shown.exit_code == 0, shown
+    assert "anthropic" in shown.stdout.lower()
+    as_json = home.run("models", "--json", cwd=project, env={"ANTHROPIC_API_KEY": key})
+    assert "anthropic" in as_json.stdout.lower()
+    json.loads(as_json.stdout.splitlines()[0])
+    assert key not in shown.stdout + shown.stderr + as_json.stdout + as_json.stderr
+
+
+def test_runs_lists_them_with_their_outcomes(home: Home, project: Path):
+    with ScriptedServer() as server:
+        argv = ["run", "look", "--headless", "--json", "--until", "true", "--model", "fake"]
+        ran = home.run(*argv, "--api-base", server.base_url, cwd=project)
+    assert ran.exit_code == 0, ran
+    listed = home.run("runs", "--json", cwd=project)
+    assert listed.exit_code == 0, listed
+    assert ran.events[0]["run_id"] in listed.stdout
+    assert "done" in listed.stdout
+    assert json.loads(listed.stdout) if listed.stdout.startswith("[") else listed.events
