@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from rundry.agent import (
     Budget,
+    CallAdmitted,
     CheckFinished,
     GateMode,
     HandoffOpened,
@@ -148,6 +149,11 @@ class ViewState:
     handoff: HandoffOpened | None = None
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
+
+    refused: dict[int, str] = field(default_factory=dict[int, str])
+    """Command id to why the runner refused it."""
+    admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
+    """Calls that were neither charged nor faulted yet, by work."""
 
     at_call: dict[str, int] = field(default_factory=dict[str, int])
     """Call id to the index of its block."""

@@ -30,12 +30,6 @@ def touch(state: ViewState, index: int) -> Block:
     return block
 
 
-def toggle(state: ViewState, index: int) -> None:
-    """Fold or unfold a block: a view's own wish, the one change that no event brings."""
-    block = touch(state, index)
-    block.open = not block.open
-
-
 def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
     """Append to the live block of this kind and work, or begin one."""
     key = (stamped.work, kind)

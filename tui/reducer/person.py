@@ -82,6 +82,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
         case CommandTaken():
             pass
         case CommandRefused():
+            state.refused[event.command_id] = event.why
             add(state, stamped, "fault", text=f"{event.command} was refused: {event.why}")
         case PlanChanged():
             state.plan = list(event.lines)
@@ -200,7 +201,7 @@ def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued
         case Said():
             state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
             state.waiting = ""
-            if state.loop is LoopKind.CHAT and event.kind != "steer":
+            if state.loop is LoopKind.CHAT:
                 # a chat's budget is for each message (REQUIREMENTS 3.1)
                 state.spent = Spent()
                 state.busy.settled = state.busy.watched = 0.0

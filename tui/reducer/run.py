@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+import msgspec
+
 from rundry.agent import (
     Budget,
     BudgetChanged,
@@ -18,6 +20,7 @@ from rundry.agent import (
     RunResumed,
     RunStarted,
     Sleeping,
+    Spent,
     Stamped,
     Unpaused,
     Waiting,
@@ -100,6 +103,10 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
 
 def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     settle_everything(state)
+    for lost in state.admitted.values():  # a runner that died may have been billed: at its worst case
+        held = Spent(held_tokens=lost.worst_tokens, held_usd=lost.worst_usd or 0.0, estimated=True)
+        state.spent += msgspec.structs.replace(held, unpriced=lost.worst_usd is None)
+    state.admitted.clear()
     state.outcome, state.paused, state.sleeping, state.handoff = None, False, None, None
     note(state, stamped, "resumed")
     for line in event.notes:

@@ -95,8 +95,8 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             size = f"{short(event.dropped_tokens)} tokens"
             note(state, stamped, f"{dropped} left the window", right=size)
         case Prompted():
-            # the task and a failed check stand in the transcript already
-            if event.kind not in ("task", "check"):
+            # the task and a failed check stand in the transcript already, the system prompt is no news
+            if event.kind not in ("system", "task", "check"):
                 block = add(state, stamped, "prompted", title=_TOLD.get(event.kind, f"told the model: {event.kind}"))
                 block.detail = event.text
         case StallDetected():
@@ -112,7 +112,7 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
 def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
     match event:
         case CallAdmitted():
-            state.prompt_tokens = event.prompt_tokens
+            state.prompt_tokens, state.admitted[stamped.work] = event.prompt_tokens, event
             state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
             state.busy.start(stamped.at)
         case TextArrived():
@@ -124,6 +124,7 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             grow(state, stamped, "reasoning", event.text)
             state.activity = "thinking"
         case Charged():
+            state.admitted.pop(stamped.work, None)
             _charge(state, event)
         case ReplyFinished():
             status = "cut" if event.finish in ("cut", "length", "interrupted") else ""
@@ -133,6 +134,7 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             state.busy.halt(stamped.at)
             state.activity = ""
         case Fault():
+            state.admitted.pop(stamped.work, None)
             settle(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
             block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
@@ -200,9 +202,9 @@ def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) ->
         event.seconds,
     )
     block.detail = event.output
-    state.busy.halt(stamped.at)
     if event.baseline:
-        state.busy.settle(event.seconds)
+        state.busy.settle(0.0)  # it belongs to no step and is not charged
+    state.busy.halt(stamped.at)
 
 
 def _count(event: CheckFinished, before: int | None) -> str:

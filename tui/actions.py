@@ -1,0 +1,107 @@
+"""Every action, once: its key, its entry in the palette, its slash command. Light: no textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that a person can do. What it does stands in `doings`, under the same name."""
+
+    name: str
+    label: str
+    """In the palette and the help."""
+    keys: str = ""
+    """As textual names them, comma-separated; can be remapped by `name` in the config's `[keys]`."""
+    takes: str = ""
+    """What the slash command takes: `steps|tokens|usd|time VALUE`. A key or the palette then opens the command to be filled in."""
+    hint: str = ""
+    """One word for the footer."""
+    where: str = "main"
+    """`main`, `message` or `gate`: whose key it is."""
+    typed: bool = True
+    """There is a slash command."""
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("help", "Keys and commands", "f1", hint="keys"),
+    Action("palette", "All commands", "ctrl+p", hint="commands", typed=False),
+    Action("interrupt", "Interrupt what runs; what arrived is kept", "escape", hint="interrupt"),
+    Action("gate", "Cycle what passes without you: ask, edits, auto, read", "shift+tab", takes="[read|ask|edits|auto]"),
+    Action("to_gate", "Go to the gate", "f2", hint="gate", typed=False),
+    Action("pause", "Pause after this step, or go on", "f4", hint="pause"),
+    Action("resume", "Go on: after a pause, a hand-off, a limit or the end"),
+    Action("step", "Run one step, then pause", "f5", hint="one step"),
+    Action("limit", "Change a limit", "f6", takes="steps|tokens|usd|time|deadline VALUE", hint="limit"),
+    Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
+    Action("stop", "Stop with a wrap-up; `now`: at once", "f8", takes="[now]", hint="stop"),
+    Action("wake", "Wake it while it sleeps", "f9", hint="wake"),
+    Action("unfold", "Unfold or fold the last entry", "ctrl+o", hint="unfold"),
+    Action("unfold_all", "Unfold everything, or fold it again", "ctrl+t"),
+    Action("read", "Go to the transcript: j k, Enter unfolds, y copies, Esc comes back", "f10"),
+    Action("find", "Find in the transcript", "ctrl+f,f3", takes="TEXT", hint="find"),
+    Action("copy", "Copy the selection, or the last answer"),
+    Action("queue", "Take the newest queued message back", "alt+up", hint="take back"),
+    Action("editor", "Write the message in $EDITOR", "ctrl+g"),
+    Action("theme", "Switch the theme", takes="[NAME]"),
+    Action("trust", "Trust this folder's .rundry.toml as it is now"),
+    Action("clear", "Start the conversation anew; the journal keeps the old one"),
+    Action("demo", "Run the scripted demo in a sample project"),
+    Action("quit", "Leave; asks whether the run goes on", "ctrl+q", hint="quit"),
+    Action("steer", "Say it at once: interrupts the step", "ctrl+s", hint="steer", where="message", typed=False),
+    Action("newline", "New line", "ctrl+j,shift+enter", where="message", typed=False),
+    Action("approve", "Approve what is shown", "y", where="gate", typed=False),
+    Action("reject", "Reject", "n,escape", where="gate", typed=False),
+    Action("edit", "Edit the new text in $EDITOR", "e", where="gate", typed=False),
+    Action("always", "Always: shows the rule first", "A", where="gate", typed=False),
+    Action("reason", "Reject with a reason", "tab", where="gate", typed=False),
+    Action("full", "Give it the whole height", "f", where="gate", typed=False),
+    Action("next_hunk", "Next hunk", "right_square_bracket", where="gate", typed=False),
+    Action("previous_hunk", "Previous hunk", "left_square_bracket", where="gate", typed=False),
+)
+
+BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+
+
+def slash_commands() -> list[Action]:
+    """Those that can be typed, in the order of the table."""
+    return [action for action in ACTIONS if action.typed]
+
+
+def parse_slash(text: str) -> tuple[Action | None, str]:
+    """`/limit usd 2` is the action `limit` with `usd 2`; None: there is no such command."""
+    name, _, argument = text.removeprefix("/").partition(" ")
+    action = BY_NAME.get(name.strip().replace("-", "_"))
+    return (action if action is not None and action.typed else None), argument.strip()
+
+
+def keymap(remaps: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The remaps that name an action, and a line for each that does not."""
+    good = {name: keys for name, keys in remaps.items() if name in BY_NAME}
+    bad = [f"[keys] {name}: no such action; `/help` lists them" for name in remaps if name not in BY_NAME]
+    return good, bad
+
+
+_SHOWN = {
+    "escape": "esc",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "shift+tab": "⇧tab",
+    "question_mark": "?",
+    "enter": "⏎",
+    "upper_a": "A",
+}
+
+
+def shown_key(keys: str) -> str:
+    """The first of them as a person reads it: `^p`, `⇧tab`, `F2`."""
+    key = keys.split(",", 1)[0].strip()
+    if key in _SHOWN:
+        return _SHOWN[key]
+    if key.startswith("ctrl+"):
+        return "^" + key.removeprefix("ctrl+")
+    if len(key) in (2, 3) and key[0] == "f" and key[1:].isdigit():
+        return key.upper()
+    return key.replace("shift+", "⇧").replace("alt+", "⌥")

@@ -1,0 +1,111 @@
+"""The app: themes, the palette, keys, and the one screen. What happens is in the screens and the doings."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from .actions import ACTIONS, keymap
+from .desk import Desk
+from .first_frame import Typed
+from .screens.main import MainScreen
+from .theme import SHIPPED, register_themes
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """How the person left."""
+
+    stop: str | None = None
+    """`wrap_up` or `now`: the run was told to end; None: it goes on, or is over."""
+    next: str = ""
+    """`demo`: what to open instead."""
+
+
+class RundryApp(App[Parting]):
+    """A view of one run."""
+
+    TITLE = "rundry"
+    ENABLE_COMMAND_PALETTE = True
+    INLINE_PADDING = 0
+    CSS: ClassVar[str] = """
+    App { background: $background; }
+    """
+
+    def __init__(
+        self, desk: Desk, *, theme: str = "dark", keys: Mapping[str, str] | None = None, typed: Typed | None = None
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self._theme_wanted = theme
+        self._remaps, self._wrong_keys = keymap(keys or {})
+        self._typed = typed or Typed()
+
+    def on_mount(self) -> None:
+        """Open the screen and hand over what was typed before it stood."""
+        register_themes(self)
+        self.theme = self._theme_wanted if self._theme_wanted in self.available_themes else "dark"
+        self.set_keymap(self._remaps)
+        screen = MainScreen(self.desk, self._remaps)
+        self.push_screen(screen)
+        self.call_after_refresh(self._hand_over, screen)
+
+    def _hand_over(self, screen: MainScreen) -> None:
+        for line in self._wrong_keys:
+            screen.tell(line)
+        box = screen.message.box
+        for line in self._typed.take_sent():
+            box.text = line
+            box.send(steer=False)
+        draft = self._typed.take_draft()
+        if draft:
+            box.fill(draft + box.text)
+        gc.freeze()  # removes stalls of 150 ms
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action of the table."""
+        if not isinstance(screen, MainScreen):
+            return
+        for action in ACTIONS:
+            if action.where == "main" and action.name != "palette":
+                yield SystemCommand(action.label, _about(action.name), _Do(screen, action.name))
+
+    def themes_offered(self) -> list[str]:
+        """In the order in which `/theme` goes through them."""
+        return list(SHIPPED)
+
+    async def action_quit(self) -> None:
+        """Ctrl+Q asks as the screen does."""
+        for screen in self.screen_stack:
+            if isinstance(screen, MainScreen):
+                screen.ask_to_leave()
+
+    def leave(self, stop: str | None) -> None:
+        """End the view; `stop` says what becomes of the run."""
+        self.exit(Parting(stop=stop))
+
+    def leave_for(self, what: str) -> None:
+        """End this view and open another."""
+        self.exit(Parting(next=what))
+
+
+@dataclass(frozen=True, slots=True)
+class _Do:
+    screen: MainScreen
+    name: str
+
+    def __call__(self) -> None:
+        self.screen.action_do(self.name)
+
+
+def _about(name: str) -> str:
+    from .actions import BY_NAME, shown_key
+
+    action = BY_NAME[name]
+    slash = f"/{name} {action.takes}".strip() if action.typed else ""
+    return "   ".join(part for part in (shown_key(action.keys) if action.keys else "", slash) if part)

@@ -1,0 +1,226 @@
+"""What a person does with a run, without a screen: one link, one state, commands in, news out. No textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from rundry.agent import (
+    Answer,
+    Command,
+    GateMode,
+    Journal,
+    LoopKind,
+    ModelSpec,
+    ResumeChanges,
+    RundryError,
+    RunSpec,
+    Say,
+    SetGateMode,
+    SetLimit,
+    Shell,
+    Stamped,
+    Steer,
+    SwitchModel,
+)
+
+from .reducer import reduce_all
+from .state import ViewState
+
+
+class Link(Protocol):
+    """A view's side of a run: `agent.run.Session`, or a journal that is played."""
+
+    @property
+    def journal(self) -> Journal | None:
+        """None before the run began."""
+        ...
+
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
+        """Make the journal and hand it to the runner. Raises JournalError."""
+        ...
+
+    def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
+        """Hand an existing journal to the runner. Raises JournalError."""
+        ...
+
+    def put(self, command: Command) -> int:
+        """Into the inbox. Raises JournalError."""
+        ...
+
+    def news(self) -> Sequence[Stamped]:
+        """New events since the last call."""
+        ...
+
+    def beat(self) -> None:
+        """This view is still there."""
+        ...
+
+    def runner_state(self) -> str:
+        """`warming`, `running`, `ended` or `gone`."""
+        ...
+
+    def close(self, *, stop: str | None = None) -> None:
+        """Detach; `stop`: `wrap_up` or `now` ends the run too."""
+        ...
+
+
+class Start(Protocol):
+    """What a new run is made of: the options as they stand."""
+
+    @property
+    def workspace(self) -> Path:
+        """Absolute."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where journals go."""
+        ...
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines for the person at the start."""
+        ...
+
+    @property
+    def model(self) -> ModelSpec | None:
+        """None: no model is set up."""
+        ...
+
+    def choose(self, model: ModelSpec) -> None:
+        """Take this model."""
+        ...
+
+    def preview(self) -> ViewState:
+        """What is known before the run: loop, model, limits."""
+        ...
+
+    def spec(self, task: str) -> RunSpec:
+        """The run for this task. Raises UserError."""
+        ...
+
+
+class Desk:
+    """One run at hand, or the draft of one."""
+
+    def __init__(self, link: Link, start: Start | None = None) -> None:
+        self.link = link
+        self.start = start
+        self.state = start.preview() if start is not None else ViewState()
+        self.begun = link.journal is not None
+
+    def catch_up(self) -> bool:
+        """Take in what is new; true when anything was."""
+        news = self.link.news()
+        if news:
+            reduce_all(self.state, news)
+        return bool(news)
+
+    @property
+    def phase(self) -> str:
+        """The state's word, unless the view knows better."""
+        if not self.begun:
+            return "ready"
+        where = self.link.runner_state()
+        if where == "gone" and self.state.outcome is None:
+            return "runner gone"
+        if where == "warming" and self.state.last_seq == 0:
+            return "starting"
+        return self.state.phase
+
+    @property
+    def is_over(self) -> bool:
+        """The run ended, or nobody drives it."""
+        return self.begun and (self.state.outcome is not None or self.link.runner_state() == "gone")
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing would be lost by leaving: no run, or a chat that waits for a message."""
+        waits = self.state.loop is LoopKind.CHAT and self.state.waiting == "message"
+        return not self.begun or self.is_over or waits
+
+    def put(self, command: Command) -> int:
+        """Into the run's inbox. Raises RundryError."""
+        if not self.begun:
+            raise RundryError("there is no run yet: type what it is to do and press Enter")
+        return self.link.put(command)
+
+    def say(self, text: str) -> None:
+        """A message: begins the run, answers an open question, wakes an ended run, or waits its turn. Raises RundryError."""
+        if not self.begun:
+            self.begin(text)
+        elif self.state.question is not None:
+            question, text = self.state.question, self._picked(text)
+            self.put(Answer(question_id=question.question_id, text=text))
+        elif self.is_over:
+            self.go_on(ResumeChanges(hint=text))
+        else:
+            self.put(Say(text=text))
+
+    def steer(self, text: str) -> None:
+        """A message that interrupts the step. Raises RundryError."""
+        if not self.begun or self.is_over or self.state.question is not None:
+            self.say(text)
+        else:
+            self.put(Steer(text=text))
+
+    def shell(self, command: str) -> None:
+        """The person's own command. Raises RundryError."""
+        self.put(Shell(command=command))
+
+    def begin(self, task: str) -> None:
+        """Make the run. Raises RundryError."""
+        if self.start is None:
+            raise RundryError("this view cannot begin a run: start `rundry`")
+        spec = self.start.spec(task)
+        self.link.begin(spec, self.start.folder, self.start.notes)
+        self.begun = True
+
+    def go_on(self, changes: ResumeChanges) -> None:
+        """Drive an ended or orphaned run again. Raises RundryError."""
+        journal = self.link.journal
+        if journal is None:
+            raise RundryError("there is no run yet")
+        self.link.resume(journal.path, changes)
+
+    def set_limit(self, name: str, value: float | None) -> None:
+        """Raise or lower a limit; an ended run that stopped on it goes on. Raises RundryError."""
+        if not self.begun:
+            raise RundryError(f"there is no run yet: start with --{'time' if name == 'seconds' else name}")
+        if self.is_over:
+            self.go_on(ResumeChanges(limits={name: value}))
+        else:
+            self.put(SetLimit(name=name, value=value))
+
+    def switch_model(self, model: ModelSpec) -> None:
+        """For the calls that follow. Raises RundryError."""
+        if not self.begun and self.start is not None:
+            self.start.choose(model)
+            self.state.model = model.name
+        elif self.is_over:
+            self.go_on(ResumeChanges(model=model))
+        else:
+            self.put(SwitchModel(model=model))
+
+    def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
+        """What passes without the person. Raises RundryError."""
+        self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
+
+    def after_text(self, blob: str | None) -> str:
+        """The new text of a proposal. Raises RundryError where it is no UTF-8 text."""
+        journal = self.link.journal
+        if journal is None or blob is None:
+            return ""
+        try:
+            return journal.blob(blob).decode("utf-8")
+        except (KeyError, UnicodeDecodeError) as error:
+            raise RundryError(f"the new text cannot be edited here: {error}") from None
+
+    def _picked(self, text: str) -> str:
+        """`2` picks the second option of the open question."""
+        question = self.state.question
+        if question is not None and text.isdigit() and 1 <= int(text) <= len(question.options):
+            return question.options[int(text) - 1]
+        return text

@@ -1,0 +1,15 @@
+"""What each action of the table does, under the action's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from . import run, view
+
+if TYPE_CHECKING:
+    from ..screens.main import MainScreen
+
+__all__ = ["DOINGS"]
+
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {**run.DOINGS, **view.DOINGS}

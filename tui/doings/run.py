@@ -1,0 +1,141 @@
+"""Actions that a run obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from rundry.agent import (
+    Clear,
+    GateMode,
+    Interrupt,
+    ModelSpec,
+    Pause,
+    ResumeChanges,
+    RundryError,
+    StepOnce,
+    Stop,
+    Unpause,
+    Unqueue,
+    Wake,
+    parse_duration,
+    parse_money,
+    parse_number,
+)
+
+if TYPE_CHECKING:
+    from ..screens.main import MainScreen
+
+CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
+UNSANDBOXED = "no sandbox holds commands here: /gate auto once more lets them pass unsandboxed"
+
+
+def _interrupt(screen: MainScreen, argument: str) -> None:
+    del argument
+    if screen.desk.state.activity or screen.desk.state.proposals:
+        screen.desk.put(Interrupt())
+    else:
+        screen.tell("nothing runs")
+
+
+def _gate(screen: MainScreen, argument: str) -> None:
+    state = screen.desk.state
+    if argument and argument not in list(GateMode):
+        raise RundryError(f"/gate {argument}: it is read, ask, edits or auto")
+    mode = GateMode(argument) if argument else CYCLE[(CYCLE.index(state.gate_mode) + 1) % len(CYCLE)]
+    if not screen.desk.begun:
+        state.gate_mode = mode
+        screen.set_option("gate", mode.value)
+        return
+    unheld = mode is GateMode.AUTO and state.sandbox is None
+    if unheld and argument and screen.was_told(UNSANDBOXED):
+        screen.desk.set_gate(mode, unsandboxed_ok=True)
+    elif unheld and argument:
+        screen.tell(UNSANDBOXED)
+    elif unheld:
+        screen.desk.set_gate(GateMode.READ)
+        screen.tell("auto is left out: no sandbox here. /gate auto asks for it")
+    else:
+        screen.desk.set_gate(mode)
+
+
+def _pause(screen: MainScreen, argument: str) -> None:
+    if screen.desk.state.paused:
+        screen.desk.put(Unpause())
+    else:
+        screen.desk.put(Pause(now=argument == "now"))
+
+
+def _resume(screen: MainScreen, argument: str) -> None:
+    desk = screen.desk
+    if desk.is_over:
+        desk.go_on(ResumeChanges(hint=argument or None))
+    elif desk.state.paused:
+        desk.put(Unpause())
+    else:
+        screen.tell("it runs already")
+
+
+def _step(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.desk.put(StepOnce())
+
+
+def _limit(screen: MainScreen, argument: str) -> None:
+    name, _, value = argument.partition(" ")
+    if not value:
+        screen.fill("/limit " + (f"{name} " if name else ""))
+        return
+    parse = {"steps": parse_number, "tokens": parse_number, "usd": parse_money, "time": parse_duration}.get(name)
+    if parse is None:
+        raise RundryError(f"/limit {name}: it is steps, tokens, usd or time")
+    screen.desk.set_limit("seconds" if name == "time" else name, parse(value.strip()))
+
+
+def _model(screen: MainScreen, argument: str) -> None:
+    if not argument:
+        screen.fill("/model ")
+        return
+    screen.desk.switch_model(ModelSpec(name=argument))
+    screen.tell(f"switching to {argument}")
+
+
+def _stop(screen: MainScreen, argument: str) -> None:
+    if argument not in ("", "now"):
+        raise RundryError(f"/stop {argument}: it is /stop or /stop now")
+    screen.desk.put(Stop(how="now" if argument else "wrap_up"))
+
+
+def _wake(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.desk.put(Wake())
+
+
+def _queue(screen: MainScreen, argument: str) -> None:
+    del argument
+    queue = screen.desk.state.queue
+    if not queue:
+        screen.tell("nothing is queued")
+        return
+    screen.desk.put(Unqueue(queued_id=queue[-1].queued_id))
+    screen.fill(queue[-1].text)
+
+
+def _clear(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.desk.put(Clear())
+
+
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
+    "interrupt": _interrupt,
+    "gate": _gate,
+    "pause": _pause,
+    "resume": _resume,
+    "step": _step,
+    "limit": _limit,
+    "model": _model,
+    "stop": _stop,
+    "wake": _wake,
+    "queue": _queue,
+    "clear": _clear,
+}

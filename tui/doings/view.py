@@ -1,0 +1,129 @@
+"""Actions of the view alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rundry.agent import RundryError, Trust
+
+from ..editor import edit_text
+
+if TYPE_CHECKING:
+    from ..screens.main import MainScreen
+
+
+def _help(screen: MainScreen, argument: str) -> None:
+    from ..screens.help import HelpScreen
+
+    del argument
+    screen.app.push_screen(HelpScreen(screen.keymap))
+
+
+def _palette(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.app.action_command_palette()
+
+
+def _to_gate(screen: MainScreen, argument: str) -> None:
+    del argument
+    if screen.gate.display:
+        screen.gate.focus()
+    else:
+        screen.tell("nothing waits at the gate")
+
+
+def _unfold(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.transcript.action_unfold()
+
+
+def _unfold_all(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.transcript.action_unfold_all()
+
+
+def _read(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.transcript.focus()
+
+
+def _find(screen: MainScreen, argument: str) -> None:
+    if not argument:
+        screen.fill("/find ")
+        return
+    found = screen.transcript.find(argument)
+    if found.total:
+        screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")
+        screen.transcript.focus()
+    else:
+        screen.tell(f"nothing found for {argument}")
+
+
+def _copy(screen: MainScreen, argument: str) -> None:
+    del argument
+    text = screen.get_selected_text() or last_answer(screen)
+    if not text:
+        screen.tell("nothing to copy yet")
+        return
+    screen.app.copy_to_clipboard(text)
+    screen.tell(f"copied {len(text)} characters, where the terminal lets a program copy (OSC 52)")
+
+
+def last_answer(screen: MainScreen) -> str:
+    """The newest text of the model, as it came."""
+    blocks = screen.desk.state.blocks
+    return next((block.text for block in reversed(blocks) if block.kind in ("text", "outcome") and block.text), "")
+
+
+def _editor(screen: MainScreen, argument: str) -> None:
+    del argument
+    box = screen.message.box
+    text = edit_text(screen.app, box.pastes.unfold(box.text), "message.md")
+    if text is not None:
+        box.fill(text.rstrip("\n"))
+
+
+def _theme(screen: MainScreen, argument: str) -> None:
+    names = screen.app.themes_offered()
+    if argument and argument not in names:
+        raise RundryError(f"/theme {argument}: there are {', '.join(names)}")
+    now = names.index(screen.app.theme) if screen.app.theme in names else -1
+    screen.app.theme = argument or names[(now + 1) % len(names)]
+    screen.tell(f"theme {screen.app.theme}")
+
+
+def _trust(screen: MainScreen, argument: str) -> None:
+    del argument
+    start = screen.desk.start
+    folder = start.workspace if start is not None else Path(screen.desk.state.workspace)
+    Trust().trust(folder)
+    screen.tell("trusted as it is now; it holds from the next start on")
+
+
+def _demo(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.app.leave_for("demo")
+
+
+def _quit(screen: MainScreen, argument: str) -> None:
+    del argument
+    screen.ask_to_leave()
+
+
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
+    "help": _help,
+    "palette": _palette,
+    "to_gate": _to_gate,
+    "unfold": _unfold,
+    "unfold_all": _unfold_all,
+    "read": _read,
+    "find": _find,
+    "copy": _copy,
+    "editor": _editor,
+    "theme": _theme,
+    "trust": _trust,
+    "demo": _demo,
+    "quit": _quit,
+}

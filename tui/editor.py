@@ -1,0 +1,36 @@
+"""A text in the person's own editor, while the run goes on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from rundry.agent import RundryError
+
+
+def edit_text(app: App[Any], text: str, name: str) -> str | None:
+    """The text as the editor left it; None where it was left unchanged. Raises RundryError."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not command:
+        raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
+    with tempfile.TemporaryDirectory(prefix="rundry-") as folder:
+        path = Path(folder) / Path(name).name
+        path.write_text(text, encoding="utf-8", newline="")
+        path.chmod(0o600)
+        try:
+            with app.suspend():
+                done = subprocess.run([*shlex.split(command), str(path)], check=False)
+        except (OSError, ValueError) as error:
+            raise RundryError(f"the editor `{command}` cannot be started: {error}") from None
+        except SuspendNotSupported:
+            raise RundryError("this terminal cannot be handed to an editor") from None
+        if done.returncode != 0:
+            raise RundryError(f"the editor ended with {done.returncode}: nothing was taken over")
+        edited = path.read_bytes().decode("utf-8", errors="strict")
+    return None if edited == text else edited

@@ -1,0 +1,207 @@
+"""The first frame, drawn by hand before textual is imported (0.2 to 0.6 s), and the keys typed meanwhile.
+
+The header and the message box stand as they will stand; what is typed is echoed, kept, and handed to the real screen.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+_ESCAPE = 0x1B
+
+
+@dataclass(slots=True)
+class Typed:
+    """Text as a person types it, without an app: Enter sends, Backspace takes back, ctrl+j is a new line."""
+
+    sent: list[str] = field(default_factory=list[str])
+    draft: str = ""
+    _sequence: str = ""
+    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
+    _pasting: bool = False
+
+    def feed(self, data: bytes) -> None:
+        """Bytes of the terminal. Escape sequences (arrows, mouse) are skipped, a bracketed paste is text."""
+        for character in self._decoder.decode(data):
+            if self._sequence:
+                self._escape(character)
+            else:
+                self._plain(character)
+
+    def take_sent(self) -> list[str]:
+        """The messages that were sent, once."""
+        taken, self.sent = self.sent, []
+        return taken
+
+    def take_draft(self) -> str:
+        """What was typed and not sent, once."""
+        taken, self.draft = self.draft, ""
+        return taken
+
+    def _plain(self, character: str) -> None:
+        match character:
+            case "\x1b":
+                self._sequence = character
+            case "\r" if self._pasting:
+                self.draft += "\n"
+            case "\r":
+                if self.draft.strip():
+                    self.sent.append(self.draft)
+                self.draft = ""
+            case "\n":
+                self.draft += "\n"
+            case "\x7f" | "\x08":
+                self.draft = self.draft[:-1]
+            case "\x15":
+                self.draft = ""
+            case "\x17":
+                self.draft = self.draft.rstrip().rpartition(" ")[0]
+            case _ if character.isprintable() or character == "\t":
+                self.draft += character
+            case _:
+                pass
+
+    def _escape(self, character: str) -> None:
+        self._sequence += character
+        if len(self._sequence) == 2 and character in "[O":
+            return
+        if len(self._sequence) > 2 and not "@" <= character <= "~" and len(self._sequence) < 32:
+            return
+        if self._sequence == "\x1b[200~":
+            self._pasting = True
+        elif self._sequence == "\x1b[201~":
+            self._pasting = False
+        self._sequence = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colours of the first frame as SGR parameters (`38;2;213;217;224`); empty: the terminal's own."""
+
+    ground: str = ""
+    bright: str = ""
+    dim: str = ""
+    accent: str = ""
+
+
+def draw(title: str, right: str, typed: Typed, size: tuple[int, int], look: Look) -> str:
+    """The frame for (columns, rows): a header, the rule, the box, the keys; the cursor where the next key goes.
+
+    `title` and `right` hold no control characters.
+    """
+    columns, rows = size
+    room = max(0, columns - 2 - len("rundry  ") - len(right) - 2)
+    title = title if len(title) <= room else title[: max(0, room - 1)] + "…"
+    gap = " " * max(1, columns - 2 - len("rundry  ") - len(title) - len(right))
+    head = f" {_paint('rundry', look, look.bright, bold=True)}  {title}{gap}{_paint(right, look, look.dim)}"
+    lines = (typed.draft or "").split("\n")
+    last = lines[-1][-(columns - 6) :] if columns > 6 else ""
+    waiting = "".join(
+        f"\x1b[{rows - 3 - n};1H {_paint('› ' + sent[: columns - 5], look, look.dim)}"
+        for n, sent in enumerate(reversed([message.replace("\n", " ") for message in typed.sent[-5:]]))
+    )
+    hint = "" if typed.draft else _paint("what is to be done?", look, look.dim)
+    return "".join(
+        (
+            "\x1b[?25l",
+            f"\x1b[{look.ground}m" if look.ground else "\x1b[m",
+            "\x1b[2J\x1b[1;1H",
+            head,
+            waiting,
+            f"\x1b[{rows - 2};1H{_paint('─' * columns, look, look.dim)}",
+            f"\x1b[{rows - 1};1H {_paint('›', look, look.accent, bold=True)} {_printable(last)}{hint}",
+            f"\x1b[{rows};1H {_paint('starting', look, look.dim)}",
+            f"\x1b[{rows - 1};{4 + len(last)}H\x1b[?25h",
+        )
+    )
+
+
+class FirstFrame:
+    """Holds the terminal from the first bytes to the moment in which the app takes it over."""
+
+    def __init__(self, title: str, right: str, look: Look) -> None:
+        self.typed = Typed()
+        self._draw: Callable[[], str] = lambda: draw(title, right, self.typed, _size(), look)
+        self._stop_read, self._stop_write = os.pipe()
+        self._thread = threading.Thread(target=self._listen, name="first-frame", daemon=True)
+        self._before: list[object] | None = None
+
+    def open(self) -> None:
+        """Draw, and listen to the keys."""
+        import termios
+
+        fd = sys.stdin.fileno()
+        self._before = termios.tcgetattr(fd)
+        mode = termios.tcgetattr(fd)
+        # ISIG stays: ctrl+c ends a start like any other program; ICRNL goes: Enter and ctrl+j must differ
+        mode[0] &= ~(termios.ICRNL | termios.IXON)
+        mode[3] &= ~(termios.ICANON | termios.ECHO)
+        termios.tcsetattr(fd, termios.TCSANOW, mode)
+        _write(ENTER_SCREEN + self._draw())
+        self._thread.start()
+
+    def hand_over(self) -> Typed:
+        """Stop listening. The terminal's mode stays, so that keys on their way to the app are neither echoed nor lost."""
+        if self._thread.is_alive():
+            os.write(self._stop_write, b"x")
+            self._thread.join()
+        return self.typed
+
+    def abandon(self) -> None:
+        """There will be no app: back to the screen that was."""
+        self.hand_over()
+        _write("\x1b[m" + LEAVE_SCREEN + "\x1b[?25h")
+        self.close()
+
+    def close(self) -> None:
+        """Give the terminal its mode back, after the app's end."""
+        import termios
+
+        if self._before is not None:
+            with contextlib.suppress(termios.error):  # the terminal may be gone
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
+            self._before = None
+
+    def _listen(self) -> None:
+        fd = sys.stdin.fileno()
+        while True:
+            ready, _, _ = select.select([fd, self._stop_read], [], [])
+            if self._stop_read in ready:
+                return
+            data = os.read(fd, 4096)
+            if not data:
+                return
+            self.typed.feed(data)
+            _write(self._draw())
+
+
+def _write(text: str) -> None:
+    terminal = sys.__stderr__  # where textual draws as well
+    if terminal is not None:
+        terminal.write(text)
+        terminal.flush()
+
+
+def _paint(text: str, look: Look, color: str, *, bold: bool = False) -> str:
+    codes = ";".join(part for part in ("1" if bold else "", color) if part)
+    return f"\x1b[{codes}m{text}\x1b[0m" + (f"\x1b[{look.ground}m" if look.ground else "") if codes else text
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _size() -> tuple[int, int]:
+    try:
+        size = os.get_terminal_size(sys.stderr.fileno())
+    except OSError:
+        return 80, 24
+    return size.columns or 80, size.lines or 24

@@ -1,0 +1,60 @@
+"""When a key at the gate counts (REQUIREMENTS 6.6, 6.7). Times are those of textual's events; no textual in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+GRACE = 0.7
+"""Seconds without a key before the first proposal after typing takes the focus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """What a person can have seen."""
+
+    proposal_id: str
+    digest: str
+    at: float
+
+
+@dataclass(slots=True)
+class Arming:
+    """Remembers what was typed and what was painted, and says what follows for the gate."""
+
+    painted: Painted | None = None
+    end_seen: bool = False
+    _typed_at: float = field(default=float("-inf"))
+    _typing: bool = False
+    _empty: bool = True
+
+    def keyed(self, at: float, *, empty: bool) -> None:
+        """A key went into the message box, which holds nothing now if `empty`."""
+        self._typed_at = max(self._typed_at, at)
+        self._typing = True
+        self._empty = empty
+
+    def keyed_now_empty(self, empty: bool) -> None:
+        """What stands in the message box, however it came there."""
+        self._empty = empty
+
+    def focused(self) -> None:
+        """The gate has the focus: the proposals that follow need no grace."""
+        self._typing = False
+
+    def paint(self, proposal_id: str, digest: str, at: float) -> None:
+        """The proposal stands on the screen since `at`."""
+        self.painted = Painted(proposal_id, digest, at)
+
+    def blank(self) -> None:
+        """What stands there is about to change: keys count again once the new state was painted."""
+        self.painted, self.end_seen = None, False
+
+    def may_focus(self, now: float) -> bool:
+        """The gate may take the focus from an empty message box."""
+        if self.painted is None or not self._empty:
+            return False
+        return not self._typing or now - max(self._typed_at, self.painted.at) >= GRACE
+
+    def counts(self, key_at: float) -> bool:
+        """A key of that time was pressed with the painted proposal in sight."""
+        return self.painted is not None and key_at > self.painted.at

@@ -1,0 +1,129 @@
+"""Meters as numbers and words, and how they shrink. No textual in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..reducer.numbers import clock, short
+from ..state import ViewState
+
+AMBER, RED = 0.75, 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """One limited resource."""
+
+    name: str
+    used: str
+    limit: str
+    """Empty: there is no limit."""
+    share: float | None
+    """0 to 1 and beyond; None without a limit."""
+
+    @property
+    def level(self) -> str:
+        """`calm`, `amber` or `red`."""
+        if self.share is None or self.share < AMBER:
+            return "calm"
+        return "amber" if self.share < RED else "red"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text of one meaning."""
+
+    text: str
+    kind: str
+    """`name`, `number`, `bar`, `track`, `rest`, `amber`, `red`, `passed`, `failed`, `gap`, or one of the title's."""
+
+
+def meters(state: ViewState, now: float) -> list[Meter]:
+    """Steps, tokens, dollars, seconds and context, with their limits."""
+    budget, spent = state.budget, state.spent
+    if budget is None:
+        return []
+    seconds = state.busy.read(now)
+    about = "~" if spent.estimated else ""
+    usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.counted_usd:.2f}"
+    steps = _meter("step", str(spent.steps), spent.steps, budget.steps, str)
+    tokens = _meter("tok", about + short(spent.counted_tokens), spent.counted_tokens, budget.tokens, short)
+    money = _meter("usd", usd, spent.counted_usd, budget.usd, lambda limit: f"{limit:.2f}")
+    time = _meter("time", clock(seconds), seconds, budget.seconds, clock)
+    found = [steps, tokens, money, time]
+    if state.window and state.prompt_tokens:
+        share = state.prompt_tokens / state.window
+        found.append(Meter("ctx", f"{round(share * 100)}%", "", share))
+    return found
+
+
+def arrange(state: ViewState, now: float, width: int) -> list[Piece]:
+    """The line for so many cells: bars go before numbers, numbers before names."""
+    found = meters(state, now)
+    tail = _tail(state)
+    for bar, named, gap in (
+        (11, True, 3),
+        (8, True, 3),
+        (5, True, 2),
+        (0, True, 3),
+        (0, True, 2),
+        (0, False, 2),
+        (0, False, 1),
+    ):
+        pieces = _line(found, tail, bar, named, gap)
+        if sum(len(piece.text) for piece in pieces) + 2 <= width:
+            return pieces
+    return _line(found[:4], tail, 0, False, 1)
+
+
+def _meter(name: str, used: str, amount: float, limit: float | None, show: object) -> Meter:
+    text = show(limit) if callable(show) and limit is not None else ""
+    share = None if limit is None else (amount / limit if limit else 1.0)
+    return Meter(name, used.rjust(len(str(text))), str(text), share)
+
+
+def _line(found: list[Meter], tail: list[Piece], bar: int, named: bool, gap: int) -> list[Piece]:
+    pieces: list[Piece] = []
+    for meter in found:
+        if pieces:
+            pieces.append(Piece(" " * gap, "gap"))
+        pieces += _pieces(meter, bar, named)
+    if tail and pieces:
+        pieces.append(Piece(" " * gap, "gap"))
+    return pieces + tail
+
+
+def _pieces(meter: Meter, bar: int, named: bool) -> list[Piece]:
+    level = "number" if meter.level == "calm" else meter.level
+    limit = f"/{meter.limit}" if meter.limit else ""
+    pieces = [Piece(f"{meter.name} ", "name")] if named and meter.name != "time" else []
+    pieces.append(Piece(meter.used, level))
+    if limit:
+        pieces.append(Piece(limit, "rest"))
+    pieces.append(Piece("!" if meter.level == "red" else " ", level))
+    if bar and meter.limit and meter.share is not None:
+        full, rest = draw_bar(meter.share, bar)
+        pieces += [Piece(full, level if meter.level != "calm" else "bar"), Piece(rest, "track")]
+    return pieces
+
+
+def draw_bar(share: float, width: int) -> tuple[str, str]:
+    """The filled and the empty part, in half cells: `━━╸` and `─────`."""
+    halves = min(2 * width, max(0, round(share * 2 * width)))
+    full = "━" * (halves // 2) + ("╸" if halves % 2 else "")
+    return full, "─" * (width - len(full))
+
+
+def _tail(state: ViewState) -> list[Piece]:
+    pieces: list[Piece] = []
+    if state.dry is not None:
+        streak, wanted = state.dry
+        pieces.append(Piece("dry " + "●" * min(streak, wanted) + "○" * max(0, wanted - streak), "number"))
+    if state.check is not None:
+        if pieces:
+            pieces.append(Piece("  ", "gap"))
+        passed = state.check.passed
+        count = state.movement
+        sign = "✓ passed" if passed else ("✗" if count else "✗ failing")
+        pieces.append(Piece(f"{count} {sign}".strip() if not passed else sign, "passed" if passed else "failed"))
+    return pieces

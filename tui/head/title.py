@@ -1,0 +1,59 @@
+"""The first line: the task on the left, what drives it on the right. No textual in here."""
+
+from __future__ import annotations
+
+from ..state import ViewState
+from .meters import Piece
+
+SCRIPTED = "demo/"
+
+
+def model_name(model: str) -> str:
+    """`qwen3:8b` of `ollama_chat/qwen3:8b`; a scripted one is said to be so."""
+    if model.startswith(SCRIPTED):
+        return "demo, scripted"
+    return model.rsplit("/", 1)[-1]
+
+
+def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
+    """The pieces of the line for so many cells; the task is cut, never the phase."""
+    left = Piece("rundry", "brand")
+    task = " ".join(state.task.split())
+    for shown in (("loop", "goal", "model", "local"), ("loop", "model", "local"), ("model", "local"), ("model",), ()):
+        right = _right(state, phase, shown)
+        size = sum(len(piece.text) for piece in right)
+        room = width - len(left.text) - size - 6
+        if room >= min(len(task), 24) or not shown:
+            break
+    else:
+        right, room = [], 0
+    if len(task) > room:
+        task = task[: max(0, room - 1)] + "…" if room > 1 else ""
+    used = len(left.text) + 2 + len(task) + size
+    gap = Piece(" " * max(1, width - used - 2), "gap")
+    return [left, Piece("  ", "gap"), Piece(task, "task"), gap, *right]
+
+
+def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
+    parts: list[list[Piece]] = []
+    if "loop" in shown and state.loop is not None:
+        words = [Piece(state.loop.value.replace("-", " "), "loop")]
+        if "goal" in shown and state.goals:
+            words += [Piece("  ", "gap"), Piece(_cut(state.goals[0], 32), "goal")]
+        parts.append(words)
+    if "model" in shown and state.model:
+        words = [Piece(_cut(model_name(state.model), 28), "model")]
+        if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
+            words.append(Piece(" local", "goal"))
+        parts.append(words)
+    parts.append([Piece(phase, "waiting" if phase == "waiting for you" else "phase")])
+    line: list[Piece] = []
+    for words in parts:
+        if line:
+            line.append(Piece("   ", "gap"))
+        line += words
+    return line
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,63 @@
+"""What could come next while a `/` command or an `@` file is typed. No textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..actions import slash_commands
+
+MOST = 6
+"""Rows of suggestions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One row: what it is, what it does, and what is inserted."""
+
+    label: str
+    about: str
+    insert: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Suggestions for the characters from `start` to the cursor of the cursor's line."""
+
+    start: int
+    rows: Sequence[Suggestion]
+
+
+def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completion | None:
+    """`before` is the line up to the cursor. None: nothing is being completed."""
+    if first_line and before.startswith("/") and " " not in before:
+        rows = [
+            Suggestion(f"/{action.name} {action.takes}".strip(), action.label, f"/{action.name} ")
+            for action in slash_commands()
+            if action.name.startswith(before[1:])
+        ]
+        return Completion(0, rows[:MOST]) if rows else None
+    at = before.rfind("@")
+    if at < 0 or (at > 0 and not before[at - 1].isspace()) or " " in before[at:]:
+        return None
+    rows = [Suggestion(path, "", path + " ") for path in best(files, before[at + 1 :])]
+    return Completion(at, rows) if rows else None
+
+
+def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:
+    """The paths that hold `wanted`'s characters in order: name before folder, whole before scattered, short first."""
+    wanted = wanted.lower()
+    ranked = [(rank, len(path), path) for path in paths if (rank := _rank(path.lower(), wanted)) is not None]
+    return [path for _, _, path in sorted(ranked)[:most]]
+
+
+def _rank(path: str, wanted: str) -> int | None:
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith(wanted):
+        return 0
+    if wanted in name:
+        return 1
+    if wanted in path:
+        return 2
+    rest = iter(path)
+    return 3 if all(character in rest for character in wanted) else None

@@ -1,0 +1,176 @@
+"""From the command line to the screen: the first frame at once, the runner warm behind it, then the app."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .first_frame import FirstFrame, Look
+
+if TYPE_CHECKING:
+    from rundry.agent import Session
+
+    from .app import Parting
+    from .desk import Desk
+    from .start import Setup
+
+
+def open_new(task: str | None, flags: Mapping[str, object]) -> int:
+    """The screen of a new run; with a task it begins at once. The exit code. Raises RundryError."""
+    frame = _first_frame(task or "", flags)
+    try:
+        setup, session = _set_up(flags)
+        try:
+            desk = _draft(setup, session, task, frame)
+        except BaseException:
+            session.close()
+            raise
+    except BaseException:
+        frame.abandon()
+        raise
+    parting = _show(desk, frame, setup)
+    if parting.next == "demo":
+        from .start import demo_flags
+
+        return open_new(*demo_flags({}))
+    return _part(desk, parting)
+
+
+def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:
+    """The screen of a run that goes on. The exit code. Raises RundryError."""
+    from .resuming import changes_from, find
+
+    path = find(ref, flags)
+    changes = changes_from(flags, hint)
+
+    def attach() -> Desk:
+        from .desk import Desk
+
+        session = _warm(path.parent)
+        try:
+            session.resume(path, changes)
+        except BaseException:
+            session.close()
+            raise
+        return Desk(session)
+
+    return _open(attach, flags)
+
+
+def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
+    """The screen of a run that someone else drives, or that ended. The exit code. Raises RundryError."""
+    from .resuming import find
+
+    path = find(ref, flags, ended=True)
+
+    def attach() -> Desk:
+        from rundry.agent import Session
+
+        from .desk import Desk
+
+        return Desk(Session.attach(path))
+
+    return _open(attach, flags)
+
+
+def _open(attach: Callable[[], Desk], flags: Mapping[str, object]) -> int:
+    from .start import Setup
+
+    frame = _first_frame("", flags)
+    try:
+        desk = attach()
+        setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False)
+    except BaseException:
+        frame.abandon()
+        raise
+    return _part(desk, _show(desk, frame, setup))
+
+
+def _first_frame(task: str, flags: Mapping[str, object]) -> FirstFrame:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        from rundry.agent import UserError
+
+        raise UserError("there is no terminal here for a screen: use `rundry run --headless`")
+    # before textual is imported: echo while streaming takes 15 ms with it and 32 without
+    os.environ.setdefault("TEXTUAL_FPS", "120")
+    model = flags.get("model")
+    frame = FirstFrame(" ".join(task.split()), str(model).rsplit("/", 1)[-1] if model else "", _look())
+    frame.open()
+    return frame
+
+
+def _look() -> Look:
+    """The colours of the dark theme, which is what stands there unless the config says otherwise."""
+    if "NO_COLOR" in os.environ or os.environ.get("COLORTERM") not in ("truecolor", "24bit"):
+        return Look()
+    return Look(
+        ground="48;2;21;23;27;38;2;213;217;224",
+        bright="38;2;242;244;248",
+        dim="38;2;141;149;161",
+        accent="38;2;124;183;255",
+    )
+
+
+def _warm(folder: Path) -> Session:
+    from rundry.agent import Session
+
+    return Session.warm(folder / "runner.log")
+
+
+def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
+    from .start import Setup
+
+    setup = Setup(flags, headless=False)
+    return setup, _warm(setup.folder)
+
+
+def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> Desk:
+    from .desk import Desk
+
+    desk = Desk(session, setup)
+    if task and setup.model is None:
+        frame.typed.draft = task + frame.typed.draft
+    elif task:
+        desk.begin(task)
+    return desk
+
+
+def _show(desk: Desk, frame: FirstFrame, setup: Setup) -> Parting:
+    try:
+        from .app import RundryApp
+
+        theme, keys = setup.settings.theme, setup.settings.keys
+        app = RundryApp(desk, theme=theme, keys=keys, typed=frame.typed)
+        frame.hand_over()
+    except BaseException:
+        frame.abandon()
+        raise
+    try:
+        parting = app.run()
+    finally:
+        frame.close()
+    from .app import Parting
+
+    return parting if parting is not None else Parting()
+
+
+def _part(desk: Desk, parting: Parting) -> int:
+    """Says what became of the run, on the screen that was; gives the exit code."""
+    from rundry.agent import LoopKind
+
+    from .plain import outcome_line
+
+    state = desk.state
+    desk.link.close(stop=parting.stop)
+    if not desk.begun:
+        return 0
+    if state.outcome is not None:
+        print(outcome_line(state.outcome), file=sys.stderr)
+        return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
+    if parting.stop is not None:
+        return 0 if state.loop is LoopKind.CHAT else 130
+    print(f"the run goes on: rundry watch {state.run_id}", file=sys.stderr)
+    return 0

@@ -1,0 +1,175 @@
+"""The view of --headless: a line a step on stderr, the answer on stdout; or one event a line with --json."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from rundry.agent import (
+    CheckFinished,
+    Fault,
+    HandoffOpened,
+    Journal,
+    LoopKind,
+    Outcome,
+    ResumeChanges,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    StallDetected,
+    Stamped,
+    StepFinished,
+    UserError,
+    run_here,
+    to_json_line,
+)
+
+from .reducer import reduce
+from .reducer.numbers import plural, short
+from .resuming import changes_from, find
+from .start import Setup
+from .state import Block, ViewState
+from .text import one_line
+
+WIDTH = 160
+"""A line on stderr is cut there: it is for a look, the journal has the whole."""
+
+
+def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Drive a new run in this process. The exit code. Raises RundryError."""
+    setup = Setup(flags, headless=True)
+    if not task:
+        raise UserError('there is no task: rundry run --headless "what is to be done", or - for standard input')
+    spec = setup.spec(task)
+    path = setup.folder / f"{spec.run_id}.db"
+    Journal.create(path, spec).close()
+    return _drive(path, _printer(as_json), None, setup.notes)
+
+
+def resume_headless(
+    ref: str | None, flags: Mapping[str, object], *, hint: str | None, since: int | None, as_json: bool
+) -> int:
+    """Drive a run that was left, in this process. The exit code. Raises RundryError."""
+    path = find(ref, flags)
+    changes = changes_from(flags, hint)
+    printer = _printer(as_json)
+    journal = Journal.open(path)
+    try:
+        if journal.spec.loop is LoopKind.CHAT:
+            raise UserError("a chat needs a person: resume it without --headless")
+        earlier = journal.read(0)
+    finally:
+        journal.close()
+    for stamped in earlier:
+        printer.take(stamped, quiet=since is None or stamped.seq <= since)
+    return _drive(path, printer, changes, [])
+
+
+def outcome_line(ended: RunEnded | Outcome) -> str:
+    """`-> done after 3 steps: check passed`."""
+    gap = "" if ended.complete else " (not complete)"
+    return f"-> {ended.reason.value} after {plural(ended.steps, 'step')}: {one_line(ended.detail)}{gap}"
+
+
+class LinePrinter:
+    """Progress for a person: one line a step, faults and stalls besides; then the answer, then the outcome."""
+
+    def __init__(self) -> None:
+        self._state = ViewState()
+        self._first_block = 0
+
+    def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
+        """The next event, in order. `quiet`: it is known already."""
+        reduce(self._state, stamped)
+        if quiet:
+            self._first_block = len(self._state.blocks)
+            return
+        match stamped.event:
+            case RunStarted() as started:
+                _say(f"{started.loop.value} {started.run_id} with {started.model} in {started.workspace}")
+                for note in started.notes:
+                    _say(note)
+            case RunResumed() as resumed:
+                _say(f"resumed {resumed.run_id}")
+                for note in resumed.notes:
+                    _say(note)
+            case StepFinished() as finished:
+                self._step(finished)
+            case CheckFinished(baseline=True) as check:
+                _say(f"check {check.command}: {'passed' if check.passed else self._state.blocks[-1].right}")
+            case Fault() as fault:
+                again = "" if fault.retry_in is None else f", again in {fault.retry_in:.0f} s"
+                _say(f"{fault.kind}: {fault.text}{again}")
+            case StallDetected() as stall:
+                _say(f"{stall.kind}: {stall.signature} ({stall.response})")
+            case HandoffOpened() as handoff:
+                _say(f"hand-off: {handoff.reason}: {handoff.suggested_action}")
+            case RunEnded() as ended:
+                self._end(ended)
+            case _:
+                pass
+
+    def _step(self, finished: StepFinished) -> None:
+        done = self._state.blocks[self._first_block :]
+        self._first_block = len(self._state.blocks)
+        words = [text for block in done if (text := _word(block))]
+        spent = f"{short(self._state.spent.tokens.total)} tokens"
+        _say(f"step {finished.number}  {'; '.join(words) or 'nothing'}  [{spent}, {finished.seconds:.1f} s]")
+
+    def _end(self, ended: RunEnded) -> None:
+        if ended.answer:
+            print(ended.answer, flush=True)
+        print(outcome_line(ended), file=sys.stderr, flush=True)
+
+
+class JsonPrinter:
+    """The contract of REQUIREMENTS 13.1."""
+
+    def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
+        """The next event, in order. `quiet`: it was printed before."""
+        if quiet:
+            return
+        sys.stdout.buffer.write(to_json_line(stamped) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _printer(as_json: bool) -> LinePrinter | JsonPrinter:
+    return JsonPrinter() if as_json else LinePrinter()
+
+
+def _drive(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges | None, notes: list[str]) -> int:
+    lost = False
+
+    def show(stamped: Stamped) -> None:
+        nonlocal lost
+        if lost:
+            return
+        try:
+            printer.take(stamped)
+        except BrokenPipeError:
+            # whoever read us went away: the run goes on, its journal has all
+            lost = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    outcome = asyncio.run(run_here(path, on_event=show, changes=changes, notes=notes))
+    return outcome.exit_code
+
+
+def _word(block: Block) -> str:
+    match block.kind:
+        case "tool" | "edit" | "command" | "check":
+            return " ".join(part for part in (one_line(block.title), one_line(block.right)) if part)
+        case "text":
+            return one_line(block.text.strip().split("\n", 1)[0])
+        case "question":
+            return f"asks: {one_line(block.text)}"
+        case _:
+            return ""
+
+
+def _say(text: str) -> None:
+    line = one_line(text)
+    print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…", file=sys.stderr, flush=True)

@@ -1,0 +1,72 @@
+"""All keys and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ..actions import ACTIONS, Action, shown_key
+
+_PLACES = (
+    ("main", "Anywhere"),
+    ("message", "In the message box"),
+    ("gate", "At the gate"),
+)
+_BESIDES = {
+    "message": (
+        ("⏎", "send; while a step runs it waits for the step's end"),
+        ("↑ ↓", "what was sent before"),
+        ("/", "a command"),
+        ("@", "a file of the workspace"),
+        ("!", "a shell command of your own"),
+        ("^c", "copy the selection; twice: leave"),
+    ),
+    "gate": (("space", "a page on; ↑ ↓ Home End scroll"),),
+    "main": (),
+}
+
+
+class HelpScreen(ModalScreen[None]):
+    """Esc closes it."""
+
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; background: $background 60%; }
+    HelpScreen VerticalScroll {
+        width: 84; max-width: 98%; height: auto; max-height: 96%; padding: 1 2; background: $surface;
+    }
+    HelpScreen Static { height: auto; }
+    """
+    BINDINGS = [Binding("escape,q,f1,question_mark", "dismiss", "Close")]
+
+    def __init__(self, keymap: Mapping[str, str]) -> None:
+        super().__init__()
+        self._keymap = keymap
+
+    def compose(self) -> ComposeResult:
+        """A part for each place."""
+        rows: list[Content] = []
+        for place, title in _PLACES:
+            rows += (
+                [Content(""), Content.styled(title, "bold $bright")]
+                if rows
+                else [Content.styled(title, "bold $bright")]
+            )
+            rows += [_row(key, "", about) for key, about in _BESIDES[place]]
+            rows += [self._action(action) for action in ACTIONS if action.where == place]
+        with VerticalScroll():
+            yield Static(Content("\n").join(rows), markup=False)
+
+    def _action(self, action: Action) -> Content:
+        keys = self._keymap.get(action.name, action.keys)
+        slash = f"/{action.name} {action.takes}".strip() if action.typed else ""
+        return _row(shown_key(keys) if keys else "", slash, action.label)
+
+
+def _row(key: str, slash: str, about: str) -> Content:
+    return Content.assemble((key.rjust(6), "bold $needs-you"), "  ", (f"{slash:<24} ", "$dim"), about)

@@ -1,0 +1,300 @@
+"""The one main screen: what and who, what is left, what happens, what you can do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from rundry.agent import LoopKind, RundryError, Stop
+
+from ..actions import ACTIONS, BY_NAME, parse_slash
+from ..desk import Desk
+from ..doings import DOINGS
+from ..editor import edit_text
+from ..footer import Footer
+from ..gate import GatePanel
+from ..gate.edited import diff_of
+from ..head import HeaderLine, MeterLine
+from ..message import MessageBox, MessageRow
+from ..message.files import list_files
+from ..text import one_line
+from ..transcript import Transcript
+from .leave import LeaveScreen
+from .welcome import Welcome
+
+if TYPE_CHECKING:
+    from ..app import RundryApp
+
+BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
+"""Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
+BEAT_SECONDS = 5.0
+NOTICE_SECONDS = 6.0
+TWICE_SECONDS = 2.0
+
+
+def gate_keys(remaps: Mapping[str, str]) -> dict[str, str]:
+    """Key to what it does at the gate."""
+    found: dict[str, str] = {}
+    for action in ACTIONS:
+        if action.where == "gate":
+            for key in remaps.get(action.name, action.keys).split(","):
+                found[key.strip()] = action.name
+    return found
+
+
+class MainScreen(Screen[None]):
+    """A view of one run, or of the draft of one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            # escape belongs to whatever is open first; all others are ours wherever the focus is
+            Binding(a.keys, f"do('{a.name}')", a.label, id=a.name, show=False, priority=a.keys != "escape")
+            for a in ACTIONS
+            if a.keys and a.where == "main"
+        ),
+        Binding(BY_NAME["steer"].keys, "steer", BY_NAME["steer"].label, id="steer", show=False, priority=True),
+        Binding("ctrl+c", "copy_or_leave", "Copy, twice: leave", show=False, priority=True),
+    ]
+    CSS_PATH = "main.tcss"
+
+    def __init__(self, desk: Desk, remaps: Mapping[str, str]) -> None:
+        super().__init__()
+        self.desk = desk
+        self.keymap = dict(remaps)
+        self.header = HeaderLine()
+        self.meters = MeterLine()
+        self.transcript = Transcript()
+        self.welcome = Welcome(desk)
+        self.gate = GatePanel(gate_keys(remaps))
+        self.message = MessageRow(self._files)
+        self.footer = Footer(self.keymap)
+        self._notice = ""
+        self._told_at = 0.0
+        self._files_found: Sequence[str] | None = None
+        self._leaving = False
+        self._interrupts_at = 0.0
+
+    def compose(self) -> ComposeResult:
+        """From above to below."""
+        yield self.header
+        yield self.meters
+        yield self.welcome
+        yield self.transcript
+        yield self.gate
+        yield self.message
+        yield self.footer
+
+    def on_mount(self) -> None:
+        """Look at the run from now on."""
+        self.message.box.focus()
+        self.refresh_view()
+        self.run_worker(self._follow(), name="follow")
+
+    async def _follow(self) -> None:
+        quiet_since = beat_at = time.monotonic()
+        while True:
+            if self._look():
+                quiet_since = time.monotonic()
+            if time.monotonic() - beat_at > BEAT_SECONDS:
+                beat_at = time.monotonic()
+                self.desk.link.beat()
+            busy = time.monotonic() - quiet_since < 1.0 or bool(self.desk.state.activity)
+            await asyncio.sleep(BUSY_SECONDS if busy else QUIET_SECONDS)
+
+    def _look(self) -> bool:
+        try:
+            moved = self.desk.catch_up()
+        except RundryError as error:
+            self.tell(str(error))
+            moved = False
+        self.refresh_view()
+        if self._leaving and self.desk.is_over:
+            self.rundry.leave(None)
+        return moved
+
+    @property
+    def rundry(self) -> RundryApp:
+        """The app, by its own type."""
+        return cast("RundryApp", self.app)
+
+    def refresh_view(self) -> None:
+        """Bring every widget to what the state says; each redraws only what moved."""
+        state = self.desk.state
+        if self._notice and time.monotonic() - self._told_at > NOTICE_SECONDS:
+            self._notice = ""
+        self.header.show(state, self.desk.phase)
+        self.meters.show(state, time.time())
+        count = len(state.blocks)
+        first = state.take_changes()
+        self.welcome.display = count == 0
+        self.transcript.display = count > 0
+        if first < count:
+            self.transcript.show(state.blocks, first)
+        self.gate.show(state)
+        self._mind_the_focus()
+        self.message.show(state, self._placeholder())
+        self.footer.show(self.desk, at_gate=self.gate.has_focus, notice=self._notice)
+
+    def _mind_the_focus(self) -> None:
+        box, gate = self.message.box, self.gate
+        if gate.display:
+            gate.arming.keyed_now_empty(not box.text)
+            if self.focused in (box, None) and gate.arming.may_focus(Message().time):
+                gate.focus()
+                gate.arming.focused()
+        elif self.focused is None or gate.has_focus or gate.has_focus_within:
+            box.focus()
+
+    def _placeholder(self) -> str:
+        state = self.desk.state
+        if state.question is not None:
+            return "your answer"
+        if not self.desk.begun:
+            return "what is to be done?"
+        if self.desk.is_over:
+            return "a message goes on from here" if state.loop is LoopKind.CHAT else "a hint goes on from here"
+        return "a message waits for the step's end" if state.activity else "a message"
+
+    # what the doings use
+
+    def tell(self, text: str) -> None:
+        """A line for the person, in place of the keys for some seconds."""
+        self._notice, self._told_at = one_line(text), time.monotonic()
+
+    def was_told(self, text: str) -> bool:
+        """The person reads this line just now."""
+        return self._notice == one_line(text)
+
+    def fill(self, text: str) -> None:
+        """Put this into the message box."""
+        self.message.box.fill(text)
+
+    def action_do(self, name: str, argument: str = "") -> None:
+        """One of the table's actions; what a person can mend is told."""
+        try:
+            DOINGS[name](self, argument)
+        except RundryError as error:
+            self.tell(str(error))
+
+    # messages and keys
+
+    def on_message_box_sent(self, event: MessageBox.Sent) -> None:
+        """A command, a shell line, or words for the model."""
+        text = event.text
+        try:
+            if text.startswith("/") and not text.startswith("//") and "\n" not in text:
+                self._slash(text)
+            elif text.startswith("!"):
+                self.desk.shell(text[1:].strip())
+            elif event.steer:
+                self.desk.steer(text)
+            else:
+                self.desk.say(text)
+        except RundryError as error:
+            self.tell(str(error))
+            self.fill(text)
+
+    def _slash(self, text: str) -> None:
+        action, argument = parse_slash(text)
+        if action is None:
+            raise RundryError(f"{text.split()[0]}: no such command; /help lists them")
+        DOINGS[action.name](self, argument)
+
+    def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
+        """The gate counts from here."""
+        self.gate.arming.keyed(event.at, empty=event.empty)
+
+    def on_footer_picked(self, event: Footer.Picked) -> None:
+        """A click on a word of the footer."""
+        self.action_do(event.name)
+
+    def action_steer(self) -> None:
+        """Send what stands in the box at once."""
+        self.message.box.send(steer=True)
+
+    def action_copy_or_leave(self) -> None:
+        """Copies what is selected; without a selection, the second time in two seconds leaves."""
+        selected = self.get_selected_text() or self.message.box.selected_text
+        if selected:
+            self.rundry.copy_to_clipboard(selected)
+            self.tell("copied, where the terminal lets a program copy (OSC 52)")
+            return
+        now = time.monotonic()
+        if now - self._interrupts_at < TWICE_SECONDS:
+            self.ask_to_leave()
+        else:
+            self._interrupts_at = now
+            self.tell("^c once more leaves")
+
+    # the gate
+
+    def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
+        """Into the inbox."""
+        try:
+            self.gate.sent(self.desk.put(event.command))
+        except RundryError as error:
+            self.gate.say(str(error))
+
+    def on_gate_panel_left(self, event: GatePanel.Left) -> None:
+        """The person types a message while a proposal waits."""
+        self.message.box.focus()
+        self.message.box.insert(event.text)
+        self.gate.arming.keyed(Message().time, empty=False)
+
+    def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
+        """The new text in the person's editor, then back at the gate."""
+        proposal = event.proposal
+        try:
+            text = edit_text(self.app, self.desk.after_text(proposal.after), Path(proposal.path or "text").name)
+            if text is None:
+                self.gate.say("left unchanged")
+            else:
+                before = self.desk.after_text(proposal.before)
+                self.gate.show_edited(proposal, text, diff_of(before, text, proposal.path or ""))
+        except RundryError as error:
+            self.gate.say(str(error))
+
+    # leaving
+
+    def ask_to_leave(self) -> None:
+        """At once where nothing would be lost, else asks what becomes of the run."""
+        if self._leaving or self.desk.is_over or not self.desk.begun:
+            self.rundry.leave(None)
+        elif self.desk.is_idle:
+            self.rundry.leave("now")
+        else:
+            self.app.push_screen(LeaveScreen(), self._left)
+
+    def _left(self, choice: str | None) -> None:
+        match choice:
+            case "background":
+                self.rundry.leave(None)
+            case "now":
+                self.rundry.leave("now")
+            case "wrap_up":
+                self._leaving = True
+                self.desk.put(Stop(how="wrap_up"))
+                self.tell("wraps up, then leaves; ^c twice leaves at once")
+            case _:
+                pass
+
+    # files for @
+
+    def _files(self) -> Sequence[str]:
+        if self._files_found is None:
+            self._files_found = ()
+            self.run_worker(self._find_files(), name="files", exit_on_error=False)
+        return self._files_found
+
+    async def _find_files(self) -> None:
+        start = self.desk.start
+        root = start.workspace if start is not None else Path(self.desk.state.workspace)
+        self._files_found = await asyncio.to_thread(list_files, root)

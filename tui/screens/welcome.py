@@ -1,0 +1,69 @@
+"""What stands in the middle before a run began."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widget import Widget
+
+from ..desk import Desk
+from ..head.title import model_name
+from ..text import one_line
+
+
+class Welcome(Widget):
+    """What is set up, in a few lines; without a model: what was looked for and the line that mends it."""
+
+    DEFAULT_CSS = """
+    Welcome { height: 1fr; padding: 1 4; }
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._found: list[str] | None = None
+
+    def on_mount(self) -> None:
+        """Without a model, look around for one."""
+        start = self._desk.start
+        if start is not None and start.model is None and not self._desk.begun:
+            self.run_worker(self._look_around(), exit_on_error=False)
+
+    async def _look_around(self) -> None:
+        start = self._desk.start
+        if start is not None:
+            self._found = await start.look_around()
+            self.refresh()
+
+    def render(self) -> Content:
+        """The lines."""
+        start = self._desk.start
+        if start is None:
+            return Content("")
+        rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
+        if self._desk.begun:
+            rows.append(Content.styled("the runner is coming up; what you type is kept", "$dim"))
+        elif start.model is None:
+            rows += self._no_model()
+        else:
+            rows.append(_fact("model", model_name(start.model.name)))
+            rows.append(_fact("folder", str(start.workspace)))
+            rows += [Content(""), Content.styled("Type what is to be done and press Enter. ? shows the keys.", "$dim")]
+        return Content("\n").join(rows)
+
+    def _no_model(self) -> list[Content]:
+        rows = [Content.styled("No model is set up.", "bold $bright"), Content("")]
+        if self._found is None:
+            return [*rows, Content.styled("looking for keys and local servers …", "$dim")]
+        rows += [Content(one_line(line)) for line in self._found]
+        return [
+            *rows,
+            Content(""),
+            Content.assemble(("/model NAME", "bold $needs-you"), "   takes one; "),
+            Content.assemble(
+                ("/demo", "bold $needs-you"), "         shows the whole thing with a scripted model, no key needed"
+            ),
+        ]
+
+
+def _fact(name: str, value: str) -> Content:
+    return Content.assemble((name.ljust(8), "$dim"), one_line(value))

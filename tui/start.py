@@ -1,0 +1,123 @@
+"""What a new run is made of: flags, config and environment, folded into a spec. No textual in here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rundry.agent import (
+    ModelSpec,
+    RunSpec,
+    Settings,
+    UserError,
+    lay_out,
+    load_settings,
+    new_run_id,
+    runs_dir,
+    to_spec,
+)
+
+from .state import ViewState
+
+NO_MODEL = (
+    "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "
+    "or try `rundry demo`; `rundry models` lists what can be reached"
+)
+
+
+def given(flags: Mapping[str, object]) -> dict[str, object]:
+    """The flags that were written out, under the names of their options."""
+    names = {"any_": "any", "until_file": "until-file"}
+    found: dict[str, object] = {}
+    for name, value in flags.items():
+        if value in (None, (), False) or name in ("cwd", "trust", "continue_", "headless", "json_"):
+            continue
+        found[names.get(name, name)] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def workspace_of(flags: Mapping[str, object]) -> Path:
+    """The folder of `--cwd`, or this one. Raises UserError."""
+    asked = flags.get("cwd")
+    folder = Path(str(asked)) if asked else Path.cwd()
+    if not folder.is_dir():
+        raise UserError(f"--cwd {folder}: there is no such folder")
+    return folder.resolve()
+
+
+def folder_of(flags: Mapping[str, object]) -> Path:
+    """Where journals go."""
+    asked = flags.get("runs_dir")
+    return runs_dir(str(asked) if asked else None, os.environ)
+
+
+class Setup:
+    """The options of one call, and the choices that are made on the screen before the run."""
+
+    def __init__(self, flags: Mapping[str, object], *, headless: bool) -> None:
+        """Raises UserError for a flag, a config value or a folder that cannot be used."""
+        self.workspace = workspace_of(flags)
+        self.folder = folder_of(flags)
+        self._headless = headless
+        self._flags = given(flags)
+        self._trust = bool(flags.get("trust"))
+        self.settings = self._load()
+        self._model: ModelSpec | None = None
+
+    def _load(self) -> Settings:
+        return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=self._trust)
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines for the person at the start."""
+        return list(self.settings.notes)
+
+    @property
+    def model(self) -> ModelSpec | None:
+        """None: no model is set up."""
+        return self._model or self.settings.model()
+
+    def choose(self, model: ModelSpec) -> None:
+        """Take this model."""
+        self._model = model
+
+    def set(self, name: str, value: str) -> None:
+        """As if the flag had been given. Raises UserError."""
+        self._flags[name] = value
+        self.settings = self._load()
+
+    def preview(self) -> ViewState:
+        """What is known before the run: loop, model, limits."""
+        spec = self._spec("", ModelSpec(name="none"))
+        state = ViewState(loop=spec.loop, workspace=spec.workspace, budget=spec.budget, gate_mode=spec.gate.mode)
+        state.goals = list(spec.predicates.until)
+        state.model = self.model.name if self.model is not None else ""
+        return state
+
+    def spec(self, task: str) -> RunSpec:
+        """The run for this task. Raises UserError."""
+        if self.model is None:
+            raise UserError(NO_MODEL)
+        return self._spec(task, self.model)
+
+    def _spec(self, task: str, model: ModelSpec) -> RunSpec:
+        return to_spec(
+            self.settings,
+            task=task,
+            run_id=new_run_id(time.time()),
+            workspace=self.workspace,
+            model=model,
+            headless=self._headless,
+        )
+
+
+def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """The demo's task, and the flags with the demo's model, check and folder in them. Raises UserError."""
+    import tempfile
+
+    asked = flags.get("cwd")
+    target = Path(str(asked)) if asked else Path(tempfile.mkdtemp(prefix="rundry-demo-")) / "project"
+    laid = lay_out(target)
+    return laid.task, {**flags, "cwd": str(laid.workspace), "model": laid.model, "until": (laid.until,)}
