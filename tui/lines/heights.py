@@ -30,6 +30,16 @@ class Heights:
         self._heights.append(height)
         self._sums[-1] += height
 
+    def fill(self, count: int) -> None:
+        """So many items of one line each."""
+        while count and len(self._heights) % _CHUNK:
+            self.append(1)
+            count -= 1
+        self._heights.extend([1] * count)
+        self._sums.extend([_CHUNK] * (count // _CHUNK))
+        if count % _CHUNK:
+            self._sums.append(count % _CHUNK)
+
     def put(self, index: int, height: int) -> None:
         """Change the height of one item."""
         self._sums[index // _CHUNK] += height - self._heights[index]

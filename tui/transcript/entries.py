@@ -17,7 +17,7 @@ from ..lines.draw import width_of
 from ..state import Block
 from ..text import one_line, show, strip
 from ..theme import Palette
-from .headline import duration, fact_runs, headline, title_runs
+from .headline import duration, fact_runs, headline, seconds_field, title_runs
 from .markdown import MEASURE, Rows, draw_code, draw_markdown
 from .pieces import Piece, Pieces
 
@@ -114,7 +114,7 @@ class Entries:
             for line in show(block.text).strip("\n").split("\n"):
                 rows += fold(self._marked(line, style), min(self.width, MEASURE))
             if waits:
-                rows.append([("waiting for you", self.palette.needs_you)])
+                rows.append([("waiting for you", self.palette.cursor)])
             elif block.right:
                 rows.append(self._marked(one_line(block.right), self.palette.dim))
             return rows
@@ -131,7 +131,7 @@ class Entries:
         words = [(sign + reason, style + Style(bold=True)), ("  ", style), *self._marked(detail, Style.null())]
         answer = self._markdown(block, Pieces()) if block.text else []
         facts = self._marked(one_line(block.right), self.palette.dim)
-        if width_of(words) + width_of(facts) + 4 < self.width:
+        if width_of(words) + width_of(facts) + seconds_field(self.width) + 2 <= self.width:
             return [self._line(block, words, facts), *answer]
         rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
         return [self._rows(lambda: rows, len(rows)), *answer]
@@ -146,7 +146,7 @@ class Entries:
         text = self._marked(show(block.text).replace("\n", " "), self.palette.dim if not sign else Style.null())
         words = [*title, ("  ", style), *text] if title and text else title or [(sign, style), *text]
         facts = self._marked(one_line(block.right), self.palette.dim)
-        if width_of(words) + width_of(facts) + 4 < self.width:
+        if width_of(words) + width_of(facts) + seconds_field(self.width) + 2 <= self.width:
             return [self._line(block, words, facts), *(self._detail(block) if is_open else [])]
         rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
         return [self._rows(lambda: rows, len(rows)), *(self._detail(block) if is_open else [])]

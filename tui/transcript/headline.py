@@ -20,11 +20,17 @@ _WORDS = {"failed": "failed", "cut": "cut off", "rejected": "rejected", "passed"
 
 def headline(left: Sequence[Run], facts: Sequence[Run], seconds: str, width: int, style: Style) -> list[Run]:
     """A row of exactly `width` cells; the left side gives way first."""
-    field = 13 if width >= 100 else 8
-    right = [*shorten(facts, max(12, width // 2 - field)), (seconds.rjust(field), style)]
+    field = seconds_field(width)
+    most = max(12, width // 2 - field, width - width_of(left) - field - 2)
+    right = [*shorten(facts, most), (seconds.rjust(field), style)]
     room = width - width_of(right)
     kept = shorten(left, room - 2)
     return [*kept, (" " * (room - width_of(kept)), Style.null()), *right]
+
+
+def seconds_field(width: int) -> int:
+    """Cells that are kept for the seconds."""
+    return 13 if width >= 100 else 8
 
 
 def title_runs(block: Block, palette: Palette) -> list[Run]:

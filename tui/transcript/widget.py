@@ -195,7 +195,7 @@ class Transcript(LineView):
     def overlay(self, y: int, strip: Strip) -> Strip:
         """The cursor in the gutter; `12 new below` on the last row."""
         palette = self.palette
-        if y < len(self.lines) and self.has_focus and self.lines[y].place.item == self.cursor:
+        if self.has_focus and self._at_cursor(y):
             strip = Strip.join([Strip([Segment("▌", palette.cursor)]), strip.crop(1)])
         if y == self.size.height - 1 and not self.at_end:
             count = self.new_below
@@ -205,6 +205,12 @@ class Transcript(LineView):
                 [strip.crop(0, left), Strip([Segment(words, palette.needs_you if count else palette.dim)])]
             )
         return strip
+
+    def _at_cursor(self, y: int) -> bool:
+        if y >= len(self.lines) or self.lines[y].place.item != self.cursor:
+            return False
+        place = self.lines[y].place
+        return place.part > 0 or bool(self.lines[y].strip.text.strip())
 
     def painted(self) -> None:
         """Say whether the end is in sight, when that changed."""
