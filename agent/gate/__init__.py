@@ -1,0 +1,31 @@
+"""Proposals, policy and hunks: nothing changes and no command runs before it passed here."""
+
+from .diff import hunk_text, split_bytes, unified
+from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, look
+from .gate import Gate
+from .hunks import Hunk, Split, split, take
+from .policy import Standing, Verdict, judge
+from .rules import rule_text
+from .ruling import Ruling
+
+__all__ = [
+    "CommandDraft",
+    "Draft",
+    "FileDraft",
+    "Gate",
+    "Hunk",
+    "Ruling",
+    "Split",
+    "Standing",
+    "Verdict",
+    "changed_draft",
+    "digest_of",
+    "hunk_text",
+    "judge",
+    "look",
+    "rule_text",
+    "split",
+    "split_bytes",
+    "take",
+    "unified",
+]

@@ -1,0 +1,61 @@
+"""The unified diff of a change, made from the bytes that would be written and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ..workspace import FileState
+from .hunks import CONTEXT, Hunk, Split, split
+
+
+def split_bytes(before: FileState, after: bytes | None) -> Split | None:
+    """The change in hunks, or None where one of the two is no text in the file's encoding."""
+    if before.is_binary:
+        return None
+    try:
+        encoding = before.encoding or "utf-8"
+        return split(before.data.decode(encoding), (after or b"").decode(encoding))
+    except UnicodeDecodeError:
+        return None
+
+
+def unified(path: str, before: FileState, after: bytes | None, parts: Split | None) -> str:
+    """As `git diff` prints it: every changed line, whole. What is no text is named with its sizes."""
+    old = path if before.exists else None
+    new = None if after is None else path
+    head = f"--- {'/dev/null' if old is None else 'a/' + old}\n+++ {'/dev/null' if new is None else 'b/' + new}\n"
+    if parts is None:
+        return f"{head}Binary: {before.size:,} bytes before, {len(after or b''):,} bytes after\n"
+    return head + hunk_text(parts)
+
+
+def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
+    """The `@@` pieces, all or only these."""
+    wanted = [hunk for hunk in parts.hunks if only is None or hunk.index in only]
+    return "".join(line for hunk in wanted for line in _lines(parts, hunk))
+
+
+def _lines(parts: Split, hunk: Hunk) -> Iterator[str]:
+    first, last = hunk.changes[0], hunk.changes[-1]
+    a1, b1 = max(0, first.a1 - CONTEXT), max(0, first.b1 - CONTEXT)
+    a2 = min(len(parts.old), last.a2 + CONTEXT)
+    b2 = last.b2 + (a2 - last.a2)
+    yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@\n"
+    at = a1
+    for change in hunk.changes:
+        yield from (_marked(" ", line) for line in parts.old[at : change.a1])
+        yield from (_marked("-", line) for line in parts.old[change.a1 : change.a2])
+        yield from (_marked("+", line) for line in parts.new[change.b1 : change.b2])
+        at = change.a2
+    yield from (_marked(" ", line) for line in parts.old[at:a2])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, line: str) -> str:
+    return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

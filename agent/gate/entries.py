@@ -1,0 +1,95 @@
+"""A proposal's entries in the journal, made from what is decided on and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
+from .diff import unified
+from .draft import CommandDraft, Draft, FileDraft
+from .hunks import Split
+from .policy import Verdict
+from .rules import rule_text
+from .ruling import Ruling
+
+Keep = Callable[[bytes], str]
+"""Stores bytes and answers their hash."""
+
+
+def opened(
+    draft: Draft,
+    verdict: Verdict,
+    parts: Split | None,
+    keep: Keep,
+    *,
+    proposal_id: str,
+    call_id: str,
+    digest: str,
+    sandbox: str | None,
+) -> ProposalOpened:
+    """What waits, or passed by the policy."""
+    common = ProposalOpened(
+        proposal_id=proposal_id,
+        tool=draft.tool,
+        digest=digest,
+        call_id=call_id,
+        asks=verdict.why if verdict.action == "ask" else [],
+        danger=verdict.danger,
+        rule=None if verdict.rule is None else rule_text(verdict.rule),
+    )
+    if isinstance(draft, CommandDraft):
+        return msgspec.structs.replace(common, command=draft.command, cwd=str(draft.cwd), sandbox=sandbox)
+    return msgspec.structs.replace(
+        common,
+        path=draft.path,
+        diff=unified(draft.path, draft.before, draft.after, parts),
+        before=_before(draft, keep),
+        after=None if draft.after is None else keep(draft.after),
+        hunks=len(parts.hunks) if parts else 0,
+        added=parts.added if parts else 0,
+        removed=parts.removed if parts else 0,
+    )
+
+
+def rebased(
+    draft: FileDraft,
+    parts: Split | None,
+    keep: Keep,
+    *,
+    proposal_id: str,
+    digest: str,
+    why: str,
+    conflict: bool = False,
+) -> ProposalRebased:
+    """The same change on what the file holds now; in conflict: as it was, and it can no longer land."""
+    return ProposalRebased(
+        proposal_id=proposal_id,
+        diff=unified(draft.path, draft.before, draft.after, parts),
+        digest=digest,
+        before=_before(draft, keep),
+        after=None if draft.after is None else keep(draft.after),
+        conflict=conflict,
+        why=why,
+        hunks=len(parts.hunks) if parts else 0,
+        added=parts.added if parts else 0,
+        removed=parts.removed if parts else 0,
+    )
+
+
+def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
+    """How it ended."""
+    decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
+    return ProposalDecided(
+        proposal_id=proposal_id,
+        decision=decision,
+        by=ruling.by,
+        reason=ruling.reason,
+        rule=ruling.rule,
+        taken=ruling.taken,
+    )
+
+
+def _before(draft: FileDraft, keep: Keep) -> str | None:
+    return keep(draft.before.data) if draft.before.exists else None

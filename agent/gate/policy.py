@@ -1,0 +1,231 @@
+"""Whether a draft passes, waits for a person, or is refused. Pure but for looking at paths (REQUIREMENTS 6.2, 6.9)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ..protocol import GateMode, Rule
+from ..workspace import PathRefused, Workspace
+from .draft import CommandDraft, Draft, FileDraft
+from .flags import WRITERS, base, risk, unknown_word
+from .repository import runs_code
+from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
+from .shell import Line, Part, read_line
+from .unwrap import seen_through
+
+_NEUTRAL = frozenset({"true", "false", ":"})
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says of a draft."""
+
+    action: Literal["allow", "ask", "deny"]
+    why: list[str]
+    """A line each, for the person."""
+    danger: bool = False
+    """Asked about in every mode, and never `always`."""
+    rule: Rule | None = None
+    """What `always` would write; None where no rule could let this pass."""
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verdict depends on besides the draft."""
+
+    workspace: Workspace
+    mode: GateMode
+    rules: Sequence[Rule]
+    guard: Callable[[str], bool]
+    sandbox: str | None
+    unsandboxed_ok: bool = False
+
+
+def judge(draft: Draft, standing: Standing) -> Verdict:
+    """The verdict for a draft. Never raises for what a model gave."""
+    if isinstance(draft, CommandDraft):
+        return _judge_command(draft.command, standing)
+    return _judge_file(draft, standing)
+
+
+def _judge_file(draft: FileDraft, standing: Standing) -> Verdict:
+    given = os.path.normpath(draft.before.path)
+    paths = list(dict.fromkeys([draft.path, given.replace(os.sep, "/")]))
+    spoken = [rule for rule in standing.rules if for_file(rule, draft.tool, paths)]
+    denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
+    if denied is not None:
+        return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
+    if standing.mode is GateMode.READ:
+        return Verdict(action="deny", why=["the gate is set to `read`: nothing may change"])
+    dangers = _dangers(draft, standing)
+    if dangers:
+        return Verdict(action="ask", why=dangers, danger=True)
+    asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
+    if asked is not None:
+        return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}"])
+    allowed = next((rule for rule in spoken if rule.verdict == "allow"), None)
+    if allowed is not None:
+        return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
+    if standing.mode in (GateMode.EDITS, GateMode.AUTO):
+        return Verdict(action="allow", why=[f"the gate is set to `{standing.mode}`"])
+    return Verdict(
+        action="ask", why=["the gate is set to `ask`: changes wait"], rule=exact_file_rule(draft.tool, draft.path)
+    )
+
+
+def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
+    why: list[str] = []
+    if standing.guard(draft.path):
+        why.append(f"{draft.path} decides whether the goal is met (it is guarded)")
+    ws = standing.workspace
+    cautions = [ws.caution(draft.before.path)]
+    if not draft.landed:
+        cautions.append(ws.caution(draft.before.real))
+    why += [f"{draft.path}: {caution}" for caution in cautions if caution]
+    if draft.landed:
+        why.append(f"a command changed it: {draft.landed}")
+    return list(dict.fromkeys(why))
+
+
+def _judge_command(command: str, standing: Standing) -> Verdict:
+    line = seen_through(read_line(command))
+    named = _named(line, standing.workspace.root)
+    spoken = [r for r in standing.rules if r.verdict != "allow" and speaks_of(r, command, line.parts, named)]
+    denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
+    if denied is not None:
+        return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
+    if standing.mode is GateMode.READ:
+        return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
+    dangers = _touched(line, standing.workspace)
+    if dangers:
+        return Verdict(action="ask", why=dangers, danger=True)
+    asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
+    if asked is not None:
+        return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}"])
+    unruled, doubts = _by_rules(line, standing)
+    if not unruled and not doubts:
+        return Verdict(action="allow", why=["rules allow every part of it"])
+    if standing.mode is GateMode.AUTO and (verdict := _judge_auto(line, standing)) is not None:
+        return verdict
+    why = doubts or [f"no rule allows `{' '.join(part.texts)}`" for part in unruled]
+    if standing.mode is GateMode.AUTO:
+        why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
+    single = not doubts and len({tuple(part.texts) for part in unruled}) == 1
+    return Verdict(action="ask", why=why, rule=command_rule(unruled[0]) if single else None)
+
+
+def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
+    """In `auto` the sandbox holds a command, not the rules; only what could slip past a rule that restricts asks."""
+    if line.doubts and any(rule.verdict != "allow" and rule.command for rule in standing.rules):
+        return Verdict(action="ask", why=[*line.doubts, "so a rule that asks or refuses could be missed"])
+    if standing.sandbox is not None:
+        return Verdict(action="allow", why=[f"the gate is set to `auto`; {standing.sandbox} holds the command"])
+    if standing.unsandboxed_ok:
+        return Verdict(action="allow", why=["the gate is set to `auto`, unsandboxed, as you said"])
+    return None
+
+
+def _named(line: Line, root: Path) -> list[str]:
+    """What the line's words would be as paths below the workspace, as written and with links followed."""
+    paths: list[str] = []
+    for word in (word for part in line.parts for word in part.texts[1:] if "\0" not in word):
+        for place in (Path(os.path.normpath(root / word)), Path(os.path.realpath(root / word))):
+            if place != root and place.is_relative_to(root):
+                paths.append(place.relative_to(root).as_posix())
+    return paths
+
+
+def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
+    """The parts that no rule allows, and why no rule could decide at all."""
+    doubts, unruled, ruled = list(line.doubts), list[Part](), 0
+    root = standing.workspace.root
+    here = root
+    for i, part in enumerate(line.parts):
+        if i == 0 and part.then and part.name == "cd" and len(line.parts) > 1:
+            moved = _moved(part, root)
+            if isinstance(moved, str):
+                doubts.append(moved)
+            else:
+                here = moved
+            continue
+        if part.texts in ([name] for name in _NEUTRAL):
+            continue
+        why = unknown_word(part) or risk(part) or _out_of_place(part, here, root)
+        if why is not None:
+            doubts.append(why)
+        elif any(allows_part(rule, part) for rule in standing.rules):
+            ruled += 1
+        else:
+            unruled.append(part)
+    if not ruled and not unruled and not doubts:
+        doubts.append("it holds no command that a rule could allow")
+    return unruled, list(dict.fromkeys(doubts))
+
+
+def _moved(part: Part, root: Path) -> Path | str:
+    """Where `cd` leads, or why that is not known."""
+    if len(part.words) != 2 or not part.words[1].known or part.words[1].pattern or part.words[1].text.startswith("-"):
+        return "where `cd` leads is not known"
+    there = Path(os.path.realpath(root / part.words[1].text))
+    if not there.is_relative_to(root):
+        return f"it leaves the workspace: cd {part.words[1].text}"
+    return there
+
+
+def _out_of_place(part: Part, here: Path, root: Path) -> str | None:
+    """Why the part means something else here than what its rule was made for."""
+    name = part.name
+    if name == "cd":
+        return "it changes the folder in the middle"
+    if "/" in name and not name.startswith("/") and here != root:
+        return f"`{name}` is another file after `cd`"
+    if base(name) in WRITERS:
+        outside = next((word for word in part.texts[1:] if not _is_below(word, here, root)), None)
+        if outside is not None:
+            return f"`{name}` would change {outside}, outside of the workspace"
+    if base(name) == "git":
+        return runs_code(here)
+    return None
+
+
+def _is_below(word: str, here: Path, root: Path) -> bool:
+    target = word.partition("=")[2] or word
+    if word.startswith("-") and "/" not in target:
+        return True
+    if word.startswith("-") and "=" not in word:
+        return False
+    return Path(os.path.realpath(here / target)).is_relative_to(root)
+
+
+def _touched(line: Line, ws: Workspace) -> list[str]:
+    """Protected files inside of the workspace that the line surely writes to, by their real place."""
+    here = ws.root
+    targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
+    for part in line.parts:
+        if part.name == "cd" and len(part.words) == 2:
+            here = Path(os.path.realpath(here / part.words[1].text))
+            targets += [(here, target) for target in line.writes]
+        elif base(part.name) in WRITERS:
+            names = [word.partition("=")[2] or word for word in part.texts[1:]]
+            targets += [(here, name) for name in names if not name.startswith("-")]
+    return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
+
+
+def _protected(ws: Workspace, here: Path, target: str) -> str | None:
+    try:
+        lexical = Path(os.path.normpath(here / target))
+        real = Path(os.path.realpath(here / target))
+        if not real.is_relative_to(ws.root) and not lexical.is_relative_to(ws.root):
+            return None  # outside: the sandbox's and the doubts' business
+        ws.resolve(str(lexical))
+        why = ws.caution(lexical)
+    except PathRefused as refused:
+        return f"it writes where no tool may: {refused}"
+    except ValueError:
+        return f"it writes to an impossible name: {target!r}"
+    if why is None or why == "it is executable":
+        return None
+    return f"it writes to {target}: {why}"

@@ -1,0 +1,84 @@
+"""Whether git, started in this folder, would run what the repository says (ATTACKS A.6)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_HARMLESS = re.compile(
+    r"""core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol
+    |safecrlf|quotepath|abbrev|untrackedcache)|remote\..*\.(url|pushurl|fetch|tagopt|prune)|branch\..*\.(remote|merge
+    |rebase|pushremote)|user\.(name|email)|init\.defaultbranch|submodule\..*\.(url|active|update)|color\..*|pull\.(rebase
+    |ff)|push\.(default|autosetupremote|followtags)|fetch\.prune|merge\.(ff|conflictstyle)|rerere\.enabled
+    |extensions\.(objectformat|worktreeconfig|partialclone)|gc\.auto|maintenance\.(auto|strategy)|advice\..*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
+
+
+def runs_code(folder: Path) -> str | None:
+    """What git would run, for a person; None: nothing but git itself. Reads the repository's files, starts nothing."""
+    home = _git_folder(folder)
+    if home is None:
+        return None
+    if isinstance(home, str):
+        return home
+    for config in (home / "config", home / "config.worktree", _common(home) / "config"):
+        why = _judge_config(config)
+        if why is not None:
+            return why
+    hooks = _common(home) / "hooks"
+    try:
+        names = sorted(entry.name for entry in hooks.iterdir() if not entry.name.endswith(".sample"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"{hooks} cannot be read: {error.strerror}"
+    return f"the repository has the hook `{names[0]}`" if names else None
+
+
+def _git_folder(folder: Path) -> Path | str | None:
+    for above in (folder, *folder.parents):
+        entry = above / ".git"
+        try:
+            if entry.is_dir():
+                return entry
+            if entry.is_file():
+                text = entry.read_text(encoding="utf-8").strip()
+                return above / text.removeprefix("gitdir:").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            return f"{entry} cannot be read: {error}"
+        if (above / "HEAD").is_file() and (above / "objects").is_dir():
+            return "the folder itself is a bare repository"
+    return None
+
+
+def _common(home: Path) -> Path:
+    try:
+        return home / (home / "commondir").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return home
+
+
+def _judge_config(config: Path) -> str | None:
+    try:
+        text = config.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        return f"the repository's config cannot be read: {error}"
+    section = ""
+    for line in text.splitlines():
+        heading = _SECTION.match(line)
+        if heading is not None:
+            section = heading[1] + ("." + heading[2] if heading[2] is not None else "")
+            line = line[heading.end() :]
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;":
+            continue
+        key = _KEY.match(line)
+        name = f"{section}.{key[1]}" if key else stripped
+        if not key or not _HARMLESS.fullmatch(name) or stripped.endswith("\\") or "ext::" in stripped:
+            return f"the repository's config sets `{name}`, which can run code"
+    return None

@@ -1,0 +1,106 @@
+"""The person's rules: which drafts one speaks of, and how it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ..protocol import Rule
+from .flags import base
+from .shell import Part, read_line
+
+_GLOB = "*?["
+
+
+def rule_text(rule: Rule) -> str:
+    """The rule as a person reads it before it is written: `allow run_command: pytest -q`."""
+    what = rule.command if rule.command is not None else rule.path
+    return f"{rule.verdict} {rule.tool or 'any tool'}" + (f": {what}" if what is not None else "")
+
+
+def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
+    """The rule speaks of this tool on one of these paths (as given, and with links followed)."""
+    if rule.command is not None:
+        return False
+    if rule.tool is None and rule.path is None:
+        return rule.verdict != "allow"  # an empty rule restricts, it never opens
+    if rule.tool not in (None, tool):
+        return False
+    return rule.path is None or any(_glob_matches(rule.path, path) for path in paths)
+
+
+def allows_part(rule: Rule, part: Part) -> bool:
+    """An allow rule for commands that covers this plain command: its words stand first, exactly."""
+    if rule.verdict != "allow" or rule.path is not None or rule.tool not in (None, "run_command"):
+        return False
+    if rule.command is None:
+        return rule.tool == "run_command"
+    words = _words(rule.command)
+    return bool(words) and part.texts[: len(words)] == words
+
+
+def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> bool:
+    """A deny or ask rule that hits a part of the line, also behind options or another folder, or a file it names."""
+    if rule.tool not in (None, "run_command"):
+        return False
+    if rule.path is not None:
+        return any(_glob_matches(rule.path, path) for path in paths)
+    if rule.command is None:
+        return True
+    words = _words(rule.command)
+    if not words:
+        return rule.command in command
+    return any(_hits(words, part.texts) for part in parts)
+
+
+def exact_file_rule(tool: str, path: str) -> Rule:
+    """The rule that `always` writes for a file: this tool, this path."""
+    plain = "".join(f"[{sign}]" if sign in _GLOB else sign for sign in path)
+    return Rule(verdict="allow", tool=tool, path=plain)
+
+
+def command_rule(part: Part) -> Rule:
+    """The rule that `always` writes for a plain command: these words, and what may follow them."""
+    return Rule(verdict="allow", tool="run_command", command=" ".join(quoted(text) for text in part.texts))
+
+
+def quoted(text: str) -> str:
+    """The word as bash reads it back."""
+    import shlex
+
+    return shlex.quote(text)
+
+
+@lru_cache(maxsize=256)
+def _words(command: str) -> list[str]:
+    """The words of a rule's command; none where it is more than one plain command."""
+    line = read_line(command.strip().removesuffix(" *"))
+    if line.doubts or line.writes or len(line.parts) != 1:
+        return []
+    return line.parts[0].texts
+
+
+def _hits(words: Sequence[str], given: Sequence[str]) -> bool:
+    """The words come in this order; between them stand only options and an option's value."""
+    if not given or base(given[0]) != base(words[0]):
+        return False
+    at = 1
+    for word in words[1:]:
+        skipped = False
+        while at < len(given) and given[at] != word:
+            if not given[at].startswith("-") and not skipped:
+                return False
+            skipped = given[at].startswith("-")
+            at += 1
+        if at == len(given):
+            return False
+        at += 1
+    return True
+
+
+@lru_cache(maxsize=256)
+def _glob_matches(glob: str, path: str) -> bool:
+    """As in `.gitignore`: `*` stops at `/`, `**` does not, and a folder means all below it."""
+    from pathspec import PathSpec
+
+    return PathSpec.from_lines("gitwildmatch", [glob.lstrip("!")]).match_file(path)
