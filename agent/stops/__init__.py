@@ -1,0 +1,42 @@
+"""What ends a run: limits, checks and other predicates, the guard around them, and the detectors of stalls."""
+
+from .budget import Exhausted, Grant, Shares, admit, share
+from .checks import CheckResult, head_and_tail, run_check
+from .failing import count_failing
+from .finish import reject_finish
+from .guard import Guard, default_guard
+from .margin import Margin
+from .predicates import Verdict, judge_file, judge_python, judge_required, judge_schema, require_usable
+from .quota import Quotas
+from .reserve import Reserve, reserve_for
+from .stall import Call, Finding, Observation, StallWatch, find_chant
+
+__all__ = [
+    "Call",
+    "CheckResult",
+    "Exhausted",
+    "Finding",
+    "Grant",
+    "Guard",
+    "Margin",
+    "Observation",
+    "Quotas",
+    "Reserve",
+    "Shares",
+    "StallWatch",
+    "Verdict",
+    "admit",
+    "count_failing",
+    "default_guard",
+    "find_chant",
+    "head_and_tail",
+    "judge_file",
+    "judge_python",
+    "judge_required",
+    "judge_schema",
+    "reject_finish",
+    "require_usable",
+    "reserve_for",
+    "run_check",
+    "share",
+]

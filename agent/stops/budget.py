@@ -1,0 +1,208 @@
+"""The one place where a model call is allowed (REQUIREMENTS 3): a promise, not a report. Pure."""
+
+from __future__ import annotations
+
+from math import inf, isinf
+
+import msgspec
+
+from ..protocol import Budget, Price, Spent
+from .margin import Margin
+from .reserve import Reserve
+
+USEFUL_OUTPUT = 64
+"""Tokens of an answer below which a call is not worth making."""
+_MOST_OUTPUT = 32_768
+_MOST_WRAP_UP = 4_096
+_FREE_HAND = 4_096
+"""Tokens of output up to which one call may take all that is left. Above, it gets a quarter of it: a cut stream is
+charged at its worst case, and one cut stream must not end a run."""
+_LEAST_SECONDS = 0.2
+"""In less than that no call brings anything."""
+_HAIR = 1e-9
+"""Share of a limit that absorbs the rounding of sums of floats."""
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """The call may be made, within these bounds."""
+
+    max_tokens: int
+    worst_usd: float | None
+    """USD at the dearest rates, margin included; None when unpriced."""
+    worst_tokens: int
+    """Prompt with its margin, and `max_tokens`."""
+    seconds: float | None
+    """The stream is cut after so long; None: no limit."""
+
+
+class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
+    """No useful call fits any more."""
+
+    resource: str
+    """`steps`, `tokens`, `usd`, `seconds` or `deadline`."""
+    detail: str
+    """`cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of each limit is used, 0 to 1 and above; None where there is no limit."""
+
+    steps: float | None
+    tokens: float | None
+    usd: float | None
+    seconds: float | None
+
+
+def admit(
+    budget: Budget,
+    spent: Spent,
+    prompt_tokens: int,
+    *,
+    price: Price | None,
+    margin: Margin,
+    reserve: Reserve,
+    window: int,
+    max_output: int | None,
+    wrap_up: bool = False,
+    retry: bool = False,
+    now: float,
+) -> Grant | Exhausted:
+    """The call may be made with at most this many tokens, or the reason why not. Never raises.
+
+    `prompt_tokens` is our own count. `spent` holds what earlier calls were charged, cut streams at their worst case,
+    and besides what calls that still run were admitted with. A `retry` belongs to a step that is counted already; a
+    `wrap_up` is no step, and may use the reserve. `now` is Unix time, for the deadline.
+    """
+    kept = Reserve() if wrap_up else reserve
+    bounded = margin.bound(prompt_tokens)
+    useful = USEFUL_OUTPUT if max_output is None else max(1, min(USEFUL_OUTPUT, max_output))
+    seconds = _seconds_left(budget, spent, kept, now)
+    steps_end = None if wrap_up or retry else _steps_end(budget, spent)
+    end = (
+        steps_end
+        or _tokens_end(budget, spent, kept, bounded + useful)
+        or _usd_end(budget, spent, kept, _cost(price, bounded, useful))
+        or _seconds_end(budget, spent, kept, now)
+    )
+    if end is not None:
+        return end
+    fits = min(
+        _tokens_room(budget, spent, kept) - bounded,
+        _output_for(_usd_room(budget, spent, kept), price, bounded),
+    )
+    most = min(_MOST_WRAP_UP if wrap_up else _MOST_OUTPUT, window - prompt_tokens - prompt_tokens // 10)
+    if max_output is not None:
+        most = min(most, max_output)
+    max_tokens = int(min(max(most, useful), fits, max(_FREE_HAND, fits / 4)))
+    return Grant(
+        max_tokens=max_tokens,
+        worst_usd=_cost(price, bounded, max_tokens),
+        worst_tokens=bounded + max_tokens,
+        seconds=seconds,
+    )
+
+
+def share(budget: Budget, spent: Spent) -> Shares:
+    """For meters: what counts against each limit, as a share of it."""
+    return Shares(
+        steps=_share(spent.steps, budget.steps),
+        tokens=_share(spent.counted_tokens, budget.tokens),
+        usd=_share(spent.counted_usd, budget.usd),
+        seconds=_share(spent.seconds, budget.seconds),
+    )
+
+
+def _share(used: float, limit: float | None) -> float | None:
+    if limit is None:
+        return None
+    return used / limit if limit > 0 else 1.0
+
+
+def _steps_end(budget: Budget, spent: Spent) -> Exhausted | None:
+    if budget.steps is None or spent.steps < budget.steps:
+        return None
+    return Exhausted(resource="steps", detail=f"step budget: {spent.steps:,} of {budget.steps:,} steps")
+
+
+def _tokens_room(budget: Budget, spent: Spent, kept: Reserve) -> float:
+    return inf if budget.tokens is None else budget.tokens - kept.tokens - spent.counted_tokens
+
+
+def _tokens_end(budget: Budget, spent: Spent, kept: Reserve, needed: int) -> Exhausted | None:
+    if budget.tokens is None or needed <= _tokens_room(budget, spent, kept):
+        return None
+    used = spent.counted_tokens
+    aside = f", {kept.tokens:,} are kept for the wrap-up" if used + needed <= budget.tokens else ""
+    detail = f"token budget: {used:,} of {budget.tokens:,} tokens, the next call could take {needed:,}{aside}"
+    return Exhausted(resource="tokens", detail=detail)
+
+
+def _usd_room(budget: Budget, spent: Spent, kept: Reserve) -> float:
+    return inf if budget.usd is None else budget.usd * (1 - _HAIR) - kept.usd - spent.counted_usd
+
+
+def _usd_end(budget: Budget, spent: Spent, kept: Reserve, needed: float | None) -> Exhausted | None:
+    """A call that costs nothing, or nobody knows what, is refused only when the limit was passed before it."""
+    if budget.usd is None:
+        return None
+    used = spent.counted_usd
+    if used <= budget.usd if not needed else needed <= _usd_room(budget, spent, kept):
+        return None
+    places = _places(min(x for x in (budget.usd, needed or budget.usd) if x > 0)) if budget.usd or needed else 3
+    detail = f"cost budget: {used:.{places}f} of {budget.usd:.{places}f} USD"
+    if needed:
+        detail += f", the next call could cost {needed:.{places}f}"
+        if used + needed <= budget.usd and kept.usd:
+            detail += f", {kept.usd:.{places}f} is kept for the wrap-up"
+    return Exhausted(resource="usd", detail=detail)
+
+
+def _places(smallest: float) -> int:
+    """Decimals that show at least two digits of the smallest figure, and three at least."""
+    places = 3
+    while places < 9 and smallest * 10**places < 9.5:
+        places += 1
+    return places
+
+
+def _seconds_left(budget: Budget, spent: Spent, kept: Reserve, now: float) -> float | None:
+    left: list[float] = []
+    if budget.seconds is not None:
+        left.append(budget.seconds - kept.seconds - spent.seconds)
+    if budget.deadline is not None:
+        left.append(budget.deadline - now - _kept_of_deadline(budget.deadline, spent, kept, now))
+    return min(left, default=None)
+
+
+def _kept_of_deadline(deadline: float, spent: Spent, kept: Reserve, now: float) -> float:
+    """A tenth of a short wall clock too: how long it was at the start is not known, only what ran and what is left."""
+    return min(kept.seconds, max(0.0, spent.seconds + deadline - now) / 10)
+
+
+def _seconds_end(budget: Budget, spent: Spent, kept: Reserve, now: float) -> Exhausted | None:
+    limit, deadline = budget.seconds, budget.deadline
+    if limit is not None and limit - kept.seconds - spent.seconds < min(_LEAST_SECONDS, limit / 10):
+        places = 0 if limit >= 10 else 1
+        aside = (
+            f", {kept.seconds:.{places}f} s are kept for the wrap-up" if spent.seconds < limit and kept.seconds else ""
+        )
+        detail = f"time budget: {spent.seconds:.{places}f} of {limit:.{places}f} s{aside}"
+        return Exhausted(resource="seconds", detail=detail)
+    if deadline is not None:
+        aside = _kept_of_deadline(deadline, spent, kept, now)
+        if deadline - now - aside < _LEAST_SECONDS:
+            left = max(0.0, deadline - now)
+            kept_text = f", {aside:.1f} s are kept for the wrap-up" if left and aside else ""
+            return Exhausted(resource="deadline", detail=f"time budget: {left:.1f} s until the deadline{kept_text}")
+    return None
+
+
+def _cost(price: Price | None, prompt: int, output: int) -> float | None:
+    return None if price is None else prompt * price.worst_input + output * price.worst_output
+
+
+def _output_for(room: float, price: Price | None, prompt: int) -> float:
+    """Tokens of output that fit into so many USD beside the prompt."""
+    if price is None or price.worst_output <= 0 or isinf(room):
+        return inf
+    return (room - prompt * price.worst_input) / price.worst_output + 1e-6

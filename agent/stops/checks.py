@@ -1,0 +1,99 @@
+"""Runs a check: a command of the user's, whose exit code 0 means that the goal is met (REQUIREMENTS 2.3.1, 2.3.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..workspace import Finished, Workspace, run_process, shell
+from .failing import count_failing
+
+if TYPE_CHECKING:
+    from ..workspace import Sandbox
+
+OUTPUT_CHARACTERS = 8_000
+"""What of a check's output goes back to the model."""
+_HEAD_SHARE = 4
+"""A quarter of them from the beginning: runners put the verdict at the end."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_BASH_SAYS = re.compile(r"^(?:bash|/\S*/bash|environment): ")
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run of a check brought; the fields of `CheckFinished`."""
+
+    command: str
+    passed: bool
+    exit_code: int | None
+    """None: it timed out or did not start."""
+    timed_out: bool
+    failing: int | None
+    """Failing tests, where the output counts them."""
+    output: str
+    """Head and tail, bounded, without terminal sequences."""
+    seconds: float
+    error: str | None
+    """Why it could not be started, if so; one line."""
+
+
+async def run_check(
+    command: str,
+    workspace: Workspace,
+    *,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
+    sandbox: Sandbox,
+) -> CheckResult:
+    """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError."""
+    finished = await run_process(
+        sandbox.wrap(shell(command), workspace.root), cwd=workspace.root, env=env, timeout=timeout
+    )
+    whole = _plain(finished.full)
+    return CheckResult(
+        command=command,
+        passed=finished.exit_code == 0 and not finished.timed_out and finished.error is None,
+        exit_code=finished.exit_code,
+        timed_out=finished.timed_out,
+        failing=count_failing(whole),
+        output=head_and_tail(whole, OUTPUT_CHARACTERS),
+        seconds=finished.seconds,
+        error=None if finished.timed_out else finished.error or _not_started(finished, whole),
+    )
+
+
+def head_and_tail(text: str, limit: int) -> str:
+    """At most about `limit` characters: whole lines of both ends, and between them how much is left out."""
+    if len(text) <= limit:
+        return text
+    head = _whole_lines(text[: limit // _HEAD_SHARE], from_start=True)
+    tail = _whole_lines(text[-(limit - limit // _HEAD_SHARE) :], from_start=False)
+    dropped = text[len(head) : len(text) - len(tail)]
+    lines = dropped.count("\n")
+    return f"{head.rstrip()}\n[... {lines:,} lines, {len(dropped):,} characters left out ...]\n{tail}"
+
+
+def _whole_lines(piece: str, *, from_start: bool) -> str:
+    """Without the line that was cut, unless little else is left."""
+    at = piece.rfind("\n") if from_start else piece.find("\n")
+    whole = piece[: at + 1] if from_start else piece[at + 1 :]
+    return whole if at >= 0 and len(whole) >= len(piece) // 2 else piece
+
+
+def _plain(data: bytes) -> str:
+    """Text as it would stand at last: no colours, and of a line that was drawn over only its last state."""
+    text = _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
+
+
+def _not_started(finished: Finished, output: str) -> str | None:
+    """The shell ran, but all that it has to say is that there is no such command."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    if finished.exit_code not in (_NOT_FOUND, _NOT_EXECUTABLE) or not lines:
+        return None
+    if len(lines) > 3 or not all(_BASH_SAYS.match(line) for line in lines):
+        return None
+    return _BASH_SAYS.sub("", lines[-1])

@@ -1,0 +1,269 @@
+"""Which files of the workspace a check executes: its scripts, and the build files that name more of them.
+
+What a check only reads (`grep -q DONE report.txt`) is not among them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from .build_files import make_recipes, package_scripts
+from .shell_words import UNKNOWN, simple_commands
+
+_DEPTH = 4
+"""Scripts that call scripts are followed so far."""
+_SHELLS = {"bash", "sh", "dash", "zsh", "ksh", "fish", "source", "."}
+_INTERPRETER = re.compile(
+    r"(python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|Rscript|tclsh|osascript|pwsh|groovy|java)[\d.]*"
+)
+_TESTERS = {
+    "pytest",
+    "py.test",
+    "unittest",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "tap",
+    "bats",
+    "rspec",
+    "phpunit",
+    "behave",
+}
+_PLAIN_WRAPPERS = (
+    *("time", "exec", "command", "builtin", "nohup", "setsid", "xvfb-run", "chronic", "unbuffer"),
+    *("npx", "bunx", "pnpx", "uvx", "strace", "valgrind", "caffeinate"),
+)
+_WRAPPERS: dict[str, set[str]] = {
+    **{name: set() for name in _PLAIN_WRAPPERS},
+    "env": {"-u", "-C", "-S"},
+    "timeout": {"-s", "-k", "--signal", "--kill-after"},
+    "nice": {"-n"},
+    "sudo": {"-u", "-g"},
+    "doas": {"-u"},
+    "stdbuf": {"-i", "-o", "-e"},
+    "xargs": {"-n", "-P", "-I", "-L", "-d"},
+    "coverage": {"--source", "--rcfile", "-m"},
+}
+"""Commands that run the command after them, with their options that take a value."""
+_RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "coverage", "direnv", "nix"}
+"""These run a command after the word `run` (or `exec`)."""
+_PACKAGE_MANAGERS = {"npm", "yarn", "pnpm", "bun"}
+_BUILD_FILES = {
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "gmake": ("Makefile", "makefile", "GNUmakefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "tox": ("tox.ini", "pyproject.toml", "setup.cfg"),
+    "nox": ("noxfile.py",),
+    "invoke": ("tasks.py",),
+    "inv": ("tasks.py",),
+    "cargo": ("Cargo.toml", "build.rs"),
+    "go": ("go.mod",),
+    "mvn": ("pom.xml",),
+    "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
+    "cmake": ("CMakeLists.txt",),
+    "ctest": ("CMakeLists.txt",),
+    "ninja": ("build.ninja",),
+    "meson": ("meson.build",),
+    "bazel": ("BUILD", "BUILD.bazel", "WORKSPACE", "MODULE.bazel"),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "docker": ("Dockerfile", "compose.yaml", "docker-compose.yml"),
+    "deno": ("deno.json", "deno.jsonc"),
+}
+_CODE_OPTIONS = {"-c", "-e", "-p", "-r", "-E", "--eval", "--print", "--command"}
+_VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--loader", "-C"}
+
+
+def executed_files(command: str, root: Path) -> set[str]:
+    """Paths relative to the workspace, also of scripts that do not exist yet: who may make one decides the check."""
+    found: set[str] = set()
+    _follow(command, PurePosixPath("."), root, found, _DEPTH)
+    return found
+
+
+def _follow(line: str, folder: PurePosixPath, root: Path, found: set[str], depth: int) -> None:
+    """Adds what the line executes when it runs in `folder`."""
+    if depth == 0:
+        return
+    for simple in simple_commands(line):
+        words = _unwrapped(simple.words)
+        if not words:
+            continue
+        if words[0] == "cd" and len(words) > 1 and UNKNOWN not in words[1]:
+            folder = folder / words[1]
+            continue
+        for path in _scripts(words):
+            _add(path, folder, root, found, depth)
+        for text, where in _nested(words, folder, root):
+            _follow(text, where, root, found, depth - 1)
+
+
+def _unwrapped(words: Sequence[str]) -> list[str]:
+    """Without `env A=1`, `timeout 30`, `uv run` and their like in front."""
+    rest = list(words)
+    while rest:
+        name = PurePosixPath(rest[0]).name
+        if name in _RUNNERS and "run" in rest[1:]:
+            rest = rest[rest.index("run") + 1 :]
+        elif name in _RUNNERS and "exec" in rest[1:]:
+            rest = rest[rest.index("exec") + 1 :]
+        elif name in _WRAPPERS:
+            rest = _after_options(rest[1:], _WRAPPERS[name], numbers=name in ("timeout", "nice"))
+        elif name == UNKNOWN and len(rest) > 1 and not rest[1].startswith("-"):
+            rest = rest[1:]  # `$PYTHON check.py`
+        else:
+            return rest
+    return rest
+
+
+def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list[str]:
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if word in valued:
+            i += 2
+        elif re.match(r"-|[A-Za-z_]\w*=", word) or (numbers and re.fullmatch(r"[\d.]+[smhd]?", word)):
+            i += 1
+        else:
+            break
+    return words[i:]
+
+
+def _scripts(words: Sequence[str]) -> Iterator[str]:
+    """The paths that a simple command executes, as it names them."""
+    name = PurePosixPath(words[0]).name
+    if "/" in words[0]:
+        yield words[0]
+    if name in _SHELLS or _INTERPRETER.fullmatch(name):
+        yield from _program(words[1:])
+    elif words[0] == UNKNOWN:
+        yield from (word for word in words[1:2] if _is_file_name(word))
+    elif name in _TESTERS:
+        yield from (_without_selection(word) for word in words[1:] if _is_file_name(word))
+    elif name in ("awk", "gawk", "mawk", "sed", "jq", "make", "gmake", "just"):
+        yield from (words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file", "--makefile"))
+    elif name == "go":
+        yield from (word for word in words[2:] if word.endswith(".go"))
+    yield from _build_files(name, words)
+
+
+def _program(arguments: Sequence[str]) -> Iterator[str]:
+    """The script, or the module, that an interpreter is told to run."""
+    i = 0
+    while i < len(arguments):
+        word = arguments[i]
+        if word == "-m" and i + 1 < len(arguments):
+            yield from _module(arguments[i + 1], arguments[i + 2 :])
+            return
+        if word in _CODE_OPTIONS or (re.fullmatch(r"-[a-z]*c", word)):
+            return
+        if word in _VALUE_OPTIONS:
+            i += 2
+        elif word.startswith("-"):
+            i += 1
+        elif word in ("run", "test") and i == 0:
+            i += 1  # `deno run x.ts`, `node test x.js`
+        else:
+            yield _without_selection(word)
+            if arguments[0] == "--test" or word == UNKNOWN:
+                yield from (w for w in arguments[i + 1 :] if _is_file_name(w))
+            return
+
+
+def _module(module: str, arguments: Sequence[str]) -> Iterator[str]:
+    """`python -m` looks in the folder where it runs first, so that a file there can take the place of any module."""
+    if UNKNOWN in module:
+        return
+    path = module.replace(".", "/")
+    yield f"{path}.py"
+    yield f"{path}/__main__.py"
+    if module in _TESTERS:
+        yield f"{path}/__init__.py"
+        yield from (_without_selection(word) for word in arguments if _is_file_name(word))
+    elif module in ("coverage", "trace", "cProfile", "pdb", "timeit"):
+        rest = _after_options([w for w in arguments if w != "run"], {"--source", "--rcfile", "-o"}, numbers=False)
+        yield from (word for word in rest[:1] if _is_file_name(word))
+
+
+def _is_file_name(word: str) -> bool:
+    return not word.startswith("-") and bool(re.search(r"\.\w+(::.*)?$", word))
+
+
+def _without_selection(word: str) -> str:
+    """`tests/test_a.py::test_b` is `tests/test_a.py`."""
+    return word.partition("::")[0]
+
+
+def _build_files(name: str, words: Sequence[str]) -> Iterator[str]:
+    if name in _PACKAGE_MANAGERS:
+        yield "package.json"
+    folder = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-C", "--directory")), ".")
+    for file in _BUILD_FILES.get(name, ()):
+        yield f"{folder}/{file}"
+
+
+def _nested(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
+    """Command lines inside: `bash -c '...'`, a shell script's text, a package script, a Makefile's recipes."""
+    name = PurePosixPath(words[0]).name
+    if name == "eval":
+        yield " ".join(words[1:]), folder
+    if name in _SHELLS and (at := _code_at(words)):
+        yield words[at], folder
+    elif name in _SHELLS or "/" in words[0]:
+        script = words[0] if "/" in words[0] and name not in _SHELLS else next(_program(words[1:]), "")
+        if text := _shell_script(root / folder / script):
+            yield text, folder
+    if name in _PACKAGE_MANAGERS:
+        for text in package_scripts(_read(root / folder / "package.json"), words[1:]):
+            yield text, folder
+    if name in ("make", "gmake"):
+        there = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] == "-C"), ".")
+        own = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file")), None)
+        for file in (own,) if own else _BUILD_FILES["make"]:
+            for text in make_recipes(_read(root / folder / there / file), words[1:]):
+                yield text, folder / there
+
+
+def _code_at(words: Sequence[str]) -> int | None:
+    for i, word in enumerate(words[:-1]):
+        if re.fullmatch(r"-[a-z]*c", word):
+            return i + 1
+    return None
+
+
+def _shell_script(path: Path) -> str:
+    """The text, where it is one for a shell."""
+    text = _read(path)
+    first = text.partition("\n")[0]
+    is_shell = path.suffix in (".sh", ".bash") or (first.startswith("#!") and re.search(r"\b(ba|da|z|k)?sh\b", first))
+    return text if is_shell or (text and not path.suffix and not first.startswith("#!")) else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        if not path.is_file() or path.stat().st_size > 1_000_000:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _add(given: str, folder: PurePosixPath, root: Path, found: set[str], depth: int) -> None:
+    """Takes a path in, and the file behind it where it is a link; what lies outside of the workspace is nobody's."""
+    name = given.rpartition("/")[2]
+    if UNKNOWN in given:
+        if name and UNKNOWN not in name:
+            found.add(f"**/{name}")
+        return
+    if not given or given == ".":
+        return
+    path = os.path.normpath(root / folder / given)
+    for one in (path, os.path.realpath(path)):
+        relative = os.path.relpath(one, os.path.realpath(root))
+        if not relative.startswith(".."):
+            found.add(PurePosixPath(relative).as_posix())

@@ -1,0 +1,72 @@
+"""Rates: how often a tool may be called (REQUIREMENTS 3.9)."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from math import inf
+
+from ..protocol import UserError
+
+_SPANS = {"second": 1.0, "min": 60.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "run": inf}
+_IN_A_ROW = 5
+"""Refusals after which a quota ends the run: the model does not stop asking."""
+
+
+class Quota:
+    """One tool's rate: so many calls in any span of so many seconds, or in the run."""
+
+    def __init__(self, text: str) -> None:
+        """`30/min`, `100/hour`, `20/run`. Raises UserError."""
+        match = re.fullmatch(r"\s*(\d+)\s*/\s*([a-z]+)\s*", text)
+        if match is None or match[2] not in _SPANS:
+            raise UserError(f"quota `{text}`: write a number and a span, such as 30/min, 100/hour or 20/run")
+        self.text = f"{int(match[1])}/{match[2]}"
+        self.most = int(match[1])
+        self._span = _SPANS[match[2]]
+        self._calls: deque[float] = deque()
+
+    def take(self, now: float) -> str | None:
+        """Counts a call at this time (seconds), or says when there will be room."""
+        while self._calls and self._calls[0] <= now - self._span:
+            self._calls.popleft()
+        if len(self._calls) < self.most:
+            self._calls.append(now)
+            return None
+        if self._span == inf:
+            return "no more calls in this run"
+        room = self._calls[0] + self._span - now if self._calls else self._span
+        return f"the next call is possible in {max(1.0, room):.0f} s"
+
+
+class Quotas:
+    """All tools' rates. A call over quota is refused with the reason; one that goes on so ends the run."""
+
+    def __init__(self, rates: Mapping[str, str], used: Mapping[str, int] | None = None) -> None:
+        """`rates`: tool to rate. `used`: calls before a resume, for rates of the whole run. Raises UserError."""
+        self._quotas = {tool: Quota(text) for tool, text in rates.items()}
+        self._refused = dict.fromkeys(self._quotas, 0)
+        for tool, count in (used or {}).items():
+            for _ in range(count if tool in self._quotas and self._quotas[tool].text.endswith("/run") else 0):
+                self._quotas[tool].take(-inf)
+
+    def take(self, tool: str, now: float) -> str | None:
+        """None: the call may be made, and counts. Else why not, for the model to read."""
+        quota = self._quotas.get(tool)
+        if quota is None:
+            return None
+        refusal = quota.take(now)
+        if refusal is None:
+            self._refused[tool] = 0
+            return None
+        self._refused[tool] += 1
+        return f"refused: the quota of {tool} is {quota.text}; {refusal}. Do something else."
+
+    @property
+    def stop(self) -> str | None:
+        """The detail of a `budget` outcome where a tool was refused again and again, or None."""
+        for tool, refused in self._refused.items():
+            if refused >= _IN_A_ROW:
+                return f"quota: {tool} {self._quotas[tool].text}, refused {refused} times in a row"
+        return None

@@ -1,0 +1,7 @@
+"""Detectors of runs that go round in circles."""
+
+from .chant import find_chant
+from .observation import Call, Finding, Observation
+from .watch import Judge, StallWatch
+
+__all__ = ["Call", "Finding", "Judge", "Observation", "StallWatch", "find_chant"]

@@ -1,0 +1,36 @@
+"""One answer that says the same piece again and again."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 40
+"""Words of the longest piece that is looked for."""
+_ROUNDS = 12
+_LEAST_WORDS = 60
+"""So many words have to be said in rounds: a chorus is shorter."""
+_FENCE = re.compile(r"^(```|~~~).*?^\1\s*$|^(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
+_REPEATS_BY_NATURE = re.compile(r"^(?:\s*[|+>#]|\s*(?:[-*•]|\d+[.)])\s|\s*[-=_*~.]{3,}\s*$|    |\t)")
+"""Rows of tables, entries of lists, rulers, headings, quotes, indented code."""
+
+
+def find_chant(text: str) -> str | None:
+    """The piece that an answer repeats at least twelve times on end, outside of code, tables and lists; or None."""
+    prose = [line for line in _FENCE.sub("\n", text).splitlines() if not _REPEATS_BY_NATURE.match(line)]
+    words = " ".join(prose).casefold().split()
+    for length in range(1, min(_LONGEST, len(words) // 2) + 1):
+        end = _end_of_rounds(words, length)
+        if end is not None:
+            return " ".join(words[end - length : end])
+    return None
+
+
+def _end_of_rounds(words: list[str], length: int) -> int | None:
+    """Where a piece of so many words has been said often enough in a row."""
+    needed = max(_ROUNDS * length, _LEAST_WORDS) - length
+    run = 0
+    for i in range(length, len(words)):
+        run = run + 1 if words[i] == words[i - length] else 0
+        if run >= needed:
+            return i + 1
+    return None

@@ -1,0 +1,94 @@
+"""When two actions, two results or two texts count as the same: what changes by itself is left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import cast
+
+_EXPLAINING = frozenset({"reason", "explanation", "thought", "rationale", "purpose", "why", "justification", "intent"})
+"""Arguments that say why, not what."""
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), mark)
+    for pattern, mark in (
+        (r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])", ""),
+        (r"[^\n]*\r(?=[^\n])", ""),
+        (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
+        (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?", "<time>"),
+        (rf"\b{_DAY} (?:{_MONTH} +\d{{1,2}}|\d{{1,2}} {_MONTH})(?:,? \d{{4}})?\b", "<day>"),
+        (r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b(?: (?:AM|PM))?(?: [A-Z]{3,4} \d{4})?", "<time>"),
+        (r"\b\d+m ?\d+(?:\.\d+)?s\b", "<span>"),
+        (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?)\b", "<span>"),
+        (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
+        (r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1\]):\d+", r"\1:<port>"),
+        (r"\b(pid|PID|process|Process|thread|Thread)([ =:#(]*)\d+", r"\1\2<pid>"),
+        (r"(?<=\w)\[\d{2,}\](?=:)", "[<pid>]"),
+        (r"\bpytest-\d+\b", "<temp>"),
+        (r"/var/folders/[^/\s]+/[^/\s]+/T/", "/tmp/"),
+        (r"\btmp[._-]?[A-Za-z0-9_]{6,12}\b", "<temp>"),
+        (r"(/tmp/[^\s/'\"]*?)\.[A-Za-z0-9]{6,12}(?=[/\s'\"]|$)", r"\1.<temp>"),
+    )
+)
+
+
+def settled(text: str) -> str:
+    """A result without times, process ids, addresses, temporary names, colours and lines that were drawn over."""
+    for pattern, mark in _VOLATILE:
+        text = pattern.sub(mark, text)
+    return squeezed(text)
+
+
+def squeezed(text: str) -> str:
+    """White space does not count."""
+    return " ".join(text.split())
+
+
+def plain_words(text: str) -> str:
+    """A text by its words alone: no case, no punctuation."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def canonical(arguments: object) -> str:
+    """Arguments as one text: keys sorted, white space squeezed, without those that only explain."""
+    if isinstance(arguments, dict):
+        named = cast("dict[str, object]", arguments)
+        arguments = {key: value for key, value in named.items() if key not in _EXPLAINING}
+    return json.dumps(_squeezed_deep(arguments), sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _squeezed_deep(value: object) -> object:
+    match value:
+        case str():
+            return squeezed(value)
+        case dict():
+            return {str(k): _squeezed_deep(v) for k, v in cast("dict[object, object]", value).items()}
+        case list() | tuple():
+            return [_squeezed_deep(v) for v in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def digest(*parts: str) -> str:
+    """A short name for what the parts say together."""
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def readable(action: str, arguments: object) -> str:
+    """The action in a few words: `read_file src/a.py`, `run_command make`."""
+    if isinstance(arguments, dict):
+        named = cast("dict[str, object]", arguments)
+        values = [
+            squeezed(str(v)) for k, v in named.items() if k not in _EXPLAINING and isinstance(v, str | int | float)
+        ]
+        shown = " ".join(values)
+    else:
+        shown = squeezed(str(arguments or ""))
+    return shortened(f"{action} {shown}".strip())
+
+
+def shortened(text: str, limit: int = 100) -> str:
+    """At most so many characters."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,0 +1,283 @@
+"""The windows in which a stall shows, with the limits of `tests/stops/stall.json`.
+
+Counting starts again with each message of a person, each change of the workspace, and each hint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .chant import find_chant
+from .observation import Call, Observation
+from .signature import canonical, digest, plain_words, readable, settled, shortened
+
+REPEAT, ERROR, REFUSED = 4, 4, 3
+"""So many in a row are a stall; one before that the model is told."""
+SAME_ERROR = 6
+CYCLE_ROUNDS, CYCLE_LONGEST = 3, 5
+OSCILLATION_WINDOW, OSCILLATION_DISTINCT, OSCILLATION_VISITS = 6, 2, 3
+MONOLOGUE, EMPTY = 3, 3
+WITHOUT_FACT = 14
+SCORE_ROUNDS = 6
+POLLS, POLL_SECONDS = 40, 900.0
+DRY_ROUNDS = 2
+_KEEP = CYCLE_ROUNDS * CYCLE_LONGEST
+_SAYS_NOTHING = re.compile(r"(?:exit(?: code| status)?:? ?\d+|no output|error|failed|empty|\W)*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A window is full, or will be with the next step."""
+
+    kind: str
+    key: str
+    """Two signs with the same kind and key are the same stall."""
+    signature: str
+    full: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A step, as far as it can repeat."""
+
+    key: str
+    label: str
+    kind: str
+    """`tool`, `text` or `empty`."""
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class _Poll:
+    key: str
+    label: str
+    since: float
+    until: float
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Windows:
+    """All windows of one conversation."""
+
+    world: str | None = None
+    entries: list[_Entry] = field(default_factory=list[_Entry])
+    refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """Action to its newest error and how often that came in a row."""
+    facts: set[str] = field(default_factory=set[str])
+    without_fact: int = 0
+    visits: dict[str, int] = field(default_factory=dict[str, int])
+    first_seen: dict[str, int | None] = field(default_factory=dict[str, int | None])
+    """World to the step after which it was first seen."""
+    came_back: str | None = None
+    score: float | None = None
+    score_rounds: int = 0
+    changed_since_score: bool = True
+    poll: _Poll | None = None
+    dry: int = 0
+    chant: str | None = None
+    changed_now: bool = False
+    """The newest step changed the workspace."""
+
+    def __post_init__(self) -> None:
+        if self.world is not None:
+            self.visits[self.world] = 1
+            self.first_seen[self.world] = None
+
+    def clear(self) -> None:
+        """After a hint: fresh proof is demanded. What is a known fact, and which worlds were seen, stays known."""
+        self._clear_steps()
+        self.visits = {} if self.world is None else {self.world: 1}
+        self.came_back = None
+        self.score_rounds = 0
+        self.dry = 0
+
+    def forget(self) -> None:
+        """After a message of a person: everything starts again."""
+        self.clear()
+        self.facts.clear()
+        self.first_seen = {} if self.world is None else {self.world: None}
+        self.score = None
+
+    def take(self, seen: Observation) -> bool:
+        """Takes in a step; whether it brought the workspace into a state that it never had before."""
+        self.chant = find_chant(seen.text) if seen.text else None
+        is_novel = self._see_world(seen)
+        self._see_score(seen)
+        if seen.new is not None:
+            self.dry = self.dry + 1 if seen.new == 0 else 0
+            if seen.new > 0:
+                self._clear_steps()
+        if not self.changed_now:
+            self._see_step(seen)
+        return is_novel
+
+    def signs(self) -> Iterator[Sign]:
+        """The windows that are full, the most telling first, then those that are one step from it."""
+        yield from self._full()
+        yield from self._nearly()
+
+    def _clear_steps(self) -> None:
+        self.entries.clear()
+        self.refused.clear()
+        self.errors.clear()
+        self.without_fact = 0
+        self.poll = None
+
+    def _see_world(self, seen: Observation) -> bool:
+        self.changed_now = False
+        if seen.world is None or seen.world == self.world:
+            return False
+        self.changed_now = self.world is not None
+        self.world = seen.world
+        self.visits[seen.world] = self.visits.get(seen.world, 0) + 1
+        self.came_back = seen.world if self.visits[seen.world] >= OSCILLATION_VISITS else None
+        is_novel = seen.world not in self.first_seen
+        self.first_seen.setdefault(seen.world, seen.step)
+        self.changed_since_score = True
+        if self.changed_now:
+            self._clear_steps()
+        return is_novel and self.changed_now
+
+    def _see_score(self, seen: Observation) -> None:
+        """A score that is the same after a change of the workspace is a round without progress."""
+        if seen.score is None:
+            return
+        if seen.score != self.score:
+            self.score, self.score_rounds = seen.score, 1
+        elif self.changed_since_score:
+            self.score_rounds += 1
+        self.changed_since_score = False
+
+    def _see_step(self, seen: Observation) -> None:
+        calls = _distinct(seen.calls)
+        if calls and all(call.poll for _, call in calls):
+            self._see_poll(calls[0], seen.at)
+            return
+        self.poll = None
+        self._see_refusals(calls)
+        self._see_errors(calls)
+        entry = _entry(calls, seen.text)
+        self.entries.append(entry)
+        del self.entries[:-_KEEP]
+        facts = {key for key, call in calls if not call.refused} - self.facts
+        self.facts |= facts
+        self.without_fact = 0 if facts else self.without_fact + 1
+
+    def _see_poll(self, polled: tuple[str, Call], at: float) -> None:
+        key, call = polled
+        if self.poll is None or self.poll.key != key:
+            self.poll = _Poll(key, readable(call.action, call.arguments), at, at)
+        else:
+            self.poll.count += 1
+            self.poll.until = at
+
+    def _see_refusals(self, calls: Sequence[tuple[str, Call]]) -> None:
+        for _, call in calls:
+            if call.refused:
+                asked = digest(call.action, canonical(call.arguments))
+                count, _ = self.refused.get(asked, (0, ""))
+                self.refused[asked] = (count + 1, readable(call.action, call.arguments))
+
+    def _see_errors(self, calls: Sequence[tuple[str, Call]]) -> None:
+        """Equal errors of one action, whatever its arguments; a success of the action ends the row."""
+        for action in {call.action for _, call in calls}:
+            own = [call for _, call in calls if call.action == action and not call.refused]
+            if any(call.ok for call in own):
+                self.errors.pop(action, None)
+            elif own:
+                error = settled(own[0].result)
+                last, count = self.errors.get(action, ("", 0))
+                self.errors[action] = (error, count + 1 if error == last else 1)
+
+    def _full(self) -> Iterator[Sign]:
+        if self.chant is not None:
+            yield Sign("chant", "chant", shortened(self.chant))
+        yield from self._refusals(REFUSED, full=True)
+        if self.poll and (self.poll.count > POLLS or self.poll.until - self.poll.since > POLL_SECONDS):
+            yield Sign("poll", self.poll.key, self.poll.label)
+        yield from self._repeats(full=True)
+        for action, (error, count) in self.errors.items():
+            if count >= SAME_ERROR and not _SAYS_NOTHING.fullmatch(error):
+                yield Sign("same-error", digest(action, error), shortened(f"{action}: {error}"))
+        yield from self._cycles()
+        yield from self._wordy()
+        if self.score_rounds >= SCORE_ROUNDS:
+            yield Sign(
+                "stagnation", "score", f"the measure stays at {self.score:g} through {self.score_rounds} changes"
+            )
+        if self.without_fact >= WITHOUT_FACT:
+            yield Sign("stagnation", "facts", f"{self.without_fact} steps without anything new")
+
+    def _nearly(self) -> Iterator[Sign]:
+        yield from self._refusals(REFUSED - 1, full=False)
+        yield from self._repeats(full=False)
+
+    def _refusals(self, limit: int, *, full: bool) -> Iterator[Sign]:
+        for asked, (count, label) in self.refused.items():
+            if count >= limit:
+                yield Sign("refused", asked, label, full)
+
+    def _repeats(self, *, full: bool) -> Iterator[Sign]:
+        last = self.entries[-1] if self.entries else None
+        if last is None or last.kind != "tool":
+            return
+        limit = ERROR if last.failed else REPEAT
+        if self._in_a_row() >= (limit if full else limit - 1):
+            yield Sign("error" if last.failed else "repeat", last.key, last.label, full)
+
+    def _cycles(self) -> Iterator[Sign]:
+        keys = [entry.key for entry in self.entries]
+        for length in range(2, CYCLE_LONGEST + 1):
+            tail = keys[-length * CYCLE_ROUNDS :]
+            piece = tail[:length]
+            if len(tail) == length * CYCLE_ROUNDS and tail == piece * CYCLE_ROUNDS and len(set(piece)) > 1:
+                yield self._round("cycle", self.entries[-length:])
+                return
+        if self.came_back is not None:
+            step = self.first_seen.get(self.came_back)
+            where = "an earlier state" if step is None else f"step {step}"
+            yield Sign("oscillation", f"world {self.came_back}", f"the files are back at {where}")
+        tail = self.entries[-OSCILLATION_WINDOW:]
+        distinct = {entry.key for entry in tail}
+        if len(tail) == OSCILLATION_WINDOW and 1 < len(distinct) <= OSCILLATION_DISTINCT:
+            yield self._round("oscillation", list({entry.key: entry for entry in tail}.values()))
+
+    def _round(self, kind: str, entries: Sequence[_Entry]) -> Sign:
+        key = digest(*sorted({entry.key for entry in entries}))
+        return Sign(kind, key, shortened(" -> ".join(shortened(entry.label, 40) for entry in entries), 160))
+
+    def _wordy(self) -> Iterator[Sign]:
+        last = self.entries[-1] if self.entries else None
+        if last is not None and last.kind == "text" and self._in_a_row() >= MONOLOGUE:
+            yield Sign("monologue", last.key, last.label)
+        if last is not None and last.kind == "empty" and self._in_a_row() >= EMPTY:
+            yield Sign("empty", "empty", "empty answers")
+
+    def _in_a_row(self) -> int:
+        count = 0
+        for entry in reversed(self.entries):
+            if entry.key != self.entries[-1].key:
+                break
+            count += 1
+        return count
+
+
+def _distinct(calls: Sequence[Call]) -> list[tuple[str, Call]]:
+    """Equal calls of one step count once."""
+    keyed = {digest(c.action, canonical(c.arguments), settled(c.result), str(c.ok)): c for c in calls}
+    return list(keyed.items())
+
+
+def _entry(calls: Sequence[tuple[str, Call]], text: str) -> _Entry:
+    if calls:
+        label = ", ".join(readable(call.action, call.arguments) for _, call in calls)
+        failed = all(not call.ok for _, call in calls)
+        return _Entry(digest(*sorted(key for key, _ in calls)), shortened(label), "tool", failed)
+    words = plain_words(text)
+    if not words:
+        return _Entry("empty", "an empty answer", "empty")
+    return _Entry(digest("text", words), shortened(" ".join(text.split())), "text")
