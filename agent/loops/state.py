@@ -16,8 +16,6 @@ class LoopState:
     facts: RunFacts
     results: Sequence[WorkResult] = ()
     """Of the works that were ordered last; empty at the start and after a wait."""
-    stall_ends: str = "stop"
-    """What a stall that goes on leads to: `handoff` or `stop`."""
     watched: bool = False
     """A view is attached, so that a person can be asked."""
 

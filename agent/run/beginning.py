@@ -49,7 +49,7 @@ def begin(run: Conduct, order: Order) -> None:
 
 
 async def take_up(run: Conduct, order: Order) -> None:
-    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, nothing repeated blindly."""
+    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly."""
     kit, changes = run.kit, order.changes
     before = run.facts.ended
     kit.record(RunResumed(run_id=run.facts.spec.run_id, from_seq=run.facts.last_seq, notes=order.notes))

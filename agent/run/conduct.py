@@ -38,7 +38,7 @@ class Parked(Exception):
 class Conduct:
     """One run in motion. The runner's inbox sets the wishes; the loop honours them between two steps."""
 
-    def __init__(self, kit: Kit, tools: Sequence[str], stall_ends: Callable[[], str]) -> None:
+    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
         self.kit = kit
         self.tools = tools
         self.stop: str | None = None
@@ -47,7 +47,6 @@ class Conduct:
         self.step_once = False
         self.steers: set[int] = set()
         """Queued messages that interrupted the step."""
-        self._stall_ends = stall_ends
 
     @property
     def facts(self) -> RunFacts:
@@ -56,7 +55,7 @@ class Conduct:
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
         """What the loop decides from."""
-        return LoopState(self.facts, results, self._stall_ends(), self.kit.watched())
+        return LoopState(self.facts, results, self.kit.watched())
 
     def stop_asked(self) -> Finish | None:
         """The person's stop, or nothing."""
@@ -74,6 +73,8 @@ class Conduct:
     def deliver(self) -> None:
         """Queued messages join the conversation, those that steered first."""
         queue = self.facts.queue
+        if queue:
+            self.kit.stall_watch(None).person_said()
         for queued_id in sorted(queue, key=lambda i: (i not in self.steers, i)):
             kind = "steer" if queued_id in self.steers else "say"
             if not self.facts.spec.task and not any(m.role == "user" for m in self.facts.main.messages):
@@ -89,9 +90,8 @@ class Conduct:
         if self.step_once:
             self.step_once = False
             self._pause("one step was asked for")
-        elif any(r.interrupted for r in results) and self.stop is None and not self.facts.queue:
-            if self.facts.spec.loop is not LoopKind.CHAT and not self.facts.paused:
-                self._pause("interrupted")
+        elif any(r.interrupted for r in results) and self._rests_after_interrupt():
+            self._pause("interrupted")
         return results
 
     async def wait(self, decision: Wait) -> None:
@@ -113,7 +113,7 @@ class Conduct:
             self._pause(decision.detail)
             return None
         answer = await wrap_up(self.kit, decision.detail) if decision.wrap_up and self.stop != "now" else None
-        if self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET and watched:
+        if watched and self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self.wait(Wait(None, "message"))
             return None
         return outcome_of(self.facts, decision, answer=answer, seconds=self.kit.uncounted())
@@ -131,6 +131,10 @@ class Conduct:
             return False
         self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq))
         return True
+
+    def _rests_after_interrupt(self) -> bool:
+        """An interrupted chat waits anyway; a message or a stop that came with the interrupt goes on at once."""
+        return self.stop is None and not self.facts.queue and self.facts.spec.loop is not LoopKind.CHAT
 
     def _pause(self, why: str) -> None:
         if not self.facts.paused:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from ..gate import Gate
-from ..journal import Journal, Redactor
+from ..journal import Journal
 from ..journal.facts import fold
-from ..model import open_model, provider_keys
+from ..model import KEY_NAMES, open_model
 from ..protocol import LoopKind, Model, ModelSpec, Refusal, RunSpec, Stamped
 from ..step import Kit
-from ..stops import Quotas, StallWatch, default_guard
+from ..stops import Quotas, default_guard
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .orders import Order
 
@@ -33,17 +34,17 @@ async def load_model(spec: ModelSpec) -> Model:
 async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_event: Callable[[Stamped], None]) -> Kit:
     """Raises Refusal where the model cannot be reached or a limit cannot be kept."""
     spec = journal.spec
-    journal.redactor = Redactor.from_env(env)
     facts = fold(spec, journal.read())
     model = await open_model(order.changes.model or spec.model, env)
     await model.probe()
     notes = _check_price(spec, model)
-    workspace = Workspace.open(spec.workspace, journal=journal.path)
+    store = journal.path.with_suffix(".snapshots")
+    workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect()
-    commands = command_env(env, provider_key_names=provider_keys(env))
-    guard = default_guard(spec.predicates, spec.task)
+    commands = command_env(env, provider_key_names=_key_names(spec.model))
+    guard = default_guard(spec.predicates, spec.task, workspace.root)
     clock = SystemClock()
-    snapshots = Snapshots(workspace, journal.path.with_suffix(".snapshots"))
+    snapshots = Snapshots(workspace, store)
     await snapshots.start()
     if snapshots.too_large:
         notes.append(snapshots.too_large)
@@ -57,7 +58,7 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         clock=clock,
     )
     gate.mode = order.changes.gate or facts.gate_mode
-    kit = Kit(
+    return Kit(
         journal=journal,
         facts=facts,
         clock=clock,
@@ -68,14 +69,18 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         sandbox=sandbox,
         tools=None,
         guard=guard,
-        stall=StallWatch(),
         quotas=Quotas(spec.gate.quotas),
         env=commands,
         watched=journal.watched,
+        stall_ends=lambda: order.changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop"),
         on_event=on_event,
         notes=notes,
     )
-    return kit
+
+
+def _key_names(spec: ModelSpec) -> set[str]:
+    """Variables that no command may see."""
+    return {*(name for names in KEY_NAMES.values() for name in names), *([spec.key_from] if spec.key_from else [])}
 
 
 def _check_price(spec: RunSpec, model: Model) -> list[str]:

@@ -49,7 +49,7 @@ async def _run(journal: Journal, order: Order, on_event: Callable[[Stamped], Non
         kit = await outfit(journal, order, os.environ, on_event)
     except Refusal as refusal:
         return _refuse(journal, str(refusal), on_event)
-    run = Conduct(kit, tools_of(journal.spec), lambda: _stall_ends(kit.facts.spec.on_stall, kit.watched()))
+    run = Conduct(kit, tools_of(journal.spec))
     with _signals(run):
         inbox = asyncio.create_task(_obey_inbox(run, order.stale))
         try:
@@ -126,10 +126,6 @@ def _signals(run: Conduct) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _stall_ends(asked: str | None, watched: bool) -> str:
-    return asked or ("handoff" if watched else "stop")
 
 
 def _refuse(journal: Journal, detail: str, on_event: Callable[[Stamped], None]) -> Outcome:

@@ -34,7 +34,7 @@ class Session:
         """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
         clean = {k: v for k, v in (os.environ if env is None else env).items() if not k.startswith("PYTHON")}
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
             runner = subprocess.Popen(
                 [sys.executable, "-P", "-m", "rundry.agent.run"],
                 stdin=subprocess.PIPE,

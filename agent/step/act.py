@@ -43,6 +43,8 @@ class Acted:
     )
     ended_with: str | None = None
     """The tool that ended the work: an accepted `finish`, or nothing."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Calls to which a person said no."""
     handoff: str | None = None
     """Someone has to decide: why."""
 
@@ -156,13 +158,15 @@ async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolRe
     ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=_tell_waiting(record)))
     if ruling.handoff:
         acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
+    if not ruling.approved and ruling.by == "person":
+        acted.rejected.add(one.call.call_id)
     if not ruling.approved:
         return ToolResult(
             ok=False, text=ruling.note_for_model, summary="rejected" if ruling.by == "person" else "refused"
         )
-    if isinstance(draft, CommandDraft):
-        return await run_at_gate(kit, draft, ruling, record)
-    return await _write(kit, draft, ruling, record)
+    if isinstance(ruling.draft, CommandDraft):
+        return await run_at_gate(kit, ruling.draft, ruling, record)
+    return await _write(kit, ruling.draft, ruling, record)
 
 
 async def _write(kit: Kit, draft: FileDraft, ruling: Ruling, record: Record) -> ToolResult:

@@ -78,7 +78,7 @@ def prepare(
     return fitted, _admit(kit, fitted.tokens, wrap_up=wrap_up)
 
 
-def _admit(kit: Kit, prompt_tokens: int, *, wrap_up: bool) -> Grant | Exhausted:
+def _admit(kit: Kit, prompt_tokens: int, *, wrap_up: bool, retry: bool = False) -> Grant | Exhausted:
     budget, price = kit.facts.budget, kit.model.price
     return admit(
         budget,
@@ -90,6 +90,7 @@ def _admit(kit: Kit, prompt_tokens: int, *, wrap_up: bool) -> Grant | Exhausted:
         window=kit.model.window,
         max_output=kit.model.max_output,
         wrap_up=wrap_up,
+        retry=retry,
         now=kit.clock.now(),
     )
 
@@ -140,7 +141,7 @@ async def call(
             else:
                 record(Fault(kind=fault.kind, text=fault.text))
                 return _given_up(fault, kit)
-        again = _admit(kit, fitted.tokens, wrap_up=wrap_up)
+        again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
         grant = again

@@ -10,7 +10,7 @@ from .kit import Kit
 
 
 async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Runs it; what it did to guarded files waits at the gate as a change to keep or to restore (REQUIREMENTS 2.3.6)."""
+    """Runs it; what it did to guarded files waits at the gate, to be kept or put back (REQUIREMENTS 2.3.6)."""
     before = await kit.snapshots.take()
     with kit.watch.running():
         result = await kit.interruptible(land(draft, ruling, kit.tools))

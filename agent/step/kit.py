@@ -66,13 +66,18 @@ class Kit:
     sandbox: Sandbox
     tools: ToolContext
     guard: Guard
-    stall: StallWatch
     quotas: Quotas
     env: Mapping[str, str]
     """Environment of commands and checks: without the provider keys."""
     watched: Callable[[], bool]
+    """A view is attached: there is a person to ask."""
+    stall_ends: Callable[[], str]
+    """What a stall that goes on leads to now: `handoff` or `stop`."""
     on_event: Callable[[Stamped], None] = lambda stamped: None
     watch: Stopwatch = field(init=False)
+    stalls: dict[str | None, StallWatch] = field(default_factory=dict[str | None, StallWatch])
+    notes: list[str] = field(default_factory=list[str])
+    """Lines for the person at the start of the run."""
     interrupted: str | None = None
     """How a person interrupted the step that runs, until the step has ended."""
     changed: bool = False
@@ -100,8 +105,12 @@ class Kit:
         """`record`, bound to a step."""
         return lambda event: self.record(event, step=step, work=work)
 
+    def stall_watch(self, work: str | None) -> StallWatch:
+        """The detectors of one conversation."""
+        return self.stalls.setdefault(work, StallWatch())
+
     def spent(self) -> Spent:
-        """What counts against the limits now: of the message in a chat, of the run elsewhere; seconds up to this moment."""
+        """What counts against the limits now: of the newest message in a chat, of the run elsewhere."""
         facts = self.facts
         spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
         return spent + Spent(seconds=self.uncounted())

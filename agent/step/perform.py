@@ -44,9 +44,11 @@ async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted,
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         acted = await act(kit, reply, record, step=number, names=[spec.name for spec in specs])
-        await _look_back(kit, reply, acted, record)
+        await _look_back(kit, work, reply, acted, record)
         if acted.handoff is not None:
             return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
+        if kit.quotas.stop is not None:
+            return WorkResult(work=work.work, steps=1, exhausted=kit.quotas.stop)
         return acted
     except PersonInterrupted:
         return WorkResult(work=work.work, steps=1, interrupted=True)
@@ -54,9 +56,9 @@ async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted,
         record(StepFinished(number=number, seconds=kit.count_seconds(), world=kit.facts.world))
 
 
-async def _look_back(kit: Kit, reply: Reply, acted: Acted, record: Record) -> None:
+async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> None:
     """Checks and detectors look at the step."""
     kit.facts.world = await kit.look_at_world()
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)
-    look_for_stalls(kit, reply, acted, record)
+    look_for_stalls(kit, reply, acted, record, work=work.work)

@@ -9,8 +9,8 @@ from .context import Fitted, fit
 from .kit import Kit, PersonInterrupted
 
 _PROMPT = (
-    "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, in a few sentences, "
-    "and say plainly what is not finished and what could not be verified."
+    "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, "
+    "in a few sentences, and say plainly what is not finished and what could not be verified."
 )
 _USEFUL = 128
 """Tokens of an answer below which the prompt is trimmed further instead."""
@@ -30,8 +30,6 @@ async def wrap_up(kit: Kit, why: str) -> str | None:
         reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
     except PersonInterrupted:
         return None
-    finally:
-        kit.spend_seconds()
     return reply.text.strip() or None if isinstance(reply, Reply) else None
 
 

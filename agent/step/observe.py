@@ -1,0 +1,41 @@
+"""Shows each step to the detectors, and records what they find."""
+
+from __future__ import annotations
+
+from ..protocol import Record, StallDetected
+from ..stops import Call, Observation
+from .act import Acted
+from .call import Reply
+from .kit import Kit
+
+
+def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> None:
+    """A hint comes first; what the next firing leads to is the user's choice (REQUIREMENTS 4.5)."""
+    finding = kit.stall_watch(work).observe(
+        Observation(
+            calls=[
+                Call(
+                    action=call.tool,
+                    arguments=parsed.raw if parsed.error is None else call.arguments,
+                    result=result.text,
+                    ok=result.ok,
+                    refused=call.call_id in acted.rejected,
+                )
+                for call, parsed, result in acted.results
+            ],
+            text=reply.text,
+            world=kit.facts.world,
+            score=_failing(kit),
+            at=kit.clock.monotonic(),
+            step=kit.facts.step,
+        )
+    )
+    if finding is not None:
+        response = "hint" if finding.response == "hint" else kit.stall_ends()
+        record(StallDetected(kind=finding.kind, signature=finding.signature, response=response))
+
+
+def _failing(kit: Kit) -> float | None:
+    """Failing tests of all checks that count them."""
+    counts = [check.failing for check in kit.facts.checks.values() if check.failing is not None]
+    return float(sum(counts)) if counts else None
