@@ -2,18 +2,24 @@
 
 from .clock import SystemClock
 from .environment import command_env
-from .errors import CommandNotStarted, PathRefused, StaleFile, UnreadableFile, WriteFailed
+from .errors import CommandNotStarted, PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
+from .ignore import Ignore
 from .paths import Workspace
 from .processes import Finished, Running, run_process, shell, start_process
+from .snapshots import Change, Snapshots
 from .states import FileState, read_state
 from .write import remove_file, write_file
 
 __all__ = [
+    "Change",
     "CommandNotStarted",
     "FileState",
     "Finished",
+    "Ignore",
     "PathRefused",
     "Running",
+    "SnapshotDamaged",
+    "Snapshots",
     "StaleFile",
     "SystemClock",
     "UnreadableFile",

@@ -5,7 +5,8 @@ RundryError
 ├── UnreadableFile    there is no plain, readable file of a sane size behind the path
 ├── StaleFile         the file is no longer what was looked at: look again, nothing was written
 ├── WriteFailed       the file could not be written; the old content is intact
-└── CommandNotStarted no process came of a command
+├── CommandNotStarted no process came of a command
+└── SnapshotDamaged   what a snapshot kept cannot be read
 """
 
 from __future__ import annotations
@@ -31,3 +32,7 @@ class WriteFailed(RundryError):
 
 class CommandNotStarted(RundryError):
     """A program or a folder is missing, or the command is too long; the text says which."""
+
+
+class SnapshotDamaged(RundryError):
+    """An object of the private store is missing or wrong."""

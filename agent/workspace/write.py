@@ -61,7 +61,7 @@ def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = 
 def drop_file(ws: Workspace, before: FileState) -> None:
     """`remove_file` without the question whether tools may touch the file."""
     with _told(before, []), folder_of(ws.root, before.real) as folder:
-        name, aside = before.real.name, _temporary()
+        name, aside = before.real.name, temporary_name()
         old = _compare(folder, name, before)
         rename_new(folder, name, aside)
         try:
@@ -160,7 +160,7 @@ class _Landing:
 
     @contextmanager
     def _written_beside(self, mode: int, old: os.stat_result | None) -> Generator[tuple[int, str]]:
-        aside = _temporary()
+        aside = temporary_name()
         fd = os.open(aside, _NEW, mode, dir_fd=self.folder)
         try:
             write_all(fd, self.data)
@@ -275,7 +275,8 @@ def _overwrite(fd: int, data: bytes) -> None:
     os.ftruncate(fd, len(data))
 
 
-def _temporary() -> str:
+def temporary_name() -> str:
+    """A name that stands beside a file while it is written; `Ignore` knows it."""
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
