@@ -1,0 +1,201 @@
+"""Every option once: its name, where it stands in a config file, and what it may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import cast
+from urllib.parse import urlsplit
+
+from ..protocol import GateMode, LoopKind, Rule, UserError, Verify
+from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
+
+Read = Callable[[object, float], object]
+"""A value as given (text of a flag, or a TOML value) and the time now, to the value that is meant. Raises UserError."""
+
+SMALLEST_CONTEXT = 1_024
+"""Tokens. No task and answer fit into less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting."""
+
+    place: str
+    """Its key in a config file: `budget.steps`."""
+    read: Read
+    default: object = None
+    from_env: bool = True
+    """RUNDRY_NAME sets it as well."""
+    user_only: bool = False
+    """A project's file may not set it: it concerns the person, not the project."""
+    flag: bool = True
+    """There is a command-line option of its name."""
+
+
+def _text(value: object, now: float) -> str:
+    del now
+    if not isinstance(value, str):
+        raise UserError(f"{value!r} is no text: write it in quotes")
+    if not value.strip() or not value.isprintable():
+        raise UserError(f"{value!r} is empty or holds control characters: write a text in one line")
+    return value.strip()
+
+
+def _block(value: object, now: float) -> str:
+    """A command may have lines."""
+    if isinstance(value, str) and value.strip() and "\0" not in value:
+        return value
+    return _text(value, now)
+
+
+def _many(read: Callable[[object, float], str]) -> Read:
+    def read_all(value: object, now: float) -> list[str]:
+        values = list(cast("Sequence[object]", value)) if isinstance(value, (list, tuple)) else [value]
+        return [read(one, now) for one in values]
+
+    return read_all
+
+
+def _choice(kind: type[GateMode | LoopKind | Verify] | tuple[str, ...]) -> Read:
+    words = [str(word) for word in kind]
+
+    def read(value: object, now: float) -> str:
+        del now
+        if value not in words:
+            raise UserError(f"{value!r} is not possible: write {', '.join(words[:-1])} or {words[-1]}")
+        return str(value) if isinstance(kind, tuple) else kind(str(value))
+
+    return read
+
+
+def _amount(
+    parse: Callable[[str], float | None], *, whole: bool = False, least: float = 0, needed: bool = False
+) -> Read:
+    def read(value: object, now: float) -> float | None:
+        del now
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise UserError(f"{value!r} is no number")
+        amount = parse(value) if isinstance(value, str) else check_amount(value)
+        if whole and amount is not None and amount != int(amount):
+            raise UserError(f"{value!r} is no whole number")
+        if amount is None:
+            if needed:
+                raise UserError("it cannot be switched off")
+            return None
+        if amount < least:
+            raise UserError(f"{value!r} is too small: at least {least:,g}")
+        return int(amount) if whole else float(amount)
+
+    return read
+
+
+def _yes_or_no(value: object, now: float) -> bool:
+    del now
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word in ("true", "yes", "1", "false", "no", "0"):
+        return word in ("true", "yes", "1")
+    raise UserError(f"{value!r} is neither true nor false")
+
+
+def _deadline(value: object, now: float) -> float | None:
+    if isinstance(value, (date, datetime, time)):
+        value = value.isoformat()[:16] if isinstance(value, datetime) and value.tzinfo is None else value.isoformat()
+        value = value[:5] if len(value) == 8 and ":" in value else value
+    if not isinstance(value, str):
+        raise UserError(f"{value!r} is no deadline: write a duration (2h), a time (18:00) or a date and time")
+    return parse_deadline(value, now)
+
+
+def _price(value: object, now: float) -> tuple[float, float]:
+    del now
+    if isinstance(value, list) and len(cast("list[object]", value)) == 2:
+        return parse_price("/".join(map(str, cast("list[object]", value))))
+    return parse_price(value if isinstance(value, str) else repr(cast("object", value)))
+
+
+def _address(value: object, now: float) -> str:
+    address = _text(value, now)
+    try:
+        parts = urlsplit(address)
+        named = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:
+        named = False
+    if not named:
+        raise UserError(f"{value!r} is no address of a server: write it like http://127.0.0.1:8080/v1")
+    return address
+
+
+def _table(value: object, now: float) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise UserError(f"{value!r} is no table")
+    return {name: _text(text, now) for name, text in cast("dict[str, object]", value).items()}
+
+
+def _quotas(value: object, now: float) -> dict[str, str]:
+    quotas = _table(value, now)
+    for tool, rate in quotas.items():
+        if not re.fullmatch(r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*", rate):
+            raise UserError(f"{tool} = {rate!r} is no rate: write a number and a span, such as 30/min or 20/run")
+    return quotas
+
+
+def _rules(value: object, now: float) -> list[Rule]:
+    rows = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [_rule(row, now) for row in rows]
+
+
+def _rule(row: object, now: float) -> Rule:
+    mend = 'write {verdict = "allow", command = "git status"}, with tool, path or command'
+    if not isinstance(row, dict):
+        raise UserError(f"{row!r} is no rule: {mend}")
+    fields = _table(cast("object", row), now)
+    if fields.get("verdict") not in ("allow", "ask", "deny"):
+        raise UserError(f"a rule needs a verdict, allow, ask or deny: {mend}")
+    wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command")]
+    if wrong or len(fields) == 1:
+        raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {mend}")
+    return Rule(**fields)
+
+
+OPTIONS: dict[str, Option] = {
+    "model": Option("model.name", _text),
+    "api_base": Option("model.api_base", _address),
+    "context": Option("model.context", _amount(parse_number, whole=True, least=SMALLEST_CONTEXT)),
+    "price": Option("model.price", _price),
+    "key_from": Option("model.key_from", _text, from_env=False, user_only=True, flag=False),
+    "loop": Option("loop", _choice(LoopKind)),
+    "steps": Option("budget.steps", _amount(parse_number, whole=True)),
+    "tokens": Option("budget.tokens", _amount(parse_number, whole=True)),
+    "usd": Option("budget.usd", _amount(parse_money)),
+    "time": Option("budget.time", _amount(parse_duration)),
+    "deadline": Option("budget.deadline", _deadline),
+    "until": Option("until", _many(_block), [], from_env=False),
+    "until_file": Option("until_file", _many(_text), [], from_env=False),
+    "until_py": Option("until_py", _many(_text), [], from_env=False),
+    "schema": Option("schema", _text, from_env=False),
+    "require": Option("require", _many(_block), [], from_env=False),
+    "any": Option("any", _yes_or_no, False, from_env=False),
+    "verify": Option("verify", _choice(Verify), Verify.EVERY_STEP),
+    "check_timeout": Option("check_timeout", _amount(parse_duration, least=1, needed=True), 300.0, flag=False),
+    "guard": Option("guard", _many(_text), [], from_env=False),
+    "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
+    "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),
+    "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
+    "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
+    "on_stall": Option("on_stall", _choice(("handoff", "stop"))),
+    "runs_dir": Option("runs_dir", _text, user_only=True),
+    "theme": Option("theme", _text, "dark", user_only=True, flag=False),
+    "keys": Option("keys", _table, {}, from_env=False, user_only=True, flag=False),
+}
+KEYS = tuple(OPTIONS)
+BY_PLACE = {option.place: name for name, option in OPTIONS.items()}
+GROUPS = frozenset(place.partition(".")[0] for place in BY_PLACE if "." in place)
+SHORT = {"model": "model.name", "gate": "gate.mode", "api_base": "model.api_base"} | {
+    name: f"model.{name}" for name in ("price", "context")
+}
+"""Keys that may also stand at the top of the file."""

@@ -1,0 +1,225 @@
+"""Options from flags, environment, project and user config: which value holds, and where it came from."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import ItemsView, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, cast
+
+from ..protocol import ConfigError, LoopKind, ModelSpec, Rule, UserError
+from .limits import FIELDS, default_budget
+from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
+from .trust import PROJECT_FILE, Content, Trust
+
+Kind = TypeVar("Kind")
+
+FLAG, PROJECT, USER, DEFAULT = "flag", f"project {PROJECT_FILE}", "user config", "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One option's value."""
+
+    value: object
+    """None: nobody set it, or `none` was written."""
+    origin: str
+    """`flag`, `environment RUNDRY_X`, `project .rundry.toml`, `user config` or `default`."""
+
+
+class Settings:
+    """All options by name."""
+
+    def __init__(self, found: Mapping[str, Setting], notes: Iterable[str]) -> None:
+        """`found`: what was set anywhere; all else has its default."""
+        defaults = {name: option.default for name, option in OPTIONS.items()}
+        loop = found["loop"].value if "loop" in found else None
+        usual = default_budget(loop if isinstance(loop, LoopKind) else LoopKind.GOAL)
+        defaults |= {name: getattr(usual, field) for name, field in FIELDS.items()}
+        self._all = {name: found.get(name, Setting(default, DEFAULT)) for name, default in defaults.items()}
+        self.notes = list(notes)
+        """What the person should know at the start, a line each."""
+        if self["api_base"].origin == PROJECT:
+            self.notes.append(
+                f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server (--api-base makes it yours)"
+            )
+
+    def __getitem__(self, name: str) -> Setting:
+        return self._all[name]
+
+    def items(self) -> ItemsView[str, Setting]:
+        """Name and setting of each option."""
+        return self._all.items()
+
+    def is_set(self, name: str) -> bool:
+        """Someone chose it: it is not the default."""
+        return self[name].origin != DEFAULT
+
+    def get(self, name: str, kind: type[Kind]) -> Kind | None:
+        """The value, which is of that kind or None."""
+        value = self[name].value
+        assert value is None or isinstance(value, kind), f"{name} is no {kind.__name__}"
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """The value of an option that is a list of texts."""
+        return list(cast("list[str]", self[name].value))
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The gate's."""
+        return list(cast("list[Rule]", self["rules"].value))
+
+    @property
+    def quota(self) -> dict[str, str]:
+        """Tool name to rate."""
+        return dict(cast("dict[str, str]", self["quota"].value))
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Remapped keys of the screen: action to key."""
+        return dict(cast("dict[str, str]", self["keys"].value))
+
+    @property
+    def theme(self) -> str:
+        """Of the screen."""
+        return str(self["theme"].value)
+
+    def model(self) -> ModelSpec | None:
+        """The model that was named; None: none was. A server that the workspace named never gets a key (11.4)."""
+        name = self.get("model", str)
+        if name is None:
+            return None
+        return ModelSpec(
+            name=name,
+            api_base=self.get("api_base", str),
+            context=self.get("context", int),
+            price=cast("tuple[float, float] | None", self["price"].value),
+            key_from="" if self["api_base"].origin == PROJECT else self.get("key_from", str),
+        )
+
+
+def load_settings(
+    flags: Mapping[str, object], *, cwd: Path, env: Mapping[str, str], trust: bool, now: float | None = None
+) -> Settings:
+    """The options that hold in this workspace: flag, then environment, project (where trusted), user, default.
+
+    `flags`: by option name, `_` or `-` between words; None, False and empty lists count as not given; names that are
+    no options are left to the caller. Rules and quotas of project and user add up. Raises UserError for a flag or a
+    variable, ConfigError for a file: with the key and the mend.
+    """
+    now = time.time() if now is None else now
+    notes: list[str] = []
+    content = Content(cwd)
+    project: dict[str, Setting] = {}
+    if PROJECT_FILE in content.files:
+        if trust or Trust(env=env).trusted(cwd, content):
+            project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], PROJECT, now)
+        else:
+            notes.append(f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust trusts it for this call)")
+    user = _from_user(env, now)
+    found = {**user, **project, **_from_env(env, now), **_from_flags(flags, now)}
+    for name in ("rules", "quota"):
+        if name in user and name in project:
+            found[name] = Setting(_joined(user[name].value, project[name].value), f"{USER} and {PROJECT}")
+    return Settings(found, notes)
+
+
+def config_file(env: Mapping[str, str]) -> Path:
+    """The user's own config file, which need not exist."""
+    folder = env.get("XDG_CONFIG_HOME", "")
+    if Path(folder).is_absolute():
+        return Path(folder) / "rundry" / "config.toml"
+    from platformdirs import user_config_dir  # costs 10 ms
+
+    return Path(user_config_dir("rundry")) / "config.toml"
+
+
+def _from_flags(flags: Mapping[str, object], now: float) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for given, value in flags.items():
+        name = given.replace("-", "_").strip("_")
+        option = OPTIONS.get(name)
+        if option is None or value is None or value is False or value in ((), []):
+            continue
+        try:
+            found[name] = Setting(option.read(value, now), FLAG)
+        except UserError as error:
+            raise UserError(f"--{name.replace('_', '-')}: {error}") from error
+    return found
+
+
+def _from_env(env: Mapping[str, str], now: float) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for name, option in OPTIONS.items():
+        variable = f"RUNDRY_{name.upper()}"
+        value = env.get(variable, "").strip()
+        if value and option.from_env:
+            try:
+                found[name] = Setting(option.read(value, now), f"environment {variable}")
+            except UserError as error:
+                raise UserError(f"{variable}: {error}") from error
+    return found
+
+
+def _from_user(env: Mapping[str, str], now: float) -> dict[str, Setting]:
+    path = config_file(env)
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    return _from_file(path, data, USER, now)
+
+
+def _from_file(path: Path, data: bytes, origin: str, now: float) -> dict[str, Setting]:
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: it is not UTF-8 (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {str(error)[:1].lower()}{str(error)[1:]}") from error
+    found: dict[str, Setting] = {}
+    for place, value in _places(cast("dict[str, object]", table)):
+        name = BY_PLACE.get(place)
+        if name is None:
+            raise ConfigError(f"{path}: {place} is no option{_near(place)}")
+        if name in found:
+            raise ConfigError(f"{path}: {place} is given twice: keep one")
+        if OPTIONS[name].user_only and origin == PROJECT:
+            raise ConfigError(f"{path}: {place} is for the user's own config, not a project's: remove it")
+        try:
+            found[name] = Setting(OPTIONS[name].read(value, now), origin)
+        except UserError as error:
+            raise ConfigError(f"{path}: {place}: {error}") from error
+    return found
+
+
+def _places(table: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    for key, value in table.items():
+        if key in GROUPS and isinstance(value, dict):
+            for inner, deeper in cast("dict[str, object]", value).items():
+                yield f"{key}.{inner}", deeper
+        else:
+            yield SHORT.get(key, key), value
+
+
+def _near(place: str) -> str:
+    from difflib import get_close_matches  # only where something is wrong
+
+    last = place.rpartition(".")[2]
+    if last in OPTIONS:
+        return f": did you mean {OPTIONS[last].place}?"
+    near = get_close_matches(place, [*BY_PLACE, *SHORT], 1) or [
+        OPTIONS[name].place for name in get_close_matches(last, OPTIONS, 1)
+    ]
+    return f": did you mean {near[0]}?" if near else ": `rundry doctor` lists them all"
+
+
+def _joined(first: object, second: object) -> object:
+    if isinstance(first, dict):
+        return {**cast("dict[str, str]", first), **cast("dict[str, str]", second)}
+    return [*cast("list[Rule]", first), *cast("list[Rule]", second)]

@@ -1,0 +1,84 @@
+"""From the options of one call to the run that they describe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import Budget, GateMode, GatePolicy, LoopKind, ModelSpec, Predicates, RunSpec, UserError, Verify
+from .limits import FIELDS, default_budget
+from .settings import FLAG, Settings
+
+_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+
+
+def to_spec(
+    settings: Settings, *, task: str, run_id: str, workspace: Path, model: ModelSpec, headless: bool
+) -> RunSpec:
+    """The run. Raises UserError for a headless chat, and for a headless run without a task."""
+    root = workspace.resolve()
+    loop = _loop(settings, headless=headless)
+    if headless and not task.strip():
+        raise UserError(
+            'a headless run needs a task: rundry run --headless "TASK", or - to read it from standard input'
+        )
+    mode = settings.get("gate", GateMode) or GateMode.ASK
+    return RunSpec(
+        run_id=run_id,
+        loop=loop,
+        task=task,
+        workspace=str(root),
+        model=model,
+        budget=_budget(settings, loop),
+        usd_asked=settings.is_set("usd"),
+        gate=GatePolicy(
+            mode=mode,
+            unsandboxed_ok=mode is GateMode.AUTO and settings["gate"].origin == FLAG,
+            rules=settings.rules,
+            on_ask=settings.get("on_ask", str),
+            quotas=settings.quota,
+        ),
+        predicates=_predicates(settings),
+        on_stall=settings.get("on_stall", str),
+        attended=not headless,
+        instructions=_instructions(root),
+    )
+
+
+def _budget(settings: Settings, loop: LoopKind) -> Budget:
+    chosen = {field: settings[name].value for name, field in FIELDS.items() if settings.is_set(name)}
+    return msgspec.structs.replace(default_budget(loop), **chosen)
+
+
+def _loop(settings: Settings, *, headless: bool) -> LoopKind:
+    """The one that was asked for; else `goal` where there is something to check or nobody to talk to."""
+    asked = settings.get("loop", LoopKind)
+    if asked is LoopKind.CHAT and headless:
+        raise UserError("a chat needs a person: leave --headless out, or take --loop goal")
+    if asked is not None:
+        return asked
+    return LoopKind.GOAL if headless or _predicates(settings).exist else LoopKind.CHAT
+
+
+def _predicates(settings: Settings) -> Predicates:
+    return Predicates(
+        until=settings.texts("until"),
+        until_file=settings.texts("until_file"),
+        until_py=settings.texts("until_py"),
+        schema=settings.get("schema", str),
+        require=settings.texts("require"),
+        any=bool(settings["any"].value),
+        verify=settings.get("verify", Verify) or Verify.EVERY_STEP,
+        guard=settings.texts("guard"),
+        timeout=settings.get("check_timeout", float) or 300.0,
+    )
+
+
+def _instructions(root: Path) -> str | None:
+    """The project's own, unless they are a link out of the workspace: what it points at would go to the model."""
+    for name in _INSTRUCTIONS:
+        path = root / name
+        if path.is_file() and path.resolve().is_relative_to(root):
+            return str(path)
+    return None

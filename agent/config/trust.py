@@ -1,0 +1,119 @@
+"""A workspace's own config counts only once a person trusted it, by its content (REQUIREMENTS 11.4)."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import ConfigError
+
+PROJECT_FILE = ".rundry.toml"
+_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".git/hooks")
+_LARGEST = 1 << 20
+"""Bytes of one file. A larger one is no config."""
+
+
+class Content:
+    """What in a workspace wants trust, read once: what is judged is what is used."""
+
+    def __init__(self, workspace: Path) -> None:
+        """Raises ConfigError for a part that cannot be read."""
+        self.files: dict[str, bytes] = {}
+        """By path relative to the workspace."""
+        for part in _PARTS:
+            place = workspace / part
+            for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+                if path.suffix != ".sample" and (data := _read(path)) is not None:
+                    self.files[path.relative_to(workspace).as_posix()] = data
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names and bytes together, in hex."""
+        whole = hashlib.sha256()
+        for name, data in sorted(self.files.items()):
+            whole.update(f"{len(name)}:{name}:{len(data)}:".encode())
+            whole.update(data)
+        return whole.hexdigest()
+
+
+class Trust:
+    """Which workspaces the person trusts, and in which state of their files."""
+
+    def __init__(self, store: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+        """`store`: default is `trust.json` in the user's data folder."""
+        self.store = store or _usual_store(os.environ if env is None else env)
+
+    def trusted(self, workspace: Path, content: Content | None = None) -> bool:
+        """Whether the person trusted these very files; also true where there is nothing to trust."""
+        content = content or Content(workspace)
+        return not content.files or self._load().get(_name(workspace)) == content.digest
+
+    def trust(self, workspace: Path) -> list[str]:
+        """From now on, until one of its files changes. Gives the names of these files. Raises ConfigError."""
+        content = Content(workspace)
+        try:
+            self.store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(self.store.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._save({**self._load(), _name(workspace): content.digest})
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise ConfigError(f"{self.store} cannot be written: {error.strerror}") from error
+        return sorted(content.files)
+
+    def _load(self) -> dict[str, str]:
+        try:
+            return msgspec.json.decode(self.store.read_bytes(), type=dict[str, str])
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise ConfigError(f"{self.store} cannot be read: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise ConfigError(f"{self.store} is damaged ({error}): delete it, then trust your folders again") from error
+
+    def _save(self, digests: dict[str, str]) -> None:
+        fresh = self.store.with_name(f"{self.store.name}.{os.getpid()}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(digests), indent=2))
+            file.flush()
+            os.fsync(descriptor)
+        fresh.replace(self.store)
+
+
+def _name(workspace: Path) -> str:
+    return str(workspace.resolve())
+
+
+def _usual_store(env: Mapping[str, str]) -> Path:
+    data = env.get("XDG_DATA_HOME", "")
+    if Path(data).is_absolute():
+        return Path(data) / "rundry" / "trust.json"
+    from platformdirs import user_data_dir  # costs 10 ms
+
+    return Path(user_data_dir("rundry")) / "trust.json"
+
+
+def _read(path: Path) -> bytes | None:
+    """None where there is none. A pipe or a device is never opened for reading: it could hang."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > _LARGEST:
+            raise ConfigError(f"{path} is too large for a config file: at most {_LARGEST:,} bytes")
+        return file.read(_LARGEST)

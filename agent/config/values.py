@@ -1,0 +1,103 @@
+"""Values as people write them: durations, numbers, money, prices, moments. Each raises UserError naming the mend."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime, timedelta
+
+from ..protocol import UserError
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_SPAN = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|d|h|m|s))+")
+_SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
+_PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,12})?|\.\d{1,12}")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds: `90`, `30s`, `10m`, `1h30m`, `2d`; None for `none`."""
+    clean = _clean(text)
+    if clean == "none":
+        return None
+    if _PLAIN.fullmatch(clean):
+        return float(clean)
+    if _SPAN.fullmatch(clean):
+        return sum(float(number) * _UNITS[unit] for number, unit in _SPAN_PART.findall(clean))
+    raise UserError(f"{text!r} is no duration: write 90 (seconds), 30s, 10m, 1h30m or none")
+
+
+def parse_number(text: str) -> int | None:
+    """A whole number: `40`, `2_000_000`, `200k`, `1.5m`; None for `none`."""
+    clean = _clean(text)
+    if clean == "none":
+        return None
+    digits, factor = (clean[:-1], _FACTORS[clean[-1]]) if clean[-1:] in ("k", "m", "g") else (clean, 1)
+    if _PLAIN.fullmatch(digits):
+        number = float(digits) * factor if "." in digits else int(digits) * factor
+        if number == int(number):
+            return int(number)
+    raise UserError(f"{text!r} is no whole number: write 40, 2_000_000, 200k or none")
+
+
+def parse_money(text: str) -> float | None:
+    """USD: `0.50`, `$5`, `2`; None for `none`."""
+    clean = _clean(text).removeprefix("$")
+    if clean == "none":
+        return None
+    if _PLAIN.fullmatch(clean):
+        return float(clean)
+    raise UserError(f"{text!r} is no amount of US dollars: write 0.50, 5 or none")
+
+
+def parse_price(text: str) -> tuple[float, float]:
+    """USD per million tokens, in and out: `3/15`."""
+    given, slash, produced = text.partition("/")
+    try:
+        prices = parse_money(given), parse_money(produced)
+    except UserError:
+        prices = None, None
+    if not slash or prices[0] is None or prices[1] is None:
+        raise UserError(f"{text!r} is no price: write IN/OUT in USD per million tokens, such as 3/15 or 0/0")
+    return prices[0], prices[1]
+
+
+def parse_deadline(text: str, now: float) -> float | None:
+    """Unix seconds: a duration from now (`2h`), the next `18:00`, an ISO date and time; None for `none`."""
+    clean = text.strip()
+    clock = _CLOCK.fullmatch(clean)
+    today = datetime.fromtimestamp(now).astimezone()
+    if clock is not None:
+        moment = today.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0, tzinfo=None)
+        moment = moment if moment.astimezone() > today else moment + timedelta(days=1)
+        return moment.timestamp()
+    try:
+        seconds = parse_duration(clean.removeprefix("+"))
+    except UserError:
+        try:
+            return _upcoming(datetime.fromisoformat(clean).timestamp(), text, now)
+        except ValueError as error:
+            raise UserError(
+                f"{text!r} is no deadline: write a duration (2h), a time (18:00), "
+                "a date and time (2026-12-31T18:00) or none"
+            ) from error
+    return None if seconds is None else now + seconds
+
+
+def check_amount(value: float) -> float:
+    """The number, which must be finite and not negative."""
+    if not math.isfinite(value) or value < 0:
+        raise UserError(f"{value} is out of range: write 0 or more, or none for no limit")
+    return value
+
+
+def _upcoming(moment: float, text: str, now: float) -> float:
+    if moment <= now:
+        raise UserError(f"{text!r} is past already: write a later deadline")
+    return moment
+
+
+def _clean(text: str) -> str:
+    stripped = text.strip().lower()
+    return re.sub(r"(?<=\d)[_,](?=\d{3})", "", stripped) if "," in stripped else re.sub(r"(?<=\d)_(?=\d)", "", stripped)
