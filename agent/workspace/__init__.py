@@ -6,8 +6,10 @@ from .errors import CommandNotStarted, PathRefused, SnapshotDamaged, StaleFile, 
 from .ignore import Ignore
 from .paths import Workspace
 from .processes import Finished, Running, run_process, shell, start_process
+from .sandbox import Sandbox
 from .snapshots import Change, Snapshots
 from .states import FileState, read_state
+from .watch import watch
 from .write import remove_file, write_file
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "Ignore",
     "PathRefused",
     "Running",
+    "Sandbox",
     "SnapshotDamaged",
     "Snapshots",
     "StaleFile",
@@ -31,5 +34,6 @@ __all__ = [
     "run_process",
     "shell",
     "start_process",
+    "watch",
     "write_file",
 ]

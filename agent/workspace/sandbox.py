@@ -1,0 +1,178 @@
+"""Where commands run: with bubblewrap, write access to the workspace and a temp folder only, and no network.
+
+Where bubblewrap is missing or does not work, `kind` is None and nothing is held back: whoever shows it says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .environment import command_env
+from .processes import Finished, run_process, shell
+
+_PROTECTED = (".rundry.toml", ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
+"""Of the workspace: readable, not writable: what stands there is run or obeyed later, outside of the sandbox."""
+_GIT_PROTECTED = ("config", "config.worktree", "info/attributes", "commondir")
+_UNBORN = ".rundry.toml"
+"""Must not even come to be (CVE-2026-25725): while a command runs, an empty one that cannot be written stands in."""
+_HIDDEN_AT_HOME = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".password-store")
+_HIDDEN_FILES_AT_HOME = (".netrc", ".git-credentials", ".pypirc", ".pgpass", ".docker/config.json")
+
+
+class Sandbox:
+    """One way to hold a command back, tried once. `Sandbox()` holds nothing."""
+
+    def __init__(self, kind: str | None = None, why_none: str = "", hide: Sequence[Path] = ()) -> None:
+        """`hide`: folders that commands may not even read (the runs with their journals)."""
+        self.kind = kind
+        """`bubblewrap`, or None."""
+        self.why_none = why_none
+        """Where there is none: why, one line with the mend."""
+        self._hide = tuple(Path(os.path.realpath(path)) for path in hide)
+        self._own: Path | None = None
+        self._standing_in: dict[Path, int] = {}
+
+    @staticmethod
+    async def detect(hide: Sequence[Path] = ()) -> Sandbox:
+        """What works here. bubblewrap may be installed and not work: it is tried."""
+        if shutil.which("bwrap") is None:
+            return Sandbox(None, "no sandbox: bubblewrap is not installed (apt install bubblewrap)")
+        found = Sandbox("bubblewrap", hide=hide)
+        with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
+            probe = found.wrap(["true"], Path(folder))
+            tried = await run_process(probe, cwd=Path(folder), env=command_env(os.environ), timeout=5.0)
+        # Landlock is to be tried here, in a later issue, before giving up.
+        if tried.exit_code == 0:
+            return found
+        said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
+        return Sandbox(None, f"no sandbox: bubblewrap is installed and does not work here ({said})")
+
+    def wrap(self, argv: list[str], ws: Path, *, network: bool = False) -> list[str]:
+        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none."""
+        if self.kind is None:
+            return argv
+        ws = Path(os.path.realpath(ws))
+        temp = str(self._own_folder() / "tmp")
+        wrapped = [
+            *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+            # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
+            *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
+            *("--bind", temp, "/tmp"),
+        ]
+        if _is_real_folder(Path("/var/tmp")):
+            wrapped += ["--bind", temp, "/var/tmp"]
+        if network:
+            wrapped += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
+        # After the temp folder, or a workspace below /tmp vanishes.
+        wrapped += ["--bind", str(ws), str(ws), *_read_only(ws), *self._unseen_by_git(ws), *self._hidden(ws)]
+        wrapped += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
+        wrapped += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
+        return [*wrapped, "--", *argv]
+
+    async def run(
+        self,
+        command: str | list[str],
+        ws: Path,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout: float,  # noqa: ASYNC109 - as in run_process
+        limit: int = 200_000,
+        on_output: Callable[[bytes], None] | None = None,
+        stdin: bytes | None = None,
+        network: bool = False,
+    ) -> Finished:
+        """`run_process` in the sandbox. Also keeps a command from making the workspace's own `.rundry.toml`."""
+        argv = shell(command) if isinstance(command, str) else command
+        held = self._stand_in(ws)
+        try:
+            return await run_process(
+                self.wrap(argv, ws, network=network),
+                cwd=cwd,
+                env=env,
+                timeout=timeout,
+                limit=limit,
+                on_output=on_output,
+                stdin=stdin,
+            )
+        finally:
+            if held is not None:
+                self._stand_down(held)
+
+    def _own_folder(self) -> Path:
+        """One for all commands of a run, owner-only, gone with this object; `tmp` in it is what they see as /tmp."""
+        if self._own is None:
+            self._own = Path(tempfile.mkdtemp(prefix="rundry-"))
+            (self._own / "tmp").mkdir(mode=0o700)
+            weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
+        return self._own
+
+    def _unseen_by_git(self, ws: Path) -> list[str]:
+        """Keeps the file that stands in out of `git add -A`."""
+        exclude = ws / ".git" / "info" / "exclude"
+        if ws / _UNBORN not in self._standing_in or not _is_real_folder(exclude.parent):
+            return []
+        ours = self._own_folder() / "exclude"
+        old = exclude.read_bytes() if exclude.is_file() else b""
+        ours.write_bytes(old + f"\n/{_UNBORN}\n".encode())
+        return ["--ro-bind", str(ours), str(exclude)]
+
+    def _hidden(self, ws: Path) -> list[str]:
+        home = Path.home()
+        folders = [*(home / name for name in _HIDDEN_AT_HOME), *self._hide]
+        hidden: list[str] = []
+        for folder in folders:
+            if folder.is_dir() and not ws.is_relative_to(folder):
+                hidden += ["--tmpfs", str(folder)]
+        for name in _HIDDEN_FILES_AT_HOME:
+            if (home / name).is_file():
+                hidden += ["--ro-bind", "/dev/null", str(home / name)]
+        return hidden
+
+    def _stand_in(self, ws: Path) -> Path | None:
+        """The empty file that stands there for us until `_stand_down`; None: none has to, or none can."""
+        file = Path(os.path.realpath(ws)) / _UNBORN
+        if self.kind is None:
+            return None
+        if file not in self._standing_in:
+            try:
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o400))
+            except OSError:  # there is one already, or nobody can make one
+                return None
+            self._standing_in[file] = 0
+        self._standing_in[file] += 1
+        return file
+
+    def _stand_down(self, file: Path) -> None:
+        self._standing_in[file] -= 1
+        if self._standing_in[file] == 0:
+            del self._standing_in[file]
+            if file.is_file() and file.stat().st_size == 0:
+                file.unlink()
+
+
+def _read_only(ws: Path) -> list[str]:
+    """Binds for what must not change in the workspace, as far as it exists."""
+    protected = [ws / name for name in _PROTECTED]
+    git, binds = ws / ".git", list[str]()
+    if _is_real_folder(git):
+        # A mount of its own cannot be renamed: nobody puts another repository in its place.
+        binds += ["--bind", str(git), str(git)]
+        hooks = git / "hooks"
+        binds += [] if _is_real_folder(hooks) else ["--tmpfs", str(hooks), "--remount-ro", str(hooks)]
+        protected += [hooks, *(git / name for name in _GIT_PROTECTED)]
+    else:
+        protected.append(git)
+    for path in protected:
+        if path.exists() and not path.is_symlink():
+            binds += ["--ro-bind", str(path), str(path)]
+    return binds
+
+
+def _is_real_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
