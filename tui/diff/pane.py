@@ -8,7 +8,6 @@ from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
@@ -175,7 +174,7 @@ class DiffPane(LineView):
             return strip
         words = "  more below ↓ "
         left = max(0, strip.cell_length - len(words))
-        return Strip.join([strip.crop(0, left), Strip([Segment(words, self.palette.needs_you + Style(bold=False))])])
+        return Strip.join([strip.crop(0, left), Strip([Segment(words, self.ground + self.palette.cursor)])])
 
     def painted(self) -> None:
         """Remember that the end was in sight."""

@@ -34,6 +34,17 @@ class Part:
         self.guess = guess
         """How many lines it will probably be."""
 
+    def after(self, before: Part) -> Part:
+        """The same part, keeping what did not change since it was drawn as `before`: it need not be painted again."""
+        draw = self._draw
+
+        def drawn() -> list[Strip]:
+            rows = draw() if draw is not None else self._rows
+            old = before.rows
+            return [old[at] if at < len(old) and old[at] == row else row for at, row in enumerate(rows)]
+
+        return Part(drawn, self.guess)
+
     @property
     def rows(self) -> list[Strip]:
         """The drawn lines; none at all is allowed."""

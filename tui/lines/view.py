@@ -29,6 +29,7 @@ _KEPT_ITEMS = 800
 """Items whose drawn lines are kept; those in sight are always."""
 _MOST_COPIED = 100_000
 _WHEEL = 3
+_KEPT_ROWS = 2_000
 _ROW_BITS, _PART_BITS = 20, 20
 
 
@@ -62,6 +63,12 @@ class LineView(Widget, can_focus=True):
         self._thumb = (0, 0)
         self._drawn_for: tuple[int, int] = (0, 0)
         self._drags = False
+        self._palette: Palette | None = None
+        self._base = Style.null()
+        self._signs = (Segment(" "), Segment("▐"))
+        """Of the scroll bar: nothing there, and its thumb."""
+        self._paints = False
+        self._rows: dict[Place, tuple[Strip, Strip]] = {}
 
     # what a subclass says
 
@@ -85,7 +92,9 @@ class LineView(Widget, can_focus=True):
     @property
     def palette(self) -> Palette:
         """The styles of the theme of now."""
-        return palette_of(self._owner)
+        if self._palette is None:
+            self._palette = palette_of(self._owner)
+        return self._palette
 
     @property
     def _owner(self) -> App[object]:
@@ -94,6 +103,11 @@ class LineView(Widget, can_focus=True):
     def copy(self, text: str) -> None:
         """To the person's clipboard, by OSC 52: the terminal may refuse it without a word."""
         self._owner.copy_to_clipboard(show(text))
+
+    @property
+    def ground(self) -> Style:
+        """What is below everything: the widget's own colours."""
+        return self._base
 
     @property
     def text_width(self) -> int:
@@ -247,15 +261,15 @@ class LineView(Widget, can_focus=True):
                 self._at = Place(self._at.item)
         self._drawn_for = shape
         self._frame = []
+        self._rows.clear()
+        self._restyle()
         self.repaint()
         self.refresh()
 
     def notify_style_update(self) -> None:
         """Another theme: everything is drawn again."""
         super().notify_style_update()
-        self.forget(0)
-        self._frame = []
-        self.call_later(self.repaint)
+        self.call_later(self._restyle)
 
     def text_select_all(self) -> None:
         """A double click selects no 100,000 lines."""
@@ -265,16 +279,21 @@ class LineView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """A row of the screen."""
         width = self.size.width
-        base = self.rich_style
-        if y < len(self._frame):
-            line = self._frame[y]
-            strip = self._decorate(line).adjust_cell_length(max(0, width - 1), base)
-        else:
-            strip = Strip.blank(max(0, width - 1), base)
-        strip = self.overlay(y, strip)
+        row = self._row(y, max(0, width - 1))
+        if not self._paints and y < len(self._frame):
+            row = self._with_offsets(row, self._frame[y].place)
+        strip = self.overlay(y, row)
         start, length = self._thumb
-        sign = Segment("▐", self.palette.thumb) if start <= y < start + length else Segment(" ")
-        return Strip([*strip, sign], width).apply_style(base)
+        sign = self._signs[1] if start <= y < start + length else self._signs[0]
+        return Strip([*strip, sign], width)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows for the screen: without the offsets that only the mouse asks for, each a style of its own."""
+        self._paints = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._paints = False
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text as it looks, without the margin."""
@@ -298,18 +317,50 @@ class LineView(Widget, can_focus=True):
 
     # the inside
 
-    def _decorate(self, line: Line) -> Strip:
-        head, text = line.strip.crop(0, self.margin), line.strip.crop(self.margin)
-        y = _number(line.place)
+    def _restyle(self) -> None:
+        if not self.is_attached:
+            return
+        palette, base = palette_of(self._owner), self.rich_style
+        if palette is self._palette and base == self._base:
+            return
+        if palette is not self._palette:
+            self._palette = palette
+            self.forget(0)
+        self._base = base
+        self._signs = (Segment(" ", base), Segment("▐", base + palette.thumb))
+        self._rows.clear()
+        self._frame = []
+        self.repaint()
+        self.refresh()
+
+    def _row(self, y: int, width: int) -> Strip:
+        """A row without the scroll bar; kept, for it often just moves."""
+        if y >= len(self._frame):
+            return Strip.blank(width, self._base)
+        line = self._frame[y]
+        number = _number(line.place)
         spans = self.matches(line)
         selection = self.text_selection
-        span = selection.get_span(y) if selection is not None else None
+        span = selection.get_span(number) if selection is not None else None
+        if span is None and not spans:
+            kept = self._rows.get(line.place)
+            if kept is not None and kept[0] is line.strip:
+                return kept[1]
+        strip = line.strip
         if span is not None:
             start, end = span
-            spans = [*spans, (start, len(text.text) if end == -1 else end, self.palette.selection)]
+            spans = [*spans, (start, len(strip.text) if end == -1 else end, self.palette.selection)]
         if spans:
-            text = paint(text, spans)
-        return Strip.join([head.adjust_cell_length(self.margin), text.apply_offsets(0, y)])
+            strip = Strip.join([strip.crop(0, self.margin), paint(strip.crop(self.margin), spans)])
+        row = strip.adjust_cell_length(width, self._base).apply_style(self._base)
+        if not spans:
+            if len(self._rows) > _KEPT_ROWS:
+                self._rows.clear()
+            self._rows[line.place] = (line.strip, row)
+        return row
+
+    def _with_offsets(self, row: Strip, place: Place) -> Strip:
+        return Strip.join([row.crop(0, self.margin), row.crop(self.margin).apply_offsets(0, _number(place))])
 
     def _lines_in_sight(self) -> list[Line]:
         height = self.size.height

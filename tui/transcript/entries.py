@@ -68,7 +68,8 @@ class Entries:
             kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
         if tail is None:
             return [*lead, *kept]
-        return [*lead, *kept, *_with_gutter([self._piece(tail, len(kept))], gutter if not kept else None)]
+        growing = _with_gutter([self._piece(tail, len(kept))], gutter if not kept else None)
+        return [*lead, *kept, *growing]
 
     def _markdown(self, block: Block, pieces: Pieces) -> list[Part]:
         pieces.feed(block.text, whole=True)

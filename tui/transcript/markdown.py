@@ -46,6 +46,12 @@ def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette)
     return [[(" " * _INDENT, Style.null()), *row] for row in rows]
 
 
+def prepare() -> None:
+    """Load what the first drawing needs: 0.15 s that a key would have to wait for. For a thread."""
+    lex(["x = 1"], lexer_named("python"))
+    _parser().parse("- x")
+
+
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -16,12 +17,14 @@ from textual.timer import Timer
 from ..lines import Line, LineView, Part, Place
 from ..state import Block
 from .entries import MARGIN, Entries, can_unfold, guess
+from .markdown import prepare
 from .pieces import Pieces
 from .search import Found, Search
 
 FRAME = 1 / 25
 """Seconds between two looks at what streams."""
 _SEEN_ABOVE = 4
+_WARM_AFTER = 0.5
 
 
 class Transcript(LineView):
@@ -61,7 +64,8 @@ class Transcript(LineView):
         self._flipped: set[int] = set()
         """Blocks that the person folded or unfolded, against their own `open`."""
         self._all_open = False
-        self._streams: dict[int, tuple[Pieces, list[Part]]] = {}
+        self._streams: dict[int, tuple[Pieces, list[Part], list[Part]]] = {}
+        """Of growing texts: the cutter, the parts that are done, and all parts of the last look."""
         self._entries: Entries | None = None
         self._cursor: int | None = None
         self._search: Search | None = None
@@ -172,8 +176,12 @@ class Transcript(LineView):
         if self._entries is None:
             self._entries = Entries(self.text_width, self.palette)
         if block.live and block.kind == "text":
-            pieces, kept = self._streams.setdefault(item, (Pieces(), []))
-            return self._entries.grown(block, before, pieces, kept)
+            pieces, kept, shown = self._streams.get(item, (Pieces(), [], []))
+            parts = self._entries.grown(block, before, pieces, kept)
+            if parts and len(parts) == len(shown):
+                parts[-1] = parts[-1].after(shown[-1])
+            self._streams[item] = pieces, kept, parts
+            return parts
         self._streams.pop(item, None)
         return self._entries.build(block, before, is_open=self.is_open(item))
 
@@ -194,16 +202,14 @@ class Transcript(LineView):
 
     def overlay(self, y: int, strip: Strip) -> Strip:
         """The cursor in the gutter; `12 new below` on the last row."""
-        palette = self.palette
+        palette, ground = self.palette, self.ground
         if self.has_focus and self._at_cursor(y):
-            strip = Strip.join([Strip([Segment("▌", palette.cursor)]), strip.crop(1)])
+            strip = Strip.join([Strip([Segment("▌", ground + palette.cursor)]), strip.crop(1)])
         if y == self.size.height - 1 and not self.at_end:
             count = self.new_below
             words = f"  {count} new below  ↓ end " if count else "  ↓ end "
-            left = max(0, strip.cell_length - len(words))
-            strip = Strip.join(
-                [strip.crop(0, left), Strip([Segment(words, palette.needs_you if count else palette.dim)])]
-            )
+            style = ground + (palette.needs_you if count else palette.dim)
+            strip = Strip.join([strip.crop(0, max(0, strip.cell_length - len(words))), Strip([Segment(words, style)])])
         return strip
 
     def _at_cursor(self, y: int) -> bool:
@@ -224,8 +230,12 @@ class Transcript(LineView):
 
     # the inside
 
+    def _warm(self) -> None:
+        self.run_worker(asyncio.to_thread(prepare), exit_on_error=False)
+
     def on_mount(self) -> None:
-        """What was given before there was a screen."""
+        """Show what was given before there was a screen; get ready for what will come."""
+        self.set_timer(_WARM_AFTER, self._warm)
         if self._changed_from is not None:
             self.call_after_refresh(self._flush)
 
