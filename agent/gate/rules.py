@@ -101,6 +101,6 @@ def _hits(words: Sequence[str], given: Sequence[str]) -> bool:
 @lru_cache(maxsize=256)
 def _glob_matches(glob: str, path: str) -> bool:
     """As in `.gitignore`: `*` stops at `/`, `**` does not, and a folder means all below it."""
-    from pathspec import PathSpec
+    from pathspec import GitIgnoreSpec
 
-    return PathSpec.from_lines("gitwildmatch", [glob.lstrip("!")]).match_file(path)
+    return GitIgnoreSpec.from_lines([glob.lstrip("!")]).match_file(path)

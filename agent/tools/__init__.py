@@ -1,0 +1,37 @@
+"""The model's tools: what they take, what they would do, what comes back."""
+
+from .acting import carry_out, draft_of, land, plan_command, read
+from .arguments import AskPerson, Edit, EditFile, Finish, ListFiles, ReadFile, RunCommand, Search, UpdatePlan, WriteFile
+from .context import ToolContext
+from .editing import plan_edit, plan_write
+from .offer import TOOLS, Tool, offered
+from .parse import Parsed, parse_arguments
+from .result import ToolResult, Touched
+
+__all__ = [
+    "TOOLS",
+    "AskPerson",
+    "Edit",
+    "EditFile",
+    "Finish",
+    "ListFiles",
+    "Parsed",
+    "ReadFile",
+    "RunCommand",
+    "Search",
+    "Tool",
+    "ToolContext",
+    "ToolResult",
+    "Touched",
+    "UpdatePlan",
+    "WriteFile",
+    "carry_out",
+    "draft_of",
+    "land",
+    "offered",
+    "parse_arguments",
+    "plan_command",
+    "plan_edit",
+    "plan_write",
+    "read",
+]

@@ -1,0 +1,205 @@
+"""From a call to a draft, and from a ruling to what it does: the only place where a tool changes or runs something."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from ..gate import CommandDraft, Draft, FileDraft, Gate, Ruling, split_bytes
+from ..protocol import Record
+from ..workspace import (
+    FileState,
+    Finished,
+    PathRefused,
+    StaleFile,
+    UnreadableFile,
+    WriteFailed,
+    run_process,
+    write_file,
+)
+from ..workspace import shell as bash
+from .arguments import EditFile, ListFiles, ReadFile, RunCommand, Search, WriteFile
+from .context import ToolContext
+from .editing import plan_edit, plan_write
+from .reading import SECONDS, list_files, read_file
+from .result import ToolResult, Touched, failure
+from .searching import search
+from .text import head_and_tail, lines_of, numbered, plain
+
+_LONGEST_COMMAND = 100_000
+_MOST_SECONDS = 3_600.0
+_SHOWN = 60
+"""Changed lines that are shown after a write."""
+
+
+async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
+    """The result of a tool that changes nothing. Never raises for what a model gave."""
+    seconds = ctx.bounded_seconds(SECONDS) + 5
+    try:
+        async with asyncio.timeout(seconds):
+            match arguments:
+                case ReadFile():
+                    return await asyncio.to_thread(read_file, arguments, ctx)
+                case ListFiles():
+                    return await asyncio.to_thread(list_files, arguments, ctx)
+                case Search():
+                    return await search(arguments, ctx)
+                case _:
+                    raise TypeError(f"{name} does not read")
+    except TimeoutError:
+        return failure(f"{name} timed out after {seconds:g} s", "timed out")
+
+
+def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:
+    """What the call would do, for the gate; or the result, where there is nothing to decide."""
+    try:
+        match arguments:
+            case EditFile():
+                return plan_edit(arguments, ctx)
+            case WriteFile():
+                return plan_write(arguments, ctx)
+            case RunCommand():
+                return plan_command(arguments, ctx)
+            case _:
+                raise TypeError(f"{name} has nothing for the gate")
+    except (PathRefused, UnreadableFile) as error:
+        return failure(str(error))
+
+
+def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResult:
+    """The command line, with its time-out in seconds."""
+    command = args.command.strip("\n")
+    if not command.strip():
+        return failure("the command is empty", "no command")
+    if "\0" in command:
+        return failure("the command holds a NUL character", "no command")
+    if len(command) > _LONGEST_COMMAND:
+        return failure(f"the command is {len(command):,} characters long: write a script with write_file and run that")
+    timeout = ctx.command_seconds if args.timeout is None else args.timeout
+    if not 0 < timeout <= _MOST_SECONDS:
+        return failure(f"timeout is a number of seconds from 1 to {_MOST_SECONDS:g}, not {timeout:g}", "wrong timeout")
+    return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.root)
+
+
+async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
+    """Does what was approved and nothing else; of what was not, says why."""
+    if not ruling.approved:
+        return failure(ruling.note_for_model, "rejected" if ruling.refused_by == "person" else "refused")
+    decided = ruling.draft
+    if isinstance(decided, CommandDraft):
+        return await _run(decided, ctx)
+    if decided.landed is not None:
+        return ToolResult(ok=True, text=f"{decided.path}: the change is kept", summary="kept")
+    return await _write(decided, ruling, ctx)
+
+
+async def carry_out(draft: Draft, gate: Gate, ctx: ToolContext, *, call_id: str, record: Record) -> ToolResult:
+    """Gate and deed in one; a file that changed in between is put before the gate again, and never written over."""
+    while True:
+        ruling = await gate.pass_(draft, call_id=call_id, record=record)
+        result = await land(draft, ruling, ctx)
+        if not result.stale or not isinstance(draft, FileDraft):
+            return result
+        planned = _again(draft, ctx)
+        if isinstance(planned, ToolResult):
+            return planned
+        draft = planned
+
+
+def _again(draft: FileDraft, ctx: ToolContext) -> FileDraft | ToolResult:
+    from ..gate import look
+
+    try:
+        now = look(ctx.workspace, str(draft.before.path))
+    except (PathRefused, UnreadableFile) as error:
+        return failure(str(error), "conflict")
+    after = draft.again(now)
+    if isinstance(after, str):
+        return failure(f"conflict: {draft.path} changed on disk ({after}). Nothing was written: read it again.")
+    return msgspec.structs.replace(draft, before=now, after=after)
+
+
+async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
+    data = ruling.after
+    assert data is not None
+    try:
+        await asyncio.to_thread(write_file, ctx.workspace, draft.before, data)
+    except StaleFile as error:
+        text = f"{error}. Nothing was written. Read the file again, then make the change anew."
+        return ToolResult(ok=False, text=text, summary="changed meanwhile", stale=True)
+    except (PathRefused, WriteFailed) as error:
+        return failure(str(error), "not written")
+    before = draft.before
+    parts = split_bytes(before, data)
+    touched = Touched(
+        path=draft.path,
+        before=ctx.keep(before.data) if before.exists else None,
+        after=ctx.keep(data),
+        added=parts.added if parts else 0,
+        removed=parts.removed if parts else 0,
+    )
+    size = f"+{touched.added} -{touched.removed}"
+    done = "changed" if before.exists else "made"
+    text = [f"{draft.path} {done} ({size} lines).", *draft.notes]
+    if ruling.note_for_model:
+        text.append(ruling.note_for_model)
+    if before.exists:
+        text += _surroundings(before, data)
+    return ToolResult(ok=True, text="\n".join(text), summary=size, files=[touched])
+
+
+def _surroundings(before: FileState, data: bytes) -> list[str]:
+    """The changed lines as they stand now, with what is around them."""
+    parts = split_bytes(before, data)
+    if parts is None:
+        return []
+    shown: list[str] = []
+    for hunk in parts.hunks:
+        first, last = max(0, hunk.changes[0].b1 - 2), hunk.changes[-1].b2 + 2
+        piece = numbered((line.rstrip("\r\n") for line in parts.new[first:last]), first + 1)
+        if len(shown) + len(piece) > _SHOWN:
+            shown.append("[more was changed: read_file shows it]")
+            break
+        shown += ["...", *piece] if shown else piece
+    return ["It now reads:", *shown] if shown else []
+
+
+async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
+    argv = bash(draft.command)
+    if ctx.sandbox.kind is not None:
+        argv = ctx.sandbox.wrap(argv, ctx.workspace.root)
+    timeout = ctx.bounded_seconds(draft.timeout)
+    done = await run_process(argv, cwd=draft.cwd, env=ctx.env, timeout=timeout, on_output=ctx.on_output)
+    return _command_result(done, timeout, ctx)
+
+
+def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolResult:
+    if done.exit_code is None and not done.timed_out:
+        return failure(f"the command did not start: {done.error}", "not started")
+    if done.timed_out:
+        head = f"timed out after {timeout:g} s; all that it had started was ended."
+        summary = "timed out"
+    else:
+        head = f"exit code {done.exit_code} after {done.seconds:.1f} s."
+        summary = f"exit {done.exit_code}"
+    if done.left_behind:
+        head += f" {done.left_behind} processes that it left running were ended."
+    whole = done.full or done.output
+    text = plain(whole)
+    start, end, left_out = head_and_tail(text, ctx.limit)
+    if not text.strip():
+        return ToolResult(ok=done.exit_code == 0, text=f"{head} It printed nothing.", summary=summary)
+    if not left_out:
+        return ToolResult(ok=done.exit_code == 0, text=f"{head}\n{start}", summary=summary)
+    sha = ctx.keep(whole)
+    name = ctx.remember(sha)
+    dropped = f", of which {done.full_dropped:,} bytes were too many to keep" if done.full_dropped else ""
+    first = len(lines_of(start)) + 1
+    middle = (
+        f"[{left_out:,} lines left out{dropped}; the full output is kept: "
+        f'use read_file with path "{name}" and start_line={first}]'
+    )
+    return ToolResult(
+        ok=done.exit_code == 0, text=f"{head}\n{start.rstrip()}\n{middle}\n{end}", summary=summary, full=sha
+    )

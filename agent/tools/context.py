@@ -1,0 +1,86 @@
+"""What the tools of a run work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from ..workspace import Ignore, Workspace
+from .arguments import AskPerson, Finish
+
+OUTPUT = "output:"
+"""Begins the path under which `read_file` reads on in an output that was too long to show."""
+
+
+class Wraps(Protocol):
+    """A sandbox, as far as a command needs it."""
+
+    @property
+    def kind(self) -> str | None:
+        """None: there is none here."""
+        ...
+
+    def wrap(self, argv: list[str], ws: Path, *, network: bool = False) -> list[str]:
+        """The same command, held by the sandbox."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """One run's surroundings of its tools."""
+
+    workspace: Workspace
+    env: Mapping[str, str]
+    """Of commands."""
+    sandbox: Wraps
+    keep: Callable[[bytes], str]
+    """Stores bytes in the journal and answers their hash."""
+    load: Callable[[str], bytes]
+    """The bytes of a hash. Raises KeyError."""
+    seconds_left: Callable[[], float | None] = lambda: None
+    """Until the run's time is up; None: no limit."""
+    limit: int = 12_000
+    """Characters of a result."""
+    command_seconds: float = 120.0
+    """Time-out of a command that names none."""
+    on_output: Callable[[bytes], None] | None = None
+    """Hears a command's output while it runs."""
+    ignore: Ignore = field(init=False)
+    _outputs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        self.ignore = Ignore(self.workspace.root)
+
+    def remember(self, sha: str) -> str:
+        """The path under which `read_file` finds this blob (a resumed run remembers its earlier outputs so)."""
+        name = OUTPUT + sha[:10]
+        self._outputs[name] = sha
+        return name
+
+    def output(self, name: str) -> bytes:
+        """An output that was too long to show. Raises KeyError."""
+        return self.load(self._outputs[name])
+
+    def bounded_seconds(self, seconds: float) -> float:
+        """A tool's time-out: its own, or what is left of the run's time (REQUIREMENTS 3.3)."""
+        left = self.seconds_left()
+        return seconds if left is None else max(0.1, min(seconds, left))
+
+    def question(self, arguments: msgspec.Struct | None) -> AskPerson:
+        """The arguments of `ask_person`."""
+        assert isinstance(arguments, AskPerson)
+        return arguments
+
+    def finish(self, arguments: msgspec.Struct | None) -> tuple[str, list[Any]]:
+        """Answer and citations of `finish`, as the model gave them."""
+        assert isinstance(arguments, Finish)
+        return arguments.answer, [_plain(citation) for citation in arguments.citations]
+
+
+def _plain(citation: object) -> object:
+    built: object = msgspec.to_builtins(citation)
+    return built

@@ -1,0 +1,131 @@
+"""`edit_file` and `write_file`: from what the model wants to the exact bytes that the gate shows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..gate import FileDraft, look
+from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed
+from .arguments import Edit, EditFile, WriteFile
+from .context import ToolContext
+from .match import Several, find
+from .near import nearest
+from .reading import existing
+from .result import ToolResult, failure
+from .text import numbered
+
+_SHOWN = 24
+"""Lines of a near match that are shown."""
+
+
+class _Planned(msgspec.Struct, frozen=True):
+    after: bytes
+    notes: list[str]
+
+
+def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
+    """The file with all blocks replaced, or why one of them cannot be."""
+    state = existing(args.path, ctx)
+    if isinstance(state, ToolResult):
+        if state.summary == "no such file":
+            return failure(f"{state.text} To make a new file use write_file.", state.summary)
+        return state
+    before = look(ctx.workspace, args.path)
+    planned = _apply(before, args.blocks())
+    if isinstance(planned, str):
+        return failure(f"{args.path}: {planned}", "no match")
+    if planned.after == before.data:
+        return failure(f"{args.path}: the edit changes nothing: old and new text are the same there", "no change")
+
+    def again(state: FileState) -> bytes | str:
+        if not state.exists:
+            return "the file was deleted"
+        replanned = _apply(state, args.blocks())
+        return replanned if isinstance(replanned, str) else replanned.after
+
+    return FileDraft(
+        tool="edit_file",
+        path=ctx.workspace.relative(before.real),
+        before=before,
+        after=planned.after,
+        notes=planned.notes,
+        again=again,
+    )
+
+
+def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
+    """The file with its new content, in the encoding and with the line endings that it had."""
+    try:
+        real = ctx.workspace.resolve(args.path)
+        if real.is_dir():
+            return failure(f"{args.path} is a folder: name a file in it", "a folder")
+        before = look(ctx.workspace, args.path)
+        if before.is_binary:
+            return failure(f"{args.path} is a binary file: it cannot be replaced by text", "binary")
+        after = before.encode(args.content)
+    except (PathRefused, UnreadableFile, WriteFailed) as error:
+        return failure(str(error), "refused" if isinstance(error, PathRefused) else "failed")
+    if before.exists and after == before.data:
+        return ToolResult(ok=True, text=f"{args.path} has exactly this content already", summary="no change")
+    notes: list[str] = []
+    if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
+        ending = "CRLF" if before.newline == "\r\n" else "CR"
+        notes.append(f"written with the file's line endings ({ending})")
+
+    def again(state: FileState) -> bytes | str:
+        if not before.exists:
+            return "someone else made the file meanwhile"
+        return "its content changed, and this would write over it" if state.exists else after
+
+    return FileDraft(
+        tool="write_file",
+        path=ctx.workspace.relative(before.real),
+        before=before,
+        after=after,
+        notes=notes,
+        again=again,
+    )
+
+
+def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
+    """All edits one after the other, or why one of them does not fit."""
+    try:
+        text = before.text()
+    except UnreadableFile as error:
+        return str(error)
+    notes: list[str] = []
+    for number, edit in enumerate(edits, 1):
+        which = f"edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+        if not edit.old_text:
+            return f"{which}old_text is empty: give the lines that are replaced, or use write_file"
+        place = find(text, edit.old_text, edit.new_text, before.newline)
+        if place is None:
+            return which + _not_found(text, edit)
+        if isinstance(place, Several):
+            at = ", ".join(str(line) for line in place.lines[:10])
+            return (
+                f"{which}old_text occurs {len(place.lines)} times (lines {at}). "
+                "Give more lines around it, so that it is unique. Nothing was changed."
+            )
+        if place.note:
+            notes.append(f"{which}old_text did not match exactly: {place.note} differed; the one place was taken")
+        text = text[: place.start] + place.new + text[place.end :]
+    try:
+        return _Planned(before.encode(text), notes)
+    except WriteFailed as error:
+        return str(error)
+
+
+def _not_found(text: str, edit: Edit) -> str:
+    parts = ["old_text is not in the file. Nothing was changed."]
+    if edit.new_text.strip() and edit.new_text.strip() in text:
+        parts.append("new_text is there already: perhaps the edit was made before.")
+    near = nearest(text, edit.old_text)
+    if near is None:
+        parts.append("Read the file, and copy the lines exactly.")
+        return " ".join(parts)
+    last = near.line + len(near.lines) - 1
+    where = f"line {near.line}" if last == near.line else f"lines {near.line} to {last}"
+    shown = numbered(near.lines[:_SHOWN], near.line)
+    parts.append(f"The nearest is {where} ({near.likeness:.0f} % alike); copy it exactly, without the numbers:")
+    return "\n".join([" ".join(parts), *shown])

@@ -1,0 +1,163 @@
+"""The model's tools as they are offered to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ..protocol import ToolSpec
+from . import arguments as given
+
+Kind = Literal["read", "change", "command", "ask", "finish", "plan"]
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """One tool: what it is called, what it takes, and what kind of thing happens."""
+
+    name: str
+    kind: Kind
+    arguments: type[msgspec.Struct]
+    spec: ToolSpec
+
+
+def _text(about: str) -> dict[str, Any]:
+    return {"type": "string", "description": about}
+
+
+def _number(about: str) -> dict[str, Any]:
+    return {"type": "integer", "description": about, "minimum": 1}
+
+
+_PATH = _text("Path relative to the project folder, e.g. `src/app.py`.")
+_OLD = _text("Lines exactly as they stand in the file, enough of them to be unique.")
+_NEW = _text("What stands there afterwards; empty removes the lines.")
+_EDIT = {"type": "object", "properties": {"old_text": _OLD, "new_text": _NEW}, "required": ["old_text", "new_text"]}
+_CITATION = {
+    "anyOf": [
+        _text("`path` or `path:line`"),
+        {
+            "type": "object",
+            "properties": {"path": _PATH, "line": _number("1-based."), "quote": _text("Words from that place.")},
+            "required": ["path"],
+        },
+    ]
+}
+
+
+def _tool(
+    kind: Kind,
+    name: str,
+    arguments: type[msgspec.Struct],
+    about: str,
+    required: Sequence[str],
+    **properties: dict[str, Any],
+) -> Tool:
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(required)}
+    return Tool(name, kind, arguments, ToolSpec(name, about, schema))
+
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        _tool(
+            "read",
+            "read_file",
+            given.ReadFile,
+            "Read a text file. Lines come numbered as `12| text`; the number and the bar are not part of the file.",
+            ["path"],
+            path=_PATH,
+            start_line=_number("First line to read."),
+            end_line=_number("Last line to read."),
+        ),
+        _tool(
+            "read",
+            "list_files",
+            given.ListFiles,
+            "List the files of the project, or of one folder. Ignored files are left out.",
+            [],
+            path=_text("A folder; without it, the whole project."),
+            pattern=_text("A glob such as `*.py` or `tests/**/*.json`."),
+        ),
+        _tool(
+            "read",
+            "search",
+            given.Search,
+            "Search file contents by a regular expression. Answers `path:line: text`.",
+            ["pattern"],
+            pattern=_text("The regular expression."),
+            path=_text("A file or a folder; without it, the whole project."),
+        ),
+        _tool(
+            "change",
+            "edit_file",
+            given.EditFile,
+            "Change a file by replacing exact blocks of lines. Each `old_text` must occur exactly once. Give several "
+            "blocks in `edits`, or one as `old_text` and `new_text`. All blocks land or none.",
+            ["path"],
+            path=_PATH,
+            edits={"type": "array", "items": _EDIT, "description": "Blocks, applied in order."},
+            old_text=_OLD,
+            new_text=_NEW,
+        ),
+        _tool(
+            "change",
+            "write_file",
+            given.WriteFile,
+            "Write a whole file: a new one, or all of an old one anew. To change a part, use edit_file.",
+            ["path", "content"],
+            path=_PATH,
+            content=_text("The whole content."),
+        ),
+        _tool(
+            "command",
+            "run_command",
+            given.RunCommand,
+            "Run a command line with bash in the project folder, without a terminal. Each call starts anew: `cd` and "
+            "variables do not last.",
+            ["command"],
+            command=_text("The command line."),
+            timeout={"type": "number", "description": "Seconds; 120 without it.", "exclusiveMinimum": 0},
+        ),
+        _tool(
+            "ask",
+            "ask_person",
+            given.AskPerson,
+            "Ask the person something that only they can decide. The answer is the result.",
+            ["question"],
+            question=_text("The question."),
+            options={"type": "array", "items": {"type": "string"}, "description": "Answers to choose from."},
+        ),
+        _tool(
+            "finish",
+            "finish",
+            given.Finish,
+            "End the task with an answer. Cite files that you read or wrote in this run.",
+            ["answer", "citations"],
+            answer=_text("The answer."),
+            citations={"type": "array", "items": _CITATION, "description": "Where it comes from; at least one."},
+        ),
+        _tool(
+            "plan",
+            "update_plan",
+            given.UpdatePlan,
+            "Show the person your plan, whole, each time that it changes. Mark finished steps with `[x]`.",
+            ["lines"],
+            lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
+        ),
+    )
+}
+
+
+def offered(names: Sequence[str]) -> list[ToolSpec]:
+    """What a model is told of these tools."""
+    return [TOOLS[name].spec for name in names]
+
+
+def usage(name: str) -> str:
+    """One line on how the tool is called: `read_file takes path, start_line (optional)`."""
+    tool = TOOLS[name]
+    wanted = tool.spec.parameters["required"]
+    fields = [field if field in wanted else f"{field} (optional)" for field in tool.spec.parameters["properties"]]
+    return f"{name} takes {', '.join(fields)}"

@@ -1,0 +1,206 @@
+"""From the text that a model wrote as arguments to arguments that are valid, or to an error that it can act on."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from .offer import TOOLS, Tool, usage
+
+_PRIVILEGED = re.compile(
+    r"cwd|work(ing)?_?dir(ectory)?|root|chdir|env(ironment)?|user|run_?as|sudo|shell|network|.*sandbox.*|.*dangerous.*"
+    r"|.*permission.*|.*approv.*|.*writ(e)?able.*|.*escalat.*|.*unsafe.*|.*bypass.*|force|trust(ed)?|background|guard",
+    re.IGNORECASE,
+)
+"""Fields by which a model would set where and how freely a tool acts (CVE-2025-59532, CVE-2026-42074)."""
+_ALIASES: dict[str, tuple[str, ...]] = {
+    "path": ("file_path", "filepath", "filename", "file", "directory", "dir", "folder"),
+    "content": ("contents", "text", "file_text", "file_content"),
+    "command": ("cmd", "command_line", "script"),
+    "old_text": ("old_string", "old_str", "old", "search", "find"),
+    "new_text": ("new_string", "new_str", "new", "replace", "replacement"),
+    "pattern": ("query", "regex", "glob"),
+    "start_line": ("start", "line_start", "from_line"),
+    "end_line": ("end", "line_end", "to_line"),
+    "timeout": ("timeout_seconds", "seconds"),
+    "question": ("text", "message", "prompt"),
+    "answer": ("text", "result", "message", "summary"),
+    "lines": ("plan", "steps", "items"),
+}
+"""What models trained on other tools call a field; taken where the field itself is missing."""
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """A call's arguments."""
+
+    arguments: msgspec.Struct | None = None
+    """None: they cannot be used, and `error` says why."""
+    error: str | None = None
+    raw: Any = None
+    """The parsed JSON; None where it is none."""
+    repaired: bool = False
+    """The text was no valid JSON, and only its form was mended."""
+
+
+def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
+    """Checks a call against the tools on offer (all, without `names`) and the tool's arguments. Never raises."""
+    allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
+    value, repaired, problem = _decode(raw)
+    if tool not in allowed:
+        return Parsed(error=_no_such_tool(tool, allowed), raw=value, repaired=repaired)
+    if problem is not None:
+        return Parsed(error=f"{tool}: {problem}. {usage(tool)}, as one JSON object.")
+    if not isinstance(value, dict):
+        return Parsed(error=f"{tool}: the arguments are not a JSON object. {usage(tool)}.", raw=value)
+    fields = cast("dict[str, Any]", value)
+    error = _forbidden_field(TOOLS[tool], fields)
+    if error is not None:
+        return Parsed(error=error, raw=fields, repaired=repaired)
+    try:
+        arguments = msgspec.convert(_shaped(TOOLS[tool], fields), TOOLS[tool].arguments, strict=False)
+    except msgspec.ValidationError as wrong:
+        return Parsed(error=f"{tool}: {_readable(wrong)}. {usage(tool)}.", raw=fields, repaired=repaired)
+    return Parsed(arguments=arguments, raw=fields, repaired=repaired)
+
+
+def _decode(raw: str) -> tuple[Any, bool, str | None]:
+    """The value, whether the text had to be mended, and what is wrong where it could not be."""
+    if not raw.strip():
+        return {}, False, None
+    try:
+        value = json.loads(raw)
+        mended = False
+    except (ValueError, RecursionError):
+        value, problem = _mend(raw)
+        if problem is not None:
+            return None, False, problem
+        mended = True
+    if isinstance(value, str) and value.lstrip().startswith("{"):  # JSON within JSON
+        inner, _, problem = _decode(value)
+        return (inner, True, None) if problem is None else (None, False, problem)
+    problem = _unusable(value)
+    if problem is not None:
+        return None, False, problem
+    return ({} if value is None else value), mended, None
+
+
+def _mend(raw: str) -> tuple[dict[str, Any] | None, str | None]:
+    """Only the form is mended: what was cut off is never completed, half a file would be written."""
+    fenced = _FENCED.match(raw)
+    text = fenced[1] if fenced else raw.strip()
+    for read in (lambda: json.loads(text, strict=False), lambda: ast.literal_eval(text)):
+        try:
+            value = read()
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value), None
+    if not _is_whole(text):
+        return None, "the arguments are not whole: the JSON was cut off or a quote is missing"
+    from json_repair import repair_json
+
+    value = cast("Any", repair_json(text, return_objects=True))
+    if not isinstance(value, dict):
+        return None, "the arguments are no JSON"
+    return cast("dict[str, Any]", value), None
+
+
+def _is_whole(text: str) -> bool:
+    """Every bracket and quote is closed, and nothing stands behind the last: no beginning of an object is so."""
+    depth, inside, skip = 0, False, False
+    for i, sign in enumerate(text):
+        if skip:
+            skip = False
+        elif inside:
+            skip, inside = sign == "\\", sign != '"'
+        elif sign == '"':
+            inside = True
+        elif sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
+            if depth == 0:
+                return i == len(text) - 1
+    return False
+
+
+def _unusable(value: object) -> str | None:
+    """What no event could carry."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "the arguments hold half a character (a lone surrogate)"
+    except TypeError:
+        return "the arguments are no JSON"
+    return None
+
+
+def _no_such_tool(tool: str, allowed: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(tool, allowed, n=1)
+    hint = f" Did you mean `{near[0]}`?" if near else ""
+    shown = tool if tool.isprintable() and len(tool) <= 80 else repr(tool[:80])
+    return f"there is no tool `{shown}`.{hint} There are: {', '.join(allowed)}."
+
+
+def _forbidden_field(tool: Tool, fields: dict[str, Any]) -> str | None:
+    known = set(tool.spec.parameters["properties"])
+    for name in fields:
+        if name not in known and _PRIVILEGED.fullmatch(name) and not _is_alias(name, known, fields):
+            advice = " To work in a subfolder write `cd FOLDER && ...`." if tool.name == "run_command" else ""
+            return f"{tool.name}: `{name}` cannot be set: the person decides that. Leave it out.{advice}"
+    return None
+
+
+def _is_alias(name: str, known: set[str], fields: dict[str, Any]) -> bool:
+    return any(name in _ALIASES.get(field, ()) for field in known if field not in fields)
+
+
+def _shaped(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
+    """Known fields under their names; nulls are left out, a list that came as JSON text is read."""
+    known = tool.spec.parameters["properties"]
+    shaped = {name: value for name, value in _renamed(known, fields).items() if value is not None}
+    for name, value in shaped.items():
+        if known[name].get("type") == "array":
+            shaped[name] = [_edit(item) for item in _listed(value)]
+    return shaped
+
+
+def _renamed(known: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    named = {name: value for name, value in fields.items() if name in known}
+    for name in known:
+        if name not in named:
+            alias = next((other for other in _ALIASES.get(name, ()) if other in fields and other not in known), None)
+            if alias is not None:
+                named[name] = fields[alias]
+    return named
+
+
+def _listed(value: object) -> list[object]:
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value, strict=False)
+    return cast("list[object]", value) if isinstance(value, list) else [value]
+
+
+def _edit(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    fields = cast("dict[str, Any]", item)
+    return fields | _renamed({"old_text": {}, "new_text": {}}, fields)
+
+
+def _readable(wrong: msgspec.ValidationError) -> str:
+    r"""``Expected `int`, got `str` - at `$.start_line` `` as ``start_line: expected `int`, got `str` ``."""
+    text, _, place = str(wrong).partition(" - at ")
+    place = place.strip("`").removeprefix("$").removeprefix(".")
+    text = text.replace("Object missing required field", "missing").replace("Expected", "expected")
+    return f"{place}: {text}" if place else text

@@ -1,0 +1,46 @@
+"""What a tool call comes back with: bounded text for the model, the whole for the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Touched(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a tool changed."""
+
+    path: str
+    """Relative to the workspace."""
+    before: str | None
+    """Blob of the old bytes; None: there was no file."""
+    after: str | None
+    added: int = 0
+    removed: int = 0
+    """Lines."""
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One result of one call."""
+
+    ok: bool
+    text: str
+    """What the model reads."""
+    summary: str = ""
+    """A few words for a folded line: `84 lines`, `exit 1`."""
+    full: str | None = None
+    """Blob of the whole output, where `text` was shortened."""
+    files: list[Touched] = []
+    stale: bool = False
+    """Nothing was written: the file changed between the decision and the write."""
+
+    def with_notes(self, notes: Sequence[str]) -> ToolResult:
+        """The same result, and what else the model should know."""
+        if not notes:
+            return self
+        return msgspec.structs.replace(self, text="\n".join([self.text, *notes]))
+
+
+def failure(text: str, summary: str = "failed") -> ToolResult:
+    """An error that the model can act on."""
+    return ToolResult(ok=False, text=text, summary=summary)

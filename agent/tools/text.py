@@ -1,0 +1,63 @@
+"""Text as the model reads it: numbered lines, bounded pieces, no terminal control."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+r"""One line with its ending: `\n`, `\r\n` or `\r`, as an editor counts them."""
+
+_LONGEST_LINE = 2_000
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|[\x80-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines without their endings."""
+    return [line.rstrip("\r\n") for line in LINE.findall(text)]
+
+
+def numbered(lines: Iterable[str], start: int) -> list[str]:
+    """`12| text`, each line cut where it is longer than a screen can show."""
+    return [f"{number}| {shortened(line)}" for number, line in enumerate(lines, start)]
+
+
+def shortened(line: str) -> str:
+    """One line, its end left out where it is very long, which is said."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[:_LONGEST_LINE]} [cut: the line has {len(line):,} characters]"
+
+
+def fitting(lines: Sequence[str], limit: int) -> int:
+    """How many of the lines fit into so many characters; at least one."""
+    used = 0
+    for count, line in enumerate(lines):
+        used += len(line) + 1
+        if used > limit and count:
+            return count
+    return len(lines)
+
+
+def plain(output: bytes) -> str:
+    r"""A command's output as text: without control sequences, and of a line that was redrawn the last state."""
+    text = _SEQUENCE.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
+    redrawn = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
+    return _CONTROL.sub("", "\n".join(redrawn))
+
+
+def head_and_tail(text: str, limit: int) -> tuple[str, str, int]:
+    """The beginning, the end, and the number of lines between them; all in the first piece where it fits.
+
+    Cut at lines where there are any. The end is the longer piece: errors come last.
+    """
+    if len(text) <= limit:
+        return text, "", 0
+    head, tail = text[: limit * 2 // 5], text[-(limit * 3 // 5) :]
+    if "\n" in head:
+        head = head[: head.rindex("\n") + 1]
+    if "\n" in tail[:-1]:
+        tail = tail[tail.index("\n") + 1 :]
+    between = text[len(head) : len(text) - len(tail)]
+    return head, tail, max(1, between.count("\n"))
