@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ..workspace import Ignore, Workspace
-from .arguments import AskPerson, Finish
+from .arguments import AskPerson, Finish, UpdatePlan
 
 OUTPUT = "output:"
 """Begins the path under which `read_file` reads on in an output that was too long to show."""
@@ -79,6 +79,11 @@ class ToolContext:
         """Answer and citations of `finish`, as the model gave them."""
         assert isinstance(arguments, Finish)
         return arguments.answer, [_plain(citation) for citation in arguments.citations]
+
+    def plan(self, arguments: msgspec.Struct | None) -> list[str]:
+        """The lines of `update_plan`."""
+        assert isinstance(arguments, UpdatePlan)
+        return arguments.lines
 
 
 def _plain(citation: object) -> object:
