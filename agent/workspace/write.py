@@ -15,16 +15,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .beneath import exchange, folder_of, read_all, rename_new, write_all
+from .beneath import exchange, folder_of, rename_new, write_all
 from .errors import StaleFile, WriteFailed
-from .lease import Lease
+from .held import READ, compare, from_start, held
 from .paths import Workspace
 from .states import FileState, state_of
 
 TEMPORARY = ".rundry-"
 """Beginning of the names of files that stand beside a file while it is written."""
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -62,16 +61,14 @@ def drop_file(ws: Workspace, before: FileState) -> None:
     """`remove_file` without the question whether tools may touch the file."""
     with _told(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
-        old = _compare(folder, name, before)
-        rename_new(folder, name, aside)
-        try:
-            _compare(folder, aside, before, quiet=True)
-        except StaleFile:
-            rename_new(folder, aside, name)
-            raise
+        with held(folder, name, before) as old:
+            rename_new(folder, name, aside)
+            if not old.came_out_as(aside):
+                rename_new(folder, aside, name)
+                raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
         os.unlink(aside, dir_fd=folder)
         os.fsync(folder)
-        ws.ledger.removed(before.real, old)
+        ws.ledger.removed(before.real, old.status)
 
 
 class _Landing:
@@ -85,7 +82,7 @@ class _Landing:
         """What the system says of the file that was written."""
         if not self.before.exists:
             return self._create()
-        old = _compare(self.folder, self.name, self.before)
+        old = compare(self.folder, self.name, self.before)
         if not old.st_mode & 0o222:
             raise WriteFailed(f"{self.before.path}: it is read-only (mode {stat.S_IMODE(old.st_mode):04o}): chmod it")
         if old.st_nlink > 1:
@@ -108,24 +105,23 @@ class _Landing:
         with self._written_beside(0o600, old) as (fd, aside):
             if not _dress(fd, self.folder, self.name, old):
                 return self._write_in_place(old)
-            if exchange(self.folder, aside, self.name):
-                self._keep_only_if_expected(aside)
-            else:
-                _compare(self.folder, self.name, self.before)
-                os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            with held(self.folder, self.name, self.before) as kept:
+                if not exchange(self.folder, aside, self.name):
+                    os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+                elif not kept.came_out_as(aside):
+                    exchange(self.folder, aside, self.name)
+                    self._keep_unless_ours(fd, aside)
+                    raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
             return os.fstat(fd)
 
-    def _keep_only_if_expected(self, aside: str) -> None:
-        """`aside` holds what came out of the swap; another's work goes back to its place."""
-        try:
-            _compare(self.folder, aside, self.before, quiet=True)
-        except StaleFile:
-            exchange(self.folder, aside, self.name)
-            if _digest(self.folder, aside) == hashlib.sha256(self.data).hexdigest():
-                raise
-            kept = f"{self.name}.kept-{secrets.token_hex(4)}"
-            rename_new(self.folder, aside, kept)  # a third one wrote in between: nobody's work is thrown away
-            raise StaleFile(f"{self.before.path}: two others changed it meanwhile; one version is {kept}") from None
+    def _keep_unless_ours(self, fd: int, aside: str) -> None:
+        """A third one may have written while the swap was taken back: nobody's work is thrown away."""
+        ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
+        if ours and _digest(self.folder, aside) == hashlib.sha256(self.data).hexdigest():
+            return
+        kept = f"{self.name}.kept-{secrets.token_hex(4)}"
+        rename_new(self.folder, aside, kept)
+        raise StaleFile(f"{self.before.path}: two others changed it meanwhile; one version is {kept}") from None
 
     def _write_in_place(self, old: os.stat_result) -> os.stat_result:
         """For a file whose other names, owner or attributes a new file would not share."""
@@ -135,7 +131,7 @@ class _Landing:
                 raise StaleFile(f"{self.before.path}: it was replaced meanwhile")
             if len(self.data) > old.st_size and hasattr(os, "posix_fallocate"):
                 self._reserve(fd, old.st_size)
-            if hashlib.sha256(_from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
+            if hashlib.sha256(from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
                 os.ftruncate(fd, old.st_size)
                 raise StaleFile(f"{self.before.path}: it was changed meanwhile")
             try:
@@ -205,30 +201,13 @@ def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
     return WriteFailed(f"{path}: not written, {mends.get(error.errno or 0) or error.strerror or error}")
 
 
-def _compare(folder: int, name: str, before: FileState, *, quiet: bool = False) -> os.stat_result:
-    """The file's status, if it holds the expected bytes; with `quiet`, and nobody is about to write to it."""
-    fd = os.open(name, _READ, dir_fd=folder)
-    try:
-        lease = Lease(fd) if quiet else None
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise StaleFile(f"{before.path}: it is no longer a plain file")
-        same = status.st_size == before.size
-        same = same and hashlib.sha256(_from_start(fd, before.size)).hexdigest() == before.sha256
-        if not same or (lease is not None and lease.busy):
-            raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
-        return status
-    finally:
-        os.close(fd)
-
-
 def _digest(folder: int, name: str) -> str | None:
     try:
-        fd = os.open(name, _READ, dir_fd=folder)
+        fd = os.open(name, READ, dir_fd=folder)
     except OSError:
         return None
     try:
-        return hashlib.sha256(_from_start(fd, os.fstat(fd).st_size)).hexdigest()
+        return hashlib.sha256(from_start(fd, os.fstat(fd).st_size)).hexdigest()
     finally:
         os.close(fd)
 
@@ -250,7 +229,7 @@ def _dress(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
 
 
 def _copy_attributes(fd: int, folder: int, name: str) -> None:
-    source = os.open(name, _READ, dir_fd=folder)
+    source = os.open(name, READ, dir_fd=folder)
     try:
         have = set(os.listxattr(fd))
         for attribute in os.listxattr(source):
@@ -262,11 +241,6 @@ def _copy_attributes(fd: int, folder: int, name: str) -> None:
             raise
     finally:
         os.close(source)
-
-
-def _from_start(fd: int, size: int) -> bytes:
-    os.lseek(fd, 0, os.SEEK_SET)
-    return read_all(fd, size)
 
 
 def _overwrite(fd: int, data: bytes) -> None:

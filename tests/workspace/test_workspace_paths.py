@@ -1,0 +1,153 @@
+import os
+
+import pytest
+
+from rundry.agent.workspace import PathRefused, Workspace
+
+
+@pytest.fixture
+def ws(tmp_path):
+    root = tmp_path / "w"
+    root.mkdir()
+    return Workspace(root)
+
+
+def test_a_path_inside_is_resolved_whether_it_exists_or_not(ws):
+    assert ws.resolve("a/../src/./x.py") == ws.root / "src/x.py"
+    assert ws.resolve(str(ws.root / "b.txt")) == ws.root / "b.txt"
+    assert ws.resolve(".") == ws.root
+    assert ws.relative(ws.resolve("src/x.py")) == "src/x.py"
+
+
+@pytest.mark.parametrize("given", ["../w-evil/x", "..", "/etc/passwd", "a/../../x", "", "a\0b", "~/x", "~", "a\ud800"])
+def test_a_path_outside_or_no_path_at_all_is_refused(ws, given):
+    with pytest.raises(PathRefused):
+        ws.resolve(given)
+
+
+def test_a_neighbour_whose_name_begins_like_the_workspace_is_outside(ws):
+    evil = ws.root.parent / "w-evil"
+    evil.mkdir()
+    with pytest.raises(PathRefused, match="outside"):
+        ws.resolve(str(evil / "x"))
+
+
+def test_a_link_cannot_lead_out(ws):
+    (ws.root / "l").symlink_to("/etc")
+    (ws.root / "two").symlink_to("l/passwd")
+    for given in ("l", "l/passwd", "two", "l/not-there"):
+        with pytest.raises(PathRefused, match="outside"):
+            ws.resolve(given)
+
+
+def test_a_link_inside_gives_its_target_and_cannot_hide_a_refused_name(ws):
+    (ws.root / "real.txt").write_text("x")
+    (ws.root / "link").symlink_to("real.txt")
+    (ws.root / ".env").write_text("KEY=1")
+    (ws.root / "innocent.txt").symlink_to(".env")
+    (ws.root / "id_rsa").symlink_to("real.txt")
+    assert ws.resolve("link") == ws.root / "real.txt"
+    for given in ("innocent.txt", "id_rsa"):
+        with pytest.raises(PathRefused):
+            ws.resolve(given)
+
+
+def test_a_circle_of_links_is_said_to_be_one(ws):
+    (ws.root / "a").symlink_to("b")
+    (ws.root / "b").symlink_to("a")
+    with pytest.raises(PathRefused, match="circle"):
+        ws.resolve("a")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ".git/config",
+        ".GIT/hooks/pre-commit",
+        ".git",
+        "sub/.Git/HEAD",
+        ".g\u200cit/config",
+        ".git./config",
+        "git~1/config",
+        ".env",
+        ".ENV",
+        ".env.local",
+        "prod.env",
+        "deploy/id_rsa",
+        "x/server.PEM",
+        ".netrc",
+        "credentials",
+        "credentials.json",
+        "secrets.yml",
+        ".ssh/config",
+        ".aws/config",
+        "a/.git/../../.git/x",
+    ],
+)
+def test_gits_own_files_and_secrets_are_refused_however_they_are_written(ws, given):
+    with pytest.raises(PathRefused):
+        ws.resolve(given)
+
+
+@pytest.mark.parametrize(
+    "given", [".gitignore", ".github/x.md", ".env.example", "credentials.py", "secrets.py", "gitx"]
+)
+def test_names_that_only_resemble_them_are_not_refused(ws, given):
+    assert ws.resolve(given) == ws.root / given
+
+
+def test_the_runs_own_journal_is_refused_with_what_stands_beside_it(ws):
+    journal = ws.root / "runs/r1.db"
+    own = Workspace(ws.root, private=[journal, ws.root / "runs/store"])
+    for given in ("runs/r1.db", "runs/r1.db-wal", "runs/r1.db.lock", "runs/store/objects/aa"):
+        with pytest.raises(PathRefused, match="record"):
+            own.resolve(given)
+    assert own.resolve("runs/other.txt") == ws.root / "runs/other.txt"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ".rundry.toml",
+        ".Rundry.TOML",
+        ".envrc",
+        ".bashrc",
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        ".ci/run",
+        ".vscode/tasks.json",
+        ".husky/pre-push",
+        "scripts/hooks/pre-commit",
+        ".pre-commit-config.yaml",
+        ".npmrc",
+        "src/sitecustomize.py",
+        ".devcontainer/devcontainer.json",
+    ],
+)
+def test_what_runs_by_itself_is_asked_about_also_before_it_exists(ws, given):
+    assert ws.caution(ws.resolve(given))
+
+
+@pytest.mark.parametrize("given", ["src/a.py", "README.md", "src/hooks/useThing.ts", "tests/test_a.py", "ci.md"])
+def test_plain_files_are_not(ws, given):
+    assert ws.caution(ws.resolve(given)) is None
+
+
+def test_an_executable_and_a_link_are_asked_about(ws):
+    tool = ws.root / "run.sh"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    (ws.root / "plain").write_text("")
+    (ws.root / "alias").symlink_to("plain")
+    assert "executable" in ws.caution(tool)
+    assert "link" in ws.caution(ws.root / "alias")
+    assert ws.caution(ws.root / "plain") is None
+
+
+def test_the_root_itself_may_be_reached_through_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    os.symlink("real", tmp_path / "alias")
+    ws = Workspace(tmp_path / "alias")
+    assert ws.root == tmp_path / "real"
+    assert ws.resolve("x") == tmp_path / "real/x"
