@@ -7,6 +7,7 @@ that SQLite holds there (POSIX locks belong to the process: sqlite.org/howtocorr
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -40,22 +41,22 @@ CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT RO
 COMMIT;
 """
 
+Broken = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged schema the message itself may be no UTF-8, which Python cannot decode."""
+
 _SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
 
 
 def make(path: Path) -> sqlite3.Connection:
     """A new journal, readable by its owner only, whatever the umask. Raises JournalError and leaves nothing then."""
-    made_folder = not path.parent.exists()
+    made_folder = _make_folder(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except FileExistsError as error:
         raise JournalError(f"{path} exists already: a journal is never written over") from error
     except OSError as error:
-        raise JournalError(
-            f"no journal can be made in {path.parent}: {error.strerror}; choose another folder with --runs-dir"
-        ) from error
+        raise _no_place(path.parent, error) from error
     os.fchmod(descriptor, 0o600)
     os.close(descriptor)
     connection: sqlite3.Connection | None = None
@@ -64,13 +65,13 @@ def make(path: Path) -> sqlite3.Connection:
         ask_for_wal(connection, path.parent)
         connection.executescript(_SCHEMA)
         mark_live(connection, path)
-    except (JournalError, sqlite3.Error) as error:
+    except (JournalError, *Broken) as error:
         if connection is not None:
             connection.close()
         remove(path, with_folder=made_folder)
-        if isinstance(error, sqlite3.Error):
-            raise explain(error, path) from error
-        raise
+        if isinstance(error, JournalError):
+            raise
+        raise explain(error, path) from error
     return connection
 
 
@@ -95,7 +96,7 @@ def open_existing(path: Path) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
+    except Broken as error:
         raise explain(error, path) from error
     return connection
 
@@ -133,31 +134,56 @@ def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def explain(error: sqlite3.Error, path: Path) -> JournalError:
+def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
     """What went wrong, in one line: the thing and the mend."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    said = " ".join(str(error).split())
     if code == sqlite3.SQLITE_FULL:
         return JournalError(f"the disk is full: {path} could not be written; free some space, then resume the run")
     if code == sqlite3.SQLITE_NOTADB:
         return JournalError(f"{path} is no journal of rundry, or its beginning was destroyed")
+    if isinstance(error, UnicodeDecodeError) or (code == 0 and said.startswith("Could not decode")):
+        return JournalError(f"{path} is damaged (no UTF-8); restore it from a copy, nothing was changed in it")
     if code in _DAMAGE:
-        return JournalError(f"{path} is damaged ({error}); restore it from a copy, nothing was changed in it")
+        return JournalError(f"{path} is damaged ({said}); restore it from a copy, nothing was changed in it")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return JournalError(f"{path} was locked by another program for {BUSY_SECONDS:.0f} seconds; try again")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return JournalError(f"{path} cannot be opened for writing ({error}): check the rights of it and of its folder")
+        return JournalError(f"{path} cannot be opened for writing ({said}): check the rights of it and of its folder")
     if code == sqlite3.SQLITE_IOERR:
-        return JournalError(f"{path} could not be read or written ({error}); what was recorded before is kept")
-    return JournalError(f"{path}: {error}")
+        return JournalError(f"{path} could not be read or written ({said}); what was recorded before is kept")
+    return JournalError(f"{path}: {said}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA secure_delete = FAST")
-    connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA secure_delete = FAST")
+        connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _make_folder(folder: Path) -> bool:
+    """Whether it was missing. What is made is for its owner only, whatever the umask."""
+    try:
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        for place in reversed(missing):
+            place.mkdir(mode=0o700, exist_ok=True)
+            place.chmod(0o700)
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    except OSError as error:
+        raise _no_place(folder, error) from error
+    return bool(missing)
+
+
+def _no_place(folder: Path, error: OSError) -> JournalError:
+    return JournalError(f"no journal can be made in {folder}: {error.strerror}; choose another folder with --runs-dir")
 
 
 def _identity(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Events into bytes: with the keys hidden, and whatever a model or a file name brings along."""
+"""Events and commands to bytes and back: keys hidden, whatever a model or a file name brings along."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from ..protocol import Event, decode_event, encode_event, event_type
+from ..protocol import Command, Event, Unknown, decode_command, decode_event, encode_event, event_type
 from .redact import Redactor
 
 _BIGGEST = 2**63
@@ -29,6 +29,28 @@ def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
         return event, raw
     raw = msgspec.json.encode(hidden)
     return decode_event(event_type(event), raw), raw
+
+
+def decode(kind: object, raw: object) -> Event:
+    """The event of a row; where a damaged disk left none, `Unknown("damaged")`: the others can still be read."""
+    damaged = Unknown("damaged", b'{"type":"damaged"}')
+    if not isinstance(kind, str) or not isinstance(raw, bytes):
+        return damaged
+    try:
+        event = decode_event(kind, raw)
+        if isinstance(event, Unknown):
+            msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return damaged
+    return event
+
+
+def decode_inboxed(body: bytes) -> Command | None:
+    """The command of these bytes; None: this version does not know it."""
+    try:
+        return decode_command(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def hide_in_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:

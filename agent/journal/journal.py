@@ -19,15 +19,12 @@ from ..protocol import (
     JournalError,
     RunSpec,
     Stamped,
-    Unknown,
-    decode_command,
-    decode_event,
     encode_command,
     event_type,
 )
 from . import database
 from .claim import holder
-from .encoding import encode, hide_in_command
+from .encoding import decode, decode_inboxed, encode, hide_in_command
 from .redact import Redactor
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
@@ -86,7 +83,7 @@ class Journal:
             if row is None:
                 raise JournalError(f"{path} was never begun: it has no task in it, it can be deleted")
             return Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
-        except sqlite3.Error as error:
+        except database.Broken as error:
             connection.close()
             raise database.explain(error, path) from error
         except msgspec.DecodeError as error:
@@ -133,7 +130,7 @@ class Journal:
             self._depth -= 1
             try:
                 self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
-            except sqlite3.Error:
+            except database.Broken:
                 self._undo(mark)
                 raise
             if self._depth == 0:
@@ -143,7 +140,7 @@ class Journal:
         """Events after that one, oldest first; a type that this version does not know comes as `Unknown`."""
         with self._guard():
             rows = self._db.execute(_READ, (after, -1 if limit is None else limit)).fetchall()
-        return [Stamped(seq, at, step, work, _decode(kind, body)) for seq, at, step, work, kind, body in rows]
+        return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:
         """Of the newest event; 0 where there is none."""
@@ -194,13 +191,13 @@ class Journal:
                     self._db.execute(
                         "UPDATE commands SET taken_at = ?, body = ? WHERE id = ?", (self.now(), kept, number)
                     )
-        return [(number, _decode_command(body)) for number, body in rows]
+        return [(number, decode_inboxed(body)) for number, body in rows]
 
     def untaken(self) -> list[tuple[int, Command | None]]:
         """What `take` would give, without taking it: what a runner that died left."""
         with self._guard():
             rows = self._db.execute(_UNTAKEN).fetchall()
-        return [(number, _decode_command(body)) for number, body in rows]
+        return [(number, decode_inboxed(body)) for number, body in rows]
 
     def attach(self, view: str) -> None:
         """A view is here."""
@@ -239,12 +236,12 @@ class Journal:
         query = f"SELECT type, body FROM events WHERE {database.LANDMARKS} ORDER BY seq"
         with self._guard():
             rows = self._db.execute(query).fetchall()
-        return [_decode(kind, body) for kind, body in rows]
+        return [decode(kind, body) for kind, body in rows]
 
     def close(self) -> None:
         """Gives the file free. What was appended is safe already; closing twice does nothing."""
         with self._lock:
-            with contextlib.suppress(sqlite3.Error):  # a full disk must not keep anyone from leaving
+            with contextlib.suppress(*database.Broken):  # a full disk must not keep anyone from leaving
                 if self._wrote or holder(self.path) is None:
                     database.mark_settled(self._db)
             self._db.close()
@@ -255,7 +252,7 @@ class Journal:
         with self._lock:
             try:
                 yield
-            except sqlite3.Error as error:
+            except database.Broken as error:
                 raise database.explain(error, self.path) from error
 
     def _begin_writing(self) -> None:
@@ -285,17 +282,3 @@ class Journal:
         elif self._db.in_transaction:
             self._db.execute(f"ROLLBACK TO {mark}")
             self._db.execute(f"RELEASE {mark}")
-
-
-def _decode(kind: str, body: bytes) -> Event:
-    try:
-        return decode_event(kind, body)
-    except msgspec.DecodeError:  # damaged in place: the others can still be read
-        return Unknown(kind, body)
-
-
-def _decode_command(body: bytes) -> Command | None:
-    try:
-        return decode_command(body)
-    except msgspec.DecodeError:
-        return None
