@@ -116,10 +116,12 @@ class Conduct:
         if watched and self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self.wait(Wait(None, "message"))
             return None
-        return outcome_of(self.facts, decision, answer=answer, seconds=self.kit.uncounted())
+        return outcome_of(
+            self.facts, decision, answer=answer, seconds=self.kit.uncounted(), journal=self.kit.journal.path
+        )
 
     async def taken_up_again(self) -> bool:
-        """After the end: true when a person who still looks on raised a limit, switched the model, or said something."""
+        """After the end: true when a person who looks on raised a limit, switched the model, or said something."""
         facts, self.stop = self.facts, None
         budget, model = facts.budget, facts.model
 

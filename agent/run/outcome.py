@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
-
-import msgspec
 
 from ..journal.conversation import last_text
 from ..journal.facts import RunFacts, arguments_of
 from ..protocol import ALWAYS_COMPLETE, Finish, Outcome, Reason, RunEnded, exit_code
 
 
-def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: float) -> Outcome:
+def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: float, journal: Path) -> Outcome:
     """`answer`: the last words of a wrap-up; else the accepted finish's, else the newest text.
 
     `seconds`: busy ones that no event has recorded yet.
@@ -33,7 +32,7 @@ def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: flo
         usd=None if spent.unpriced else spent.usd,
         seconds=spent.seconds + seconds,
         files_changed=facts.files_changed,
-        journal=str(facts.spec.extra.get("journal", "")),
+        journal=str(journal),
     )
 
 
@@ -42,13 +41,8 @@ def ended_event(outcome: Outcome) -> RunEnded:
     return RunEnded(**{name: getattr(outcome, name) for name in outcome.__struct_fields__})
 
 
-def outcome_from(event: RunEnded) -> Outcome:
-    """The outcome that a journal ended with."""
-    return msgspec.convert(msgspec.structs.asdict(event), Outcome, from_attributes=True)
-
-
-def outcome_of_parked(facts: RunFacts) -> Outcome:
-    """What a runner answers that went away while the run waits for a person: it is not in the journal, the run has no end."""
+def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
+    """Of a runner that went away while the run waits for a person. Not in the journal: the run has no end yet."""
     return outcome_of(
         facts,
         Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited"),

@@ -13,6 +13,7 @@ from ..model import KEY_NAMES, open_model
 from ..protocol import LoopKind, Model, ModelSpec, Refusal, RunSpec, Stamped
 from ..step import Kit
 from ..stops import Quotas, default_guard
+from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .orders import Order
 
@@ -22,7 +23,7 @@ _CHANGING = ["edit_file", "write_file", "run_command"]
 
 def tools_of(spec: RunSpec) -> list[str]:
     """Names of the tools that the loop offers."""
-    tools = [*_READING, *_CHANGING, "ask_person"]
+    tools = [*_READING, *_CHANGING, "update_plan", "ask_person"]
     return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]
 
 
@@ -39,8 +40,8 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
     await model.probe()
     notes = _check_price(spec, model)
     store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
-    sandbox = await Sandbox.detect()
+    workspace = Workspace(Path(spec.workspace), private=_private(journal.path, store))
+    sandbox = await Sandbox.detect(hide=[journal.path.parent])
     commands = command_env(env, provider_key_names=_key_names(spec.model))
     guard = default_guard(spec.predicates, spec.task, workspace.root)
     clock = SystemClock()
@@ -58,7 +59,15 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         clock=clock,
     )
     gate.mode = order.changes.gate or facts.gate_mode
-    return Kit(
+    tools = ToolContext(
+        workspace=workspace,
+        env=commands,
+        sandbox=sandbox,
+        keep=journal.keep,
+        load=journal.blob,
+        limit=_result_limit(model.window),
+    )
+    kit = Kit(
         journal=journal,
         facts=facts,
         clock=clock,
@@ -67,7 +76,7 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         workspace=workspace,
         snapshots=snapshots,
         sandbox=sandbox,
-        tools=None,
+        tools=tools,
         guard=guard,
         quotas=Quotas(spec.gate.quotas),
         env=commands,
@@ -76,6 +85,18 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         on_event=on_event,
         notes=notes,
     )
+    tools.seconds_left = kit.seconds_left
+    return kit
+
+
+def _private(path: Path, store: Path) -> list[Path]:
+    """Files of this run that no tool may touch."""
+    return [path, store, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".lock"))]
+
+
+def _result_limit(window: int) -> int:
+    """Characters of a tool's result: a quarter of a small window at most, so that some rounds fit into it."""
+    return max(1_000, min(12_000, window))
 
 
 def _key_names(spec: ModelSpec) -> set[str]:

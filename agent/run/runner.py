@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from ..journal import Journal, claim
@@ -73,7 +73,7 @@ async def _live(run: Conduct, order: Order) -> Outcome:
         try:
             outcome = await drive(run)
         except Parked:
-            return outcome_of_parked(kit.facts)
+            return outcome_of_parked(kit.facts, kit.journal.path)
         kit.record(ended_event(outcome), durable=True)
         if not (order.linger and await run.taken_up_again()):
             return outcome
@@ -108,7 +108,7 @@ async def _obey_inbox(run: Conduct, stale: list[int]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(run: Conduct) -> Iterator[None]:
+def _signals(run: Conduct) -> Generator[None]:
     """SIGINT and SIGTERM end the run with an outcome."""
     loop = asyncio.get_running_loop()
 

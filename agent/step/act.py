@@ -10,6 +10,7 @@ from ..gate import CommandDraft, FileDraft, Ruling
 from ..protocol import (
     Event,
     FileChanged,
+    PlanChanged,
     ProposalOpened,
     QuestionAsked,
     Record,
@@ -133,8 +134,20 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
     elif refusal := kit.quotas.take(one.call.tool, kit.clock.now()):
         result = ToolResult(ok=False, text=refusal, summary="over quota")
     else:
-        result = await _run(kit, one, record, acted)
+        try:
+            result = await _run(kit, one, record, acted)
+        except PersonInterrupted as how:
+            _finish(one, _interrupted(one, how), kit.clock.monotonic() - before, record, acted)
+            raise
     _finish(one, result, kit.clock.monotonic() - before, record, acted)
+
+
+def _interrupted(one: _Call, how: PersonInterrupted) -> ToolResult:
+    """A call that had begun: what it left half-done is said."""
+    if one.call.tool != "run_command":
+        return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
+    text = "the person ended this command while it ran or waited: it may have done a part of its work. Look first."
+    return ToolResult(ok=False, text=text, summary="interrupted")
 
 
 async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
@@ -146,6 +159,8 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
             return await _ask(kit, one, record, acted)
         case "finish":
             return _judge_finish(kit, one, acted)
+        case "plan":
+            return _keep_plan(kit, one, record)
         case "change" | "command":
             return await _at_gate(kit, one, record, acted)
 
@@ -201,6 +216,12 @@ def _tell_waiting(record: Record) -> Record:
         return stamped
 
     return tell
+
+
+def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
+    lines = kit.tools.plan(one.parsed.arguments)
+    record(PlanChanged(lines=lines))
+    return ToolResult(ok=True, text="the plan is kept", summary=f"{len(lines)} lines")
 
 
 async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:

@@ -35,12 +35,14 @@ async def _keep_or_restore(kit: Kit, change: Change, tree: str, command: str, re
     if ruling.approved:
         return None
     lost = await kit.snapshots.restore(tree, [change.path])
-    record(_changed(kit, Change(change.path, change.after, change.before), "restore"))
+    back = Change(path=change.path, kind="changed", before=change.after, after=change.before)
+    record(_changed(kit, back, "restore"))
     if lost:
         return (
             f"`{change.path}` decides whether the goal is met and must not change; it could not be restored: {lost[0]}"
         )
-    return f"`{change.path}` decides whether the goal is met: the command's change to it was put back. {ruling.note_for_model}"
+    guarded = f"`{change.path}` decides whether the goal is met"
+    return f"{guarded}: the command's change to it was put back. {ruling.note_for_model}"
 
 
 def _changed(kit: Kit, change: Change, by: str) -> FileChanged:
