@@ -6,10 +6,12 @@ from .failing import count_failing
 from .finish import reject_finish
 from .guard import Guard, default_guard
 from .margin import Margin
-from .predicates import Verdict, judge_file, judge_python, judge_required, judge_schema, require_usable
+from .predicates import judge_file, judge_python, judge_required, require_usable
 from .quota import Quotas
 from .reserve import Reserve, reserve_for
+from .schema import judge_schema
 from .stall import Call, Finding, Observation, StallWatch, find_chant
+from .verdict import Verdict
 
 __all__ = [
     "Call",

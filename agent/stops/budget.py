@@ -158,9 +158,9 @@ def _usd_end(budget: Budget, spent: Spent, kept: Reserve, needed: float | None) 
 
 
 def _places(smallest: float) -> int:
-    """Decimals that show at least two digits of the smallest figure, and three at least."""
+    """Decimals that show a digit of the smallest figure, and three at least."""
     places = 3
-    while places < 9 and smallest * 10**places < 9.5:
+    while places < 9 and smallest * 10**places < 0.95:
         places += 1
     return places
 

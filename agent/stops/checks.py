@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..workspace import Finished, Workspace, run_process, shell
+from ..workspace import Finished, Sandbox, Workspace
 from .failing import count_failing
-
-if TYPE_CHECKING:
-    from ..workspace import Sandbox
 
 OUTPUT_CHARACTERS = 8_000
 """What of a check's output goes back to the model."""
@@ -49,9 +45,7 @@ async def run_check(
     sandbox: Sandbox,
 ) -> CheckResult:
     """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError."""
-    finished = await run_process(
-        sandbox.wrap(shell(command), workspace.root), cwd=workspace.root, env=env, timeout=timeout
-    )
+    finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout)
     whole = _plain(finished.full)
     return CheckResult(
         command=command,

@@ -46,10 +46,9 @@ _WRAPPERS: dict[str, set[str]] = {
     "doas": {"-u"},
     "stdbuf": {"-i", "-o", "-e"},
     "xargs": {"-n", "-P", "-I", "-L", "-d"},
-    "coverage": {"--source", "--rcfile", "-m"},
 }
 """Commands that run the command after them, with their options that take a value."""
-_RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "coverage", "direnv", "nix"}
+_RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "direnv", "nix"}
 """These run a command after the word `run` (or `exec`)."""
 _PACKAGE_MANAGERS = {"npm", "yarn", "pnpm", "bun"}
 _BUILD_FILES = {
@@ -80,7 +79,10 @@ _VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--load
 
 
 def executed_files(command: str, root: Path) -> set[str]:
-    """Paths relative to the workspace, also of scripts that do not exist yet: who may make one decides the check."""
+    """Paths relative to the workspace, also of scripts that do not exist yet: who may make one decides the check.
+
+    `**/name` stands for a script whose folder only the run knows.
+    """
     found: set[str] = set()
     _follow(command, PurePosixPath("."), root, found, _DEPTH)
     return found
@@ -107,18 +109,20 @@ def _unwrapped(words: Sequence[str]) -> list[str]:
     """Without `env A=1`, `timeout 30`, `uv run` and their like in front."""
     rest = list(words)
     while rest:
-        name = PurePosixPath(rest[0]).name
-        if name in _RUNNERS and "run" in rest[1:]:
-            rest = rest[rest.index("run") + 1 :]
-        elif name in _RUNNERS and "exec" in rest[1:]:
-            rest = rest[rest.index("exec") + 1 :]
+        name = _program_name(rest[0])
+        verb = next((word for word in rest[1:] if word in ("run", "exec")), None)
+        if name in _RUNNERS and verb is not None:
+            rest = _after_options(rest[rest.index(verb) + 1 :], {"--with", "-p", "--env"}, numbers=False)
         elif name in _WRAPPERS:
             rest = _after_options(rest[1:], _WRAPPERS[name], numbers=name in ("timeout", "nice"))
-        elif name == UNKNOWN and len(rest) > 1 and not rest[1].startswith("-"):
-            rest = rest[1:]  # `$PYTHON check.py`
         else:
             return rest
     return rest
+
+
+def _program_name(word: str) -> str:
+    """`/usr/bin/env` is `env`, `.` is `.`."""
+    return word.rpartition("/")[2]
 
 
 def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list[str]:
@@ -136,13 +140,15 @@ def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list
 
 def _scripts(words: Sequence[str]) -> Iterator[str]:
     """The paths that a simple command executes, as it names them."""
-    name = PurePosixPath(words[0]).name
+    name = _program_name(words[0])
     if "/" in words[0]:
         yield words[0]
     if name in _SHELLS or _INTERPRETER.fullmatch(name):
         yield from _program(words[1:])
-    elif words[0] == UNKNOWN:
-        yield from (word for word in words[1:2] if _is_file_name(word))
+    elif words[0] == UNKNOWN:  # `$PYTHON check.py`
+        yield from (path for path in _program(words[1:]) if _is_file_name(path))
+    elif name == "coverage":
+        yield from _module(name, words[1:])
     elif name in _TESTERS:
         yield from (_without_selection(word) for word in words[1:] if _is_file_name(word))
     elif name in ("awk", "gawk", "mawk", "sed", "jq", "make", "gmake", "just"):
@@ -209,7 +215,7 @@ def _build_files(name: str, words: Sequence[str]) -> Iterator[str]:
 
 def _nested(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
     """Command lines inside: `bash -c '...'`, a shell script's text, a package script, a Makefile's recipes."""
-    name = PurePosixPath(words[0]).name
+    name = _program_name(words[0])
     if name == "eval":
         yield " ".join(words[1:]), folder
     if name in _SHELLS and (at := _code_at(words)):

@@ -49,11 +49,12 @@ _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile",
 class Guard:
     """Globs as in a .gitignore: without a slash they hold at any depth. Case is ignored, as some file systems do."""
 
-    def __init__(self, patterns: Iterable[str], unless: Iterable[str] = ()) -> None:
-        """`unless`: file names or paths that are not guarded; `a/b.py` also stands for `x/a/b.py`."""
+    def __init__(self, patterns: Iterable[str], files: Iterable[str] = (), unless: Iterable[str] = ()) -> None:
+        """`files`: paths, guarded as they are. `unless`: not guarded; `a/b.py` also stands for `x/a/b.py`."""
         from pathspec import GitIgnoreSpec
 
         self.patterns = tuple(dict.fromkeys(patterns))
+        self.files = frozenset(_normal(path) for path in files)
         self._spec = GitIgnoreSpec.from_lines(pattern.casefold() for pattern in self.patterns)
         self._unless = tuple(f"/{_normal(name)}" for name in unless)
 
@@ -62,7 +63,7 @@ class Guard:
         normal = _normal(path)
         if any(f"/{normal}".endswith(name) for name in self._unless):
             return False
-        return self._spec.match_file(normal)
+        return normal in self.files or self._spec.match_file(normal)
 
 
 def default_guard(predicates: Predicates, task: str, root: Path | None = None) -> Guard:
@@ -77,26 +78,24 @@ def default_guard(predicates: Predicates, task: str, root: Path | None = None) -
     own = [script.rpartition(":")[0] for script in predicates.until_py]
     if predicates.schema is not None:
         own.append(predicates.schema)
-    patterns = [_anchored(path) for path in _inside(own, root)]
+    files = _inside(own, root)
+    patterns: list[str] = []
     if predicates.until or predicates.until_py:
         patterns += [*TEST_FILES, *CONFIGURATION, *CI_FILES]
     for command in predicates.until:
-        patterns += [_anchored(path) for path in sorted(executed_files(command, root or _NOWHERE))]
-    return _with_asked(patterns, asked, _inside(named_files(task), root))
-
-
-def _with_asked(patterns: list[str], asked: list[str], named: list[str]) -> Guard:
-    """What `--guard` names is guarded although the task names it too."""
-    if not asked:
-        return Guard(patterns, named)
-    return _Both(Guard(patterns, named), Guard(asked))
+        executed = sorted(executed_files(command, root or _NOWHERE))
+        patterns += [path for path in executed if path.startswith("**/")]
+        files += [path for path in executed if not path.startswith("**/")]
+    found = Guard(patterns, files, unless=_inside(named_files(task), root))
+    # What `--guard` names is guarded although the task names it too.
+    return _Both(found, Guard(asked)) if asked else found
 
 
 class _Both(Guard):
     """Two guards, one of which knows exceptions."""
 
     def __init__(self, first: Guard, second: Guard) -> None:
-        super().__init__([*first.patterns, *second.patterns])
+        super().__init__([*first.patterns, *second.patterns], first.files | second.files)
         self._parts = (first, second)
 
     def matches(self, path: str) -> bool:
@@ -115,13 +114,6 @@ def named_files(task: str) -> list[str]:
         if "://" not in bare and (is_file or bare.casefold() in _BARE_NAMES):
             found.append(bare)
     return found
-
-
-def _anchored(path: str) -> str:
-    """The glob for exactly this path (or for a name at any depth, where it begins so)."""
-    if path.startswith("**/"):
-        return path
-    return "/" + re.sub(r"([\\*?\[\]!#])", r"\\\1", path).replace(" ", r"\ ")
 
 
 def _inside(paths: Iterable[str], root: Path | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Success that is no command: a file, a schema, a function of the user's, actions that must have happened."""
+"""Success that is no command: a file, a function of the user's, actions that happened (REQUIREMENTS 2.3.3)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,16 @@ import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 
 from ..protocol import Predicates, UserError
-from ..workspace import Finished, Workspace, run_process
-
-if TYPE_CHECKING:
-    from ..workspace import Sandbox
+from ..workspace import Finished, Sandbox, Workspace
+from .schema import load_schema
+from .verdict import Verdict
 
 _CHILD = Path(__file__).with_name("predicate_child.py")
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """What a predicate says."""
-
-    name: str
-    """As on the command line: `until-file out.txt`."""
-    passed: bool
-    detail: str
 
 
 class Acted(Protocol):
@@ -87,66 +77,6 @@ def _mentions(arguments: object, text: str) -> bool:
             return text == str(arguments)
 
 
-def judge_schema(path: str, answer: str | None, root: Path | None = None) -> Verdict:
-    """`--schema`: the final answer is JSON that fits the schema. `root`: where a relative path begins."""
-    name = f"schema {path}"
-    if answer is None or not answer.strip():
-        return Verdict(name, False, "there is no answer yet")
-    try:
-        schema = _load_schema((root or Path()) / path)
-    except UserError as error:
-        return Verdict(name, False, str(error))
-    try:
-        value: object = json.loads(_unfenced(answer))
-    except ValueError as error:
-        return Verdict(name, False, f"the answer is no JSON: {error}")
-    return _validate(name, schema, value)
-
-
-def _validate(name: str, schema: dict[str, Any], value: object) -> Verdict:
-    from jsonschema.exceptions import best_match
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    # An empty registry: a `$ref` to the network is not fetched.
-    validator = validator_for(schema)(schema, registry=Registry())
-    try:
-        error = best_match(validator.iter_errors(value))
-    except Unresolvable as unknown:
-        return Verdict(name, False, f"the schema refers to {unknown.ref}, which is not in it")
-    if error is None:
-        return Verdict(name, True, "the answer fits the schema")
-    return Verdict(name, False, f"the answer does not fit the schema at {error.json_path}: {error.message[:300]}")
-
-
-def _unfenced(answer: str) -> str:
-    """Without one code fence around it all."""
-    lines = answer.strip().splitlines()
-    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
-    return "\n".join(lines[1:-1]) if fenced else answer
-
-
-def _load_schema(path: Path) -> dict[str, Any]:
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
-    try:
-        schema: object = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"schema {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise UserError(f"schema {path}: no JSON: {error}") from None
-    if not isinstance(schema, dict):
-        raise UserError(f"schema {path}: a JSON Schema is an object")
-    known = cast("dict[str, Any]", schema)
-    try:
-        validator_for(known).check_schema(known)
-    except SchemaError as error:
-        raise UserError(f"schema {path}: no valid JSON Schema at {error.json_path}: {error.message[:200]}") from None
-    return known
-
-
 async def judge_python(
     script: str,
     workspace: Workspace,
@@ -165,15 +95,16 @@ async def judge_python(
     file, _, function = script.rpartition(":")
     mark = f"rundry-verdict-{secrets.token_hex(8)} "
     argv = [sys.executable, "-I", "-B", str(_CHILD), str(workspace.root / file), function, mark]
-    finished = await run_process(
-        argv if sandbox is None else sandbox.wrap(argv, workspace.root),
+    finished = await (sandbox or Sandbox()).run(
+        argv,
+        workspace.root,
         cwd=workspace.root,
         env=env,
         timeout=timeout,
         stdin=json.dumps(state, default=str).encode(),
     )
     if finished.timed_out:
-        return Verdict(name, False, f"it timed out after {timeout:.0f} s")
+        return Verdict(name, False, f"it timed out after {timeout:.3g} s")
     if finished.error is not None:
         return Verdict(name, False, f"it could not be started: {finished.error}")
     return _read_verdict(name, finished, mark)
@@ -198,7 +129,7 @@ def require_usable(predicates: Predicates, root: Path) -> None:
         if not (root / file).is_file():
             raise UserError(f"--until-py {script}: there is no file {file} in {root}")
     if predicates.schema is not None:
-        _load_schema(root / predicates.schema)
+        load_schema(root / predicates.schema)
     for action in predicates.require:
         if not action.partition(":")[0].isidentifier():
             raise UserError(f"--require {action}: write a tool's name, or tool:text")

@@ -49,7 +49,7 @@ class Quotas:
         self._refused = dict.fromkeys(self._quotas, 0)
         for tool, count in (used or {}).items():
             for _ in range(count if tool in self._quotas and self._quotas[tool].text.endswith("/run") else 0):
-                self._quotas[tool].take(-inf)
+                self._quotas[tool].take(0.0)
 
     def take(self, tool: str, now: float) -> str | None:
         """None: the call may be made, and counts. Else why not, for the model to read."""

@@ -9,7 +9,7 @@ from ..protocol import Budget, Price
 WRAP_UP_SECONDS = 20.0
 _PROMPT, _ANSWER = 8_000, 1_000
 """Tokens of a comfortable wrap-up: what it may read and what it may say."""
-_LEAST_PROMPT, _LEAST_ANSWER = 500, 100
+_LEAST_PROMPT, _LEAST_ANSWER = 600, 100
 """Tokens of a wrap-up that still says something."""
 
 

@@ -1,0 +1,214 @@
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rundry.agent.protocol import Predicates, UserError
+from rundry.agent.stops import judge_file, judge_python, judge_required, judge_schema, require_usable
+from rundry.agent.workspace import Sandbox, Workspace, command_env
+
+
+@dataclass
+class Action:
+    tool: str
+    arguments: Any
+    ok: bool | None = True
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(tmp_path)
+
+
+class TestFile:
+    def test_it_exists_and_is_not_empty(self, workspace):
+        assert not judge_file("out/report.txt", workspace).passed
+        (workspace.root / "out").mkdir()
+        (workspace.root / "out/report.txt").touch()
+        assert judge_file("out/report.txt", workspace).detail == "out/report.txt is empty"
+        (workspace.root / "out/report.txt").write_text("done")
+        verdict = judge_file("out/report.txt", workspace)
+        assert (verdict.name, verdict.passed) == ("until-file out/report.txt", True)
+
+    def test_a_folder_is_no_file(self, workspace):
+        (workspace.root / "out").mkdir()
+        assert judge_file("out", workspace).detail == "out is no file"
+
+    def test_a_name_that_no_file_can_have_is_no_traceback(self, workspace):
+        assert not judge_file("x" * 5_000, workspace).passed
+
+
+class TestRequired:
+    actions = [
+        Action("run_command", {"command": "pytest -q tests"}),
+        Action("read_file", {"path": "a.py", "start_line": 3}),
+        Action("edit_file", {"path": "b.py", "edits": [{"old_text": "x", "new_text": "needle"}]}, ok=False),
+        Action("write_file", "broken", ok=None),
+    ]
+
+    @pytest.mark.parametrize("action", ["run_command", "run_command:pytest", "read_file:a.py", "read_file:3"])
+    def test_an_action_that_succeeded_counts(self, action):
+        verdict = judge_required(action, self.actions)
+        assert verdict.passed
+        assert verdict.name == f"require {action}"
+
+    @pytest.mark.parametrize("action", ["run_command:ruff", "edit_file", "edit_file:needle", "write_file", "finish"])
+    def test_what_failed_or_never_happened_does_not(self, action):
+        verdict = judge_required(action, self.actions)
+        assert not verdict.passed
+        assert "no call of" in verdict.detail
+
+    def test_a_text_with_a_colon_is_looked_for_whole(self):
+        assert judge_required("fetch_url:http://h/x", [Action("fetch_url", {"url": "http://h/x"})]).passed
+
+    def test_the_text_is_looked_for_deep_in_the_arguments(self):
+        nested = [Action("edit_file", {"edits": [{"new_text": "a needle"}]})]
+        assert judge_required("edit_file:needle", nested).passed
+
+
+class TestSchema:
+    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+
+    @pytest.fixture
+    def path(self, tmp_path):
+        (tmp_path / "s.json").write_text(json.dumps(self.schema))
+        return str(tmp_path / "s.json")
+
+    @pytest.mark.parametrize("answer", ['{"n": 1}', '```json\n{"n": 1}\n```', ' {"n": 1}\n'])
+    def test_an_answer_that_fits(self, path, answer):
+        verdict = judge_schema(path, answer)
+        assert verdict.passed
+        assert verdict.name == f"schema {path}"
+
+    @pytest.mark.parametrize(
+        ("answer", "says"),
+        [
+            (None, "no answer yet"),
+            ("  ", "no answer yet"),
+            ("done", "no JSON"),
+            ('{"n": "x"}', "$.n"),
+            ("{}", "'n' is a required property"),
+        ],
+    )
+    def test_one_that_does_not_is_told_why(self, path, answer, says):
+        verdict = judge_schema(path, answer)
+        assert not verdict.passed
+        assert says in verdict.detail
+
+    def test_a_relative_path_begins_where_it_is_told_to(self, tmp_path, path):
+        assert judge_schema("s.json", '{"n": 1}', tmp_path).passed
+
+    def test_a_reference_to_the_network_is_not_followed(self, tmp_path):
+        (tmp_path / "far.json").write_text('{"$ref": "http://127.0.0.1:9/schema.json"}')
+        verdict = judge_schema(str(tmp_path / "far.json"), "{}")
+        assert not verdict.passed
+        assert "http://127.0.0.1:9/schema.json" in verdict.detail
+
+
+class TestPython:
+    async def ask(self, workspace, source, state=None, *, timeout=20.0, env=None, **kind):
+        (workspace.root / "checks").mkdir(exist_ok=True)
+        (workspace.root / "checks" / "ready.py").write_text(source)
+        return await judge_python(
+            "checks/ready.py:ready",
+            workspace,
+            state or {},
+            env=env if env is not None else command_env(os.environ),
+            timeout=timeout,
+            **kind,
+        )
+
+    async def test_it_gets_the_state_and_its_word_counts(self, workspace):
+        source = "def ready(state):\n    return state['steps'] > 2, f\"{state['answer']} after {state['steps']}\"\n"
+        verdict = await self.ask(workspace, source, {"steps": 3, "answer": "ok"})
+        assert (verdict.name, verdict.passed, verdict.detail) == ("until-py checks/ready.py:ready", True, "ok after 3")
+        assert not (await self.ask(workspace, source, {"steps": 1, "answer": "ok"})).passed
+
+    async def test_what_lies_beside_it_can_be_imported(self, workspace):
+        (workspace.root / "checks").mkdir()
+        (workspace.root / "checks" / "beside.py").write_text("yes = True\n")
+        verdict = await self.ask(workspace, "import beside\ndef ready(state): return beside.yes\n")
+        assert verdict.passed, verdict.detail
+
+    async def test_what_it_prints_does_not_matter(self, workspace):
+        source = (
+            "import sys\nprint('[true, \"x\"]')\ndef ready(state):\n    sys.stdout.write('tail')\n    return False\n"
+        )
+        verdict = await self.ask(workspace, source)
+        assert (verdict.passed, verdict.detail) == (False, "it returned False")
+
+    @pytest.mark.parametrize(
+        ("source", "says"),
+        [
+            ("def ready(state): raise ValueError('no such thing')\n", "ValueError: no such thing"),
+            ("def ready(state): return 'yes'\n", "it returned str"),
+            ("def ready(state): return None\n", "it returned NoneType"),
+            ("async def ready(state): return True\n", "it returned coroutine"),
+            ("def other(state): return True\n", "no function `ready`"),
+            ("def ready(state) return True\n", "SyntaxError"),
+            ("def ready(state): exit(0)\n", "exit(0)"),
+            ("def ready(state):\n    import os\n    os._exit(0)\n", "without a verdict"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    async def test_anything_but_true_is_a_no_with_its_reason(self, workspace, source, says):
+        verdict = await self.ask(workspace, source)
+        assert not verdict.passed
+        assert says in verdict.detail
+
+    async def test_a_time_out_is_named(self, workspace):
+        verdict = await self.ask(workspace, "import time\ndef ready(state): time.sleep(30)\n", timeout=0.5)
+        assert (verdict.passed, verdict.detail) == (False, "it timed out after 0.5 s")
+
+    async def test_it_sees_no_key_and_none_of_this_process(self, workspace):
+        env = command_env(
+            {**os.environ, "OPENAI_API_KEY": "sk-canary-0123456789"}, provider_key_names=["OPENAI_API_KEY"]
+        )
+        source = (
+            "import os, sys\ndef ready(state): return 'canary' in str(os.environ) or 'rundry.agent' in sys.modules\n"
+        )
+        verdict = await self.ask(workspace, source, env=env)
+        assert (verdict.passed, verdict.detail) == (False, "it returned False")
+
+    async def test_it_leaves_nothing_behind(self, workspace):
+        await self.ask(workspace, "def ready(state): return True\n")
+        assert sorted(p.name for p in (workspace.root / "checks").iterdir()) == ["ready.py"]
+
+    async def test_it_can_run_in_the_sandbox(self, workspace):
+        sandbox = await Sandbox.detect()
+        verdict = await self.ask(workspace, "def ready(state): return state['n'] == 1\n", {"n": 1}, sandbox=sandbox)
+        assert verdict.passed, verdict.detail
+
+
+class TestUsable:
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ({"until_py": ["ready.py"]}, "FILE:function"),
+            ({"until_py": ["ready.py:no function"]}, "FILE:function"),
+            ({"until_py": ["gone.py:ready"]}, "no file gone.py"),
+            ({"schema": "gone.json"}, "gone.json: No such file"),
+            ({"schema": "broken.json"}, "no JSON"),
+            ({"schema": "odd.json"}, "no valid JSON Schema"),
+            ({"schema": "list.json"}, "is an object"),
+            ({"require": ["not a tool:x"]}, "tool:text"),
+            ({"until": ["  "]}, "empty"),
+            ({"until_file": [""]}, "empty"),
+        ],
+    )
+    def test_a_predicate_that_could_never_hold_is_refused_before_the_run(self, tmp_path, given, says):
+        (tmp_path / "broken.json").write_text("{")
+        (tmp_path / "odd.json").write_text('{"type": 7}')
+        (tmp_path / "list.json").write_text("[]")
+        with pytest.raises(UserError, match=says):
+            require_usable(Predicates(**given), tmp_path)
+
+    def test_a_usable_one_is_not(self, tmp_path):
+        (tmp_path / "ready.py").write_text("def ready(state): return True")
+        (tmp_path / "s.json").write_text("{}")
+        require_usable(
+            Predicates(until=["true"], until_py=["ready.py:ready"], schema="s.json", require=["run_command:x"]),
+            tmp_path,
+        )

@@ -1,0 +1,69 @@
+import pytest
+
+from rundry.agent.protocol import UserError
+from rundry.agent.stops import Quotas
+
+
+def test_a_tool_without_a_quota_is_free():
+    assert [Quotas({}).take("read_file", 0.0) for _ in range(100)] == [None] * 100
+
+
+def test_a_call_over_the_rate_is_refused_with_the_reason_until_there_is_room():
+    quotas = Quotas({"run_command": "2/min"})
+    assert quotas.take("run_command", 0.0) is None
+    assert quotas.take("run_command", 30.0) is None
+    assert "quota of run_command is 2/min; the next call is possible in 15 s" in quotas.take("run_command", 45.0)
+    assert quotas.take("run_command", 60.0) is None
+    assert quotas.take("run_command", 61.0) is not None
+
+
+def test_a_refused_call_does_not_count():
+    quotas = Quotas({"t": "1/min"})
+    quotas.take("t", 0.0)
+    for at in range(1, 60):
+        assert quotas.take("t", at) is not None
+    assert quotas.take("t", 60.0) is None
+
+
+def test_a_rate_of_the_run_never_comes_back():
+    quotas = Quotas({"write_file": "2/run"})
+    assert [quotas.take("write_file", at) is None for at in (0.0, 1e6, 2e6)] == [True, True, False]
+
+
+def test_calls_before_a_resume_count_for_the_run():
+    quotas = Quotas(
+        {"write_file": "3/run", "run_command": "1/min"}, {"write_file": 2, "run_command": 9, "read_file": 4}
+    )
+    assert quotas.take("write_file", 0.0) is None
+    assert quotas.take("write_file", 1.0) is not None
+    assert quotas.take("run_command", 0.0) is None
+
+
+def test_going_on_over_quota_is_a_stop():
+    quotas = Quotas({"t": "1/run"})
+    quotas.take("t", 0.0)
+    for at in range(4):
+        quotas.take("t", at)
+    assert quotas.stop is None
+    quotas.take("t", 5.0)
+    assert quotas.stop == "quota: t 1/run, refused 5 times in a row"
+
+
+def test_a_call_that_gets_through_ends_the_row():
+    quotas = Quotas({"t": "1/min"})
+    quotas.take("t", 0.0)
+    for at in range(1, 5):
+        quotas.take("t", at)
+    assert quotas.take("t", 60.0) is None
+    quotas.take("t", 61.0)
+    assert quotas.stop is None
+
+
+@pytest.mark.parametrize("text", ["", "30", "30/", "30/fortnight", "-1/min", "1.5/min", "many/run"])
+def test_a_rate_that_cannot_be_read_says_how_to_write_one(text):
+    with pytest.raises(UserError, match="30/min"):
+        Quotas({"t": text})
+
+
+def test_none_at_all_means_none():
+    assert "quota of t is 0/min" in Quotas({"t": "0/min"}).take("t", 0.0)
