@@ -59,19 +59,21 @@ class Family:
 
     async def end(self, grace: float) -> int:
         """All are asked to end, and killed after `grace` seconds. Gives the number that was found alive."""
-        first = self.members()
-        for pid in first:
-            _send(pid, signal.SIGTERM)
-            _send(pid, signal.SIGCONT)
-        await self._gone(grace)
-        self.kill()
-        await self._gone(1.0)
-        return len(first)
-
-    async def _gone(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - the system sends no event for orphans
+        asked: set[int] = set()
+        alive = first = self.members()
+        until = time.monotonic() + grace
+        while alive and time.monotonic() < until:
+            for pid in set(alive) - asked:  # also who was only born while the others were asked
+                _send(pid, signal.SIGTERM)
+                _send(pid, signal.SIGCONT)
+            asked.update(alive)
             await asyncio.sleep(_POLL)
+            alive = self.members()
+        self.kill()
+        until = time.monotonic() + 1.0
+        while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - no event tells of orphans
+            await asyncio.sleep(_POLL)
+        return len(first)
 
     def kill(self) -> None:
         """All are stopped, so that none can fork on, then killed. Does not wait."""

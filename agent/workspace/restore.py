@@ -26,7 +26,7 @@ class Restorer:
 
     def restore(self, paths: Sequence[str]) -> list[str]:
         """A line for each path that could not be brought back. What has to go goes first: it may be in the way."""
-        wanted = [(path, _find(self._store, self._target, path)) for path in dict.fromkeys(paths)]
+        wanted = [(path, _file(self._store, self._target, path)) for path in dict.fromkeys(paths)]
         said: list[str] = []
         for path, want in sorted(wanted, key=lambda each: (each[1] is not None, each[0])):
             try:
@@ -43,7 +43,7 @@ class Restorer:
         now = self._now(real)
         if now == want:
             return
-        have = _find(self._store, self._expected, path)
+        have = _file(self._store, self._expected, path)
         if (now and now.sha) != (have and have.sha):
             raise StaleFile(f"{path}: left as it is, someone changed it since")
         if want is not None and want.mode == LARGE:
@@ -129,3 +129,9 @@ def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
             return None
         entry = store.tree(entry.sha).get(part)
     return entry
+
+
+def _file(store: ObjectStore, tree: str, path: str) -> Entry | None:
+    """The entry of a path; a folder there means that there is no such file."""
+    entry = _find(store, tree, path)
+    return None if entry is None or entry.mode == FOLDER else entry

@@ -27,9 +27,10 @@ class TooLarge(Exception):
 class Scanner:
     """Remembers what it saw: a second scan costs a stat a file."""
 
-    def __init__(self, root: Path, store: ObjectStore, skipped: frozenset[str]) -> None:
+    def __init__(self, root: Path, store: ObjectStore, skipped: frozenset[str], most_files: int) -> None:
         """`skipped`: absolute folders and files that are not looked at."""
         self._root, self._store, self._skipped = str(root), store, skipped
+        self._most_files = most_files
         self._ignore = Ignore(root)
         self._top: _Folder | None = None
         self._files = self._bytes = 0
@@ -129,8 +130,8 @@ class Scanner:
 
     def _count(self, files: int) -> None:
         self._files += files
-        if self._files > MOST_FILES:
-            raise TooLarge(f"the workspace has more than {MOST_FILES:,} files that are not ignored")
+        if self._files > self._most_files:
+            raise TooLarge(f"the workspace has more than {self._most_files:,} files that are not ignored")
 
 
 class _File:

@@ -17,7 +17,7 @@ import msgspec
 from .objects import FOLDER, LARGE, Entry, ObjectStore
 from .paths import Workspace
 from .restore import Restorer
-from .scan import Scanner, TooLarge
+from .scan import MOST_FILES, Scanner, TooLarge
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +38,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshots:
     """Trees of one workspace, in one private store. A tree's id is equal exactly where the content is."""
 
-    def __init__(self, ws: Workspace, store: Path) -> None:
+    def __init__(self, ws: Workspace, store: Path, *, most_files: int = MOST_FILES) -> None:
         """`store`: a folder of its own, made if it is missing."""
-        self._ws, self._place = ws, store
+        self._ws, self._place, self._most_files = ws, store, most_files
         self._lock = threading.Lock()
         self._scanner: Scanner | None = None
         self._objects: ObjectStore | None = None
@@ -78,7 +78,7 @@ class Snapshots:
             try:
                 if self._scanner is None:
                     private = {str(path) for path in (*self._ws.private, Path(os.path.realpath(self._place)))}
-                    self._scanner = Scanner(self._ws.root, self._store(), frozenset(private))
+                    self._scanner = Scanner(self._ws.root, self._store(), frozenset(private), self._most_files)
                 self._last = self._scanner.scan()
             except TooLarge as error:
                 self._give_up(str(error))

@@ -1,0 +1,165 @@
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rundry.agent.workspace import Sandbox, command_env, run_process
+
+
+@pytest.fixture
+async def sandbox():
+    found = await Sandbox.detect()
+    if found.kind is None:
+        pytest.skip(found.why_none)
+    return found
+
+
+@pytest.fixture
+def run(sandbox, tmp_path):
+    async def run(line: str, **options):
+        env = command_env(os.environ)
+        done = await sandbox.run(line, tmp_path, cwd=tmp_path, env=env, timeout=options.pop("timeout", 20), **options)
+        return done.exit_code, done.output.decode()
+
+    return run
+
+
+@pytest.fixture
+def repository(tmp_path):
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    return tmp_path / ".git"
+
+
+async def test_a_command_writes_in_the_workspace_and_the_temp_folder_and_nowhere_else(run, tmp_path):
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    assert await run("echo in > here && cat here && echo t > /tmp/t && cat $TMPDIR/t") == (0, "in\nt\n")
+    assert (tmp_path / "here").read_text() == "in\n"
+    assert not Path("/tmp/t").exists()
+    for place in ("/etc/rundry-x", "/usr/rundry-x", "$HOME/rundry-x"):
+        code, said = await run(f"touch {place}")
+        assert code != 0 and "Read-only" in said
+    await run(f"mkdir -p {outside}; touch {outside}/x")
+    assert list(outside.iterdir()) == []
+
+
+async def test_the_temp_folder_lasts_from_one_command_to_the_next(run):
+    assert (await run("echo kept > /tmp/t"))[0] == 0
+    assert await run("cat /tmp/t") == (0, "kept\n")
+
+
+async def test_a_link_out_made_by_the_command_leads_nowhere(run, tmp_path):
+    target = tmp_path.parent / f"{tmp_path.name}-target"
+    target.write_text("old")
+    await run(f"ln -s {target} l; echo new > l")
+    assert target.read_text() == "old"
+
+
+async def test_there_is_no_network_unless_it_is_asked_for(run):
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        line = f"exec 3<>/dev/tcp/127.0.0.1/{port}"
+        assert (await run(line))[0] != 0
+        assert (await run(line, network=True))[0] == 0
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def test_rundrys_own_config_cannot_come_to_be_and_nothing_is_left_in_its_place(run, tmp_path, repository):
+    for line in (
+        "echo x > .rundry.toml",
+        "echo x > y; mv -f y .rundry.toml",
+        "rm -f .rundry.toml; echo x > .rundry.toml",
+    ):
+        assert (await run(line))[0] != 0
+    assert not (tmp_path / ".rundry.toml").exists()
+    code, _ = await run("git add -A && git -c user.name=a -c user.email=b commit -qm x")
+    listed = subprocess.run(["git", "ls-files"], cwd=tmp_path, capture_output=True, check=True).stdout
+    assert code == 0 and b".rundry.toml" not in listed and b"y" in listed
+
+
+async def test_a_config_that_is_there_cannot_be_changed(run, tmp_path):
+    (tmp_path / ".rundry.toml").write_text("mine")
+    assert (await run("echo x > .rundry.toml"))[0] != 0
+    assert (await run("mv .rundry.toml z"))[0] != 0
+    assert (tmp_path / ".rundry.toml").read_text() == "mine"
+
+
+async def test_two_commands_at_once_are_both_held(run, tmp_path):
+    line = "for i in 1 2 3 4 5 6 7 8; do (echo x > .rundry.toml) 2>/dev/null && echo WROTE; sleep 0.02; done"
+    said = await asyncio.gather(run(line), run("sleep 0.05"), run(line))
+    assert all("WROTE" not in output for _, output in said)
+    assert not (tmp_path / ".rundry.toml").exists()
+
+
+@pytest.mark.parametrize("hooks", ["there", "missing"])
+async def test_gits_hooks_and_config_cannot_be_changed_and_git_still_commits(run, tmp_path, repository, hooks):
+    if hooks == "missing":
+        for path in repository.joinpath("hooks").iterdir():
+            path.unlink()
+        repository.joinpath("hooks").rmdir()
+    config = repository.joinpath("config").read_bytes()
+    lines = (
+        "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+        "git config core.fsmonitor ./x",
+        "mv .git other && cp -r other .git && echo x >> .git/config",
+        "rm -rf .git/hooks && mkdir .git/hooks",
+    )
+    for line in lines:
+        assert (await run(line))[0] != 0, line
+    assert repository.joinpath("config").read_bytes() == config
+    assert not repository.joinpath("hooks/pre-commit").exists()
+    code, said = await run("touch f; git add f && git -c user.name=a -c user.email=b commit -qm x && git log --oneline")
+    assert code == 0 and said.endswith("x\n")
+
+
+async def test_processes_outside_are_not_seen_and_none_survives(run, tmp_path):
+    code, said = await run("cat /proc/1/comm; ls /proc | grep -c '^[0-9]'; setsid sleep 271 & echo end")
+    assert code == 0 and said.splitlines()[0] == "bwrap" and int(said.splitlines()[1]) < 10
+    left = await run_process(["pgrep", "-fx", "sleep 271"], cwd=tmp_path, env=command_env(os.environ), timeout=5)
+    assert left.output == b""
+
+
+async def test_a_time_out_ends_the_sandbox_with_all_in_it(sandbox, tmp_path):
+    env = command_env(os.environ)
+    line = "setsid sleep 272 & sleep 272"
+    done = await sandbox.run(line, tmp_path, cwd=tmp_path, env=env, timeout=0.3)
+    assert done.timed_out
+    left = await run_process(["pgrep", "-fx", "sleep 272"], cwd=tmp_path, env=env, timeout=5)
+    assert left.output == b""
+    assert not (tmp_path / ".rundry.toml").exists()
+
+
+async def test_a_hidden_folder_cannot_even_be_read(tmp_path):
+    runs, ws = tmp_path / "runs", tmp_path / "w"
+    runs.mkdir()
+    ws.mkdir()
+    (runs / "journal").write_text("secret")
+    sandbox = await Sandbox.detect(hide=[runs])
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    done = await sandbox.run(f"cat {runs}/journal", ws, cwd=ws, env=command_env(os.environ), timeout=5)
+    assert done.exit_code != 0 and b"secret" not in done.output
+
+
+async def test_without_a_sandbox_commands_run_as_they_are_and_it_is_said_why(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox = await Sandbox.detect()
+    assert sandbox.kind is None and "bubblewrap is not installed" in sandbox.why_none
+    assert sandbox.wrap(["x", "y"], tmp_path) == ["x", "y"]
+    monkeypatch.undo()
+    done = await sandbox.run("echo hi > f; cat f", tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=5)
+    assert done.output == b"hi\n" and [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+async def test_a_bubblewrap_that_does_not_work_counts_as_none_and_its_own_words_are_given(tmp_path, monkeypatch):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    sandbox = await Sandbox.detect()
+    assert sandbox.kind is None and "No permissions to create new namespace" in sandbox.why_none
