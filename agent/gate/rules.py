@@ -9,7 +9,7 @@ from ..protocol import Rule
 from .flags import base
 from .shell import Part, read_line
 
-_GLOB = "*?["
+_GLOB = "\\*?[]! "
 
 
 def rule_text(rule: Rule) -> str:
@@ -26,7 +26,7 @@ def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
         return rule.verdict != "allow"  # an empty rule restricts, it never opens
     if rule.tool not in (None, tool):
         return False
-    return rule.path is None or any(_glob_matches(rule.path, path) for path in paths)
+    return rule.path is None or any(_glob_matches(rule, path) for path in paths)
 
 
 def allows_part(rule: Rule, part: Part) -> bool:
@@ -44,7 +44,7 @@ def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[s
     if rule.tool not in (None, "run_command"):
         return False
     if rule.path is not None:
-        return any(_glob_matches(rule.path, path) for path in paths)
+        return any(_glob_matches(rule, path) for path in paths)
     if rule.command is None:
         return True
     words = _words(rule.command)
@@ -55,7 +55,7 @@ def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[s
 
 def exact_file_rule(tool: str, path: str) -> Rule:
     """The rule that `always` writes for a file: this tool, this path."""
-    plain = "".join(f"[{sign}]" if sign in _GLOB else sign for sign in path)
+    plain = "".join(f"\\{sign}" if sign in _GLOB else sign for sign in path)
     return Rule(verdict="allow", tool=tool, path=plain)
 
 
@@ -99,8 +99,13 @@ def _hits(words: Sequence[str], given: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _glob_matches(glob: str, path: str) -> bool:
-    """As in `.gitignore`: `*` stops at `/`, `**` does not, and a folder means all below it."""
+def _glob_matches(rule: Rule, path: str) -> bool:
+    """As in `.gitignore`: `*` stops at `/`, `**` does not, and a folder means all below it.
+
+    `*.py` without a folder allows files of the workspace's root only, and denies them anywhere.
+    """
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines([glob.lstrip("!")]).match_file(path)
+    glob = (rule.path or "").lstrip("!")
+    anchored = glob if glob.startswith("/") or rule.verdict != "allow" else f"/{glob}"
+    return GitIgnoreSpec.from_lines([anchored]).match_file(path)

@@ -15,10 +15,8 @@ from ..workspace import (
     StaleFile,
     UnreadableFile,
     WriteFailed,
-    run_process,
     write_file,
 )
-from ..workspace import shell as bash
 from .arguments import EditFile, ListFiles, ReadFile, RunCommand, Search, WriteFile
 from .context import ToolContext
 from .editing import plan_edit, plan_write
@@ -166,11 +164,10 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
 
 
 async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
-    argv = bash(draft.command)
-    if ctx.sandbox.kind is not None:
-        argv = ctx.sandbox.wrap(argv, ctx.workspace.root)
     timeout = ctx.bounded_seconds(draft.timeout)
-    done = await run_process(argv, cwd=draft.cwd, env=ctx.env, timeout=timeout, on_output=ctx.on_output)
+    done = await ctx.sandbox.run(
+        draft.command, ctx.workspace.root, cwd=draft.cwd, env=ctx.env, timeout=timeout, on_output=ctx.on_output
+    )
     return _command_result(done, timeout, ctx)
 
 

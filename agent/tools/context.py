@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from ..workspace import Ignore, Workspace
+from ..workspace import Ignore, Sandbox, Workspace
 from .arguments import AskPerson, Finish, UpdatePlan
 
 OUTPUT = "output:"
 """Begins the path under which `read_file` reads on in an output that was too long to show."""
-
-
-class Wraps(Protocol):
-    """A sandbox, as far as a command needs it."""
-
-    @property
-    def kind(self) -> str | None:
-        """None: there is none here."""
-        ...
-
-    def wrap(self, argv: list[str], ws: Path, *, network: bool = False) -> list[str]:
-        """The same command, held by the sandbox."""
-        ...
 
 
 @dataclass(slots=True)
@@ -36,7 +22,8 @@ class ToolContext:
     workspace: Workspace
     env: Mapping[str, str]
     """Of commands."""
-    sandbox: Wraps
+    sandbox: Sandbox
+    """Of commands; `Sandbox()` holds nothing."""
     keep: Callable[[bytes], str]
     """Stores bytes in the journal and answers their hash."""
     load: Callable[[str], bytes]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fakes.clock import ManualClock
+
+from rundry.agent.gate import CommandDraft, FileDraft, Gate, Ruling, Standing, Verdict, judge, look
+from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
+from rundry.agent.workspace import FileState, Workspace
+
+
+@dataclass
+class Place:
+    """A workspace, a gate in it, and what it recorded."""
+
+    ws: Workspace
+    events: list[Event] = field(default_factory=list)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    clock: ManualClock = field(default_factory=ManualClock)
+    attended: bool = True
+
+    def keep(self, data: bytes) -> str:
+        sha = hashlib.sha256(data).hexdigest()
+        self.blobs[sha] = data
+        return sha
+
+    def record(self, event: Event) -> Stamped:
+        self.events.append(event)
+        return Stamped(len(self.events), 0.0, None, None, event)
+
+    def gate(
+        self,
+        mode: GateMode = GateMode.ASK,
+        rules: list[Rule] | None = None,
+        *,
+        sandbox: str | None = "bubblewrap",
+        guard: Callable[[str], bool] = lambda path: False,
+        on_ask: str = "refuse",
+        persist: Callable[[Rule], None] | None = None,
+    ) -> Gate:
+        return Gate(
+            workspace=self.ws,
+            keep=self.keep,
+            policy=GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask),
+            guard=guard,
+            sandbox=sandbox,
+            attended=lambda: self.attended,
+            clock=self.clock,
+            persist=persist,
+        )
+
+    def file(self, name: str, content: bytes) -> Path:
+        path = self.ws.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def replacing(self, name: str, old: bytes, new: bytes) -> FileDraft:
+        """A draft that replaces one piece of a file."""
+
+        def again(state: FileState) -> bytes | str:
+            return state.data.replace(old, new) if old in state.data else "the text is gone"
+
+        before = look(self.ws, name)
+        after = again(before)
+        assert isinstance(after, bytes)
+        real = self.ws.relative(before.real)
+        return FileDraft(tool="edit_file", path=real, before=before, after=after, again=again)
+
+    def command(self, command: str) -> CommandDraft:
+        return CommandDraft(tool="run_command", command=command, timeout=5, cwd=self.ws.root)
+
+    async def begin(self, gate: Gate, draft: FileDraft | CommandDraft) -> asyncio.Task[Ruling]:
+        """Brings the draft before the gate, up to where it waits."""
+        task = asyncio.ensure_future(gate.pass_(draft, call_id="call_1", record=self.record))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return task
+
+    def of(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def shown(self) -> tuple[str, str]:
+        """Id and digest of the proposal as a screen painted it first."""
+        opened = next(event for event in reversed(self.events) if isinstance(event, ProposalOpened))
+        return opened.proposal_id, opened.digest
+
+    def decide(self, verdict: str, **more: object) -> Decide:
+        proposal_id, digest = self.shown()
+        return Decide(**({"proposal_id": proposal_id, "digest": digest, "verdict": verdict} | more))
+
+    def judge_command(
+        self,
+        command: str,
+        *allowed: str,
+        mode: GateMode = GateMode.ASK,
+        sandbox: str | None = None,
+        unsandboxed_ok: bool = False,
+        rules: list[Rule] | None = None,
+    ) -> Verdict:
+        """What the policy says of a command line where these beginnings are allowed."""
+        standing = Standing(
+            workspace=self.ws,
+            mode=mode,
+            rules=[*(rules or []), *(Rule(verdict="allow", tool="run_command", command=words) for words in allowed)],
+            guard=lambda path: False,
+            sandbox=sandbox,
+            unsandboxed_ok=unsandboxed_ok,
+        )
+        return judge(self.command(command), standing)
+
+    def judge_file(
+        self,
+        name: str,
+        *,
+        mode: GateMode = GateMode.ASK,
+        rules: list[Rule] | None = None,
+        guard: Callable[[str], bool] = lambda path: False,
+    ) -> Verdict:
+        before = look(self.ws, name)
+        draft = FileDraft(
+            tool="write_file",
+            path=self.ws.relative(before.real),
+            before=before,
+            after=b"new",
+            again=lambda state: b"new",
+        )
+        standing = Standing(workspace=self.ws, mode=mode, rules=rules or [], guard=guard, sandbox="bubblewrap")
+        return judge(draft, standing)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    root = tmp_path / "w"
+    root.mkdir()
+    return Place(Workspace(root))

@@ -1,0 +1,77 @@
+"""The policy for changes of files: modes, rules, and what is asked about in every mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from rundry.agent.gate import look
+from rundry.agent.protocol import GateMode, Rule
+from rundry.agent.workspace import PathRefused
+
+
+def test_modes_decide_where_no_rule_speaks(place):
+    place.file("a.py", b"old")
+    answers = [place.judge_file("a.py", mode=mode).action for mode in GateMode]
+    assert dict(zip(GateMode, answers, strict=True)) == {
+        GateMode.READ: "deny",
+        GateMode.ASK: "ask",
+        GateMode.EDITS: "allow",
+        GateMode.AUTO: "allow",
+    }
+
+
+def test_deny_wins_over_ask_and_ask_over_allow(place):
+    allow, ask, deny = (Rule(verdict=verdict, path="src/**") for verdict in ("allow", "ask", "deny"))
+    for rules, action in (([allow], "allow"), ([allow, ask], "ask"), ([allow, ask, deny], "deny")):
+        for order in (rules, rules[::-1]):
+            assert place.judge_file("src/a.py", mode=GateMode.ASK, rules=order).action == action
+    assert place.judge_file("other/a.py", mode=GateMode.EDITS, rules=[deny]).action == "allow"
+
+
+def test_a_deny_rule_holds_through_a_link_from_both_sides(place):
+    place.file("private/a.txt", b"x")
+    (place.ws.root / "open.txt").symlink_to("private/a.txt")
+    by_target, by_name = Rule(verdict="deny", path="private/**"), Rule(verdict="deny", path="open.txt")
+    for rule in (by_target, by_name):
+        assert place.judge_file("open.txt", mode=GateMode.AUTO, rules=[rule]).action == "deny"
+    assert place.judge_file("./private/../private/a.txt", rules=[by_target], mode=GateMode.AUTO).action == "deny"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".rundry.toml", ".envrc", ".bashrc", ".vscode/tasks.json", ".github/workflows/ci.yml", ".husky/pre-commit"],
+)
+def test_protected_files_ask_in_every_mode_before_they_exist_and_never_offer_always(place, name):
+    allow = Rule(verdict="allow", tool="write_file")
+    for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
+        verdict = place.judge_file(name, mode=mode, rules=[allow])
+        assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None)
+    assert place.judge_file(name, mode=GateMode.READ).action == "deny"
+
+
+def test_a_guarded_file_asks_in_every_mode_and_says_why(place):
+    for mode in (GateMode.EDITS, GateMode.AUTO):
+        verdict = place.judge_file("tests/test_a.py", mode=mode, guard=lambda path: path.startswith("tests/"))
+        assert (verdict.action, verdict.danger) == ("ask", True)
+        assert "decides whether the goal is met" in verdict.why[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["../w-evil/x", "/etc/passwd", ".git/hooks/x", ".GIT/config", ".env", "l/passwd", "id_rsa"]
+)
+def test_paths_outside_and_secrets_never_come_before_the_gate(place, name):
+    (place.ws.root.parent / "w-evil").mkdir()
+    (place.ws.root / "l").symlink_to("/etc")
+    with pytest.raises(PathRefused):
+        look(place.ws, name)
+
+
+def test_the_rule_of_always_is_for_exactly_this_file(place):
+    rule = place.judge_file("a[1]*.py").rule
+    assert place.judge_file("a[1]*.py", rules=[rule]).action == "allow"
+    assert place.judge_file("a1x.py", rules=[rule]).action == "ask"
+
+
+def test_an_empty_rule_opens_nothing_and_closes_all(place):
+    assert place.judge_file("a.py", rules=[Rule(verdict="allow")]).action == "ask"
+    assert place.judge_file("a.py", rules=[Rule(verdict="deny")]).action == "deny"

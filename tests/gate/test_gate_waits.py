@@ -1,0 +1,309 @@
+"""What waits at the gate, who decides, and what of it may land."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+
+import msgspec
+import pytest
+
+from rundry.agent.gate import changed_draft
+from rundry.agent.protocol import Decide, GateMode, ProposalDecided, ProposalOpened, ProposalRebased, Rule, RundryError
+
+
+async def test_what_is_approved_are_the_bytes_that_were_shown(place):
+    place.file("a.py", b"one\ntwo\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+    opened = place.of(ProposalOpened)[0]
+    assert "-two\n+2\n" in opened.diff
+    assert (opened.path, opened.hunks, opened.added, opened.removed) == ("a.py", 1, 1, 1)
+    assert opened.asks == ["the gate is set to `ask`: changes wait"]
+    assert opened.rule == "allow edit_file: a.py"
+    assert gate.open == [opened.proposal_id]
+    assert not task.done()
+    assert gate.decide(place.decide("approve")) is None
+    ruling = await task
+    assert place.blobs[opened.after] == ruling.after == b"one\n2\n"
+    assert place.blobs[opened.before] == b"one\ntwo\n"
+    decided = place.of(ProposalDecided)[0]
+    assert (decided.decision, decided.by, decided.taken) == ("approve", "person", None)
+    assert gate.open == []
+
+
+async def test_a_rejection_carries_the_feedback_to_the_model(place):
+    place.file("a.py", b"x")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"x", b"y"))
+    gate.decide(place.decide("reject", reason="not in this file"))
+    ruling = await task
+    assert not ruling.approved
+    assert ruling.note_for_model.startswith("rejected by the person: not in this file")
+    assert place.of(ProposalDecided)[0].reason == "not in this file"
+
+
+async def test_a_decision_on_another_digest_or_twice_or_on_nothing_is_refused(place):
+    place.file("a.py", b"x")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"x", b"y"))
+    assert "look at the new one" in gate.decide(place.decide("approve", digest="0" * 64))
+    assert "no open proposal" in gate.decide(Decide(proposal_id="p_9", digest="", verdict="approve"))
+    assert "not `yes`" in gate.decide(place.decide("yes"))
+    assert not task.done()
+    assert gate.decide(place.decide("approve")) is None
+    assert "decided already" in gate.decide(place.decide("reject"))
+    assert (await task).approved
+    assert "decided already" in gate.decide(place.decide("reject"))
+
+
+async def test_only_the_taken_hunks_land_and_the_model_hears_which_did_not(place):
+    lines = [b"line %d\n" % i for i in range(40)]
+    place.file("a.txt", b"".join(lines))
+    gate = place.gate()
+    draft = place.replacing("a.txt", b"line 1\n", b"ONE\n")
+    new = draft.after.replace(b"line 20\n", b"TWENTY\n").replace(b"line 39\n", b"LAST\n")
+    task = await place.begin(gate, msgspec.structs.replace(draft, after=new))
+    assert place.of(ProposalOpened)[0].hunks == 3
+    assert "there is no hunk 7" in gate.decide(place.decide("part", hunks=[7]))
+    assert "no hunk was taken" in gate.decide(place.decide("part", hunks=[]))
+    assert gate.decide(place.decide("part", hunks=[0, 2])) is None
+    ruling = await task
+    lines[1], lines[39] = b"ONE\n", b"LAST\n"
+    assert ruling.after == b"".join(lines)
+    assert "2 of 3 hunks" in ruling.note_for_model
+    assert "+TWENTY" in ruling.note_for_model
+    assert "+ONE" not in ruling.note_for_model
+    decided = place.of(ProposalDecided)[0]
+    assert (decided.decision, decided.taken) == ("part", 2)
+
+
+async def test_the_persons_own_text_lands_in_the_files_form_and_the_model_sees_the_difference(place):
+    place.file("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.txt", b"two", b"2"))
+    assert gate.decide(place.decide("approve", text="one\nzwei\n")) is None
+    ruling = await task
+    assert ruling.after == b"\xef\xbb\xbfone\r\nzwei\r\n"
+    assert ruling.edited
+    assert "-2" in ruling.note_for_model
+    assert "+zwei" in ruling.note_for_model
+
+
+async def test_always_writes_the_rule_that_was_shown_and_the_next_one_passes(place):
+    place.file("a.py", b"x y")
+    written: list[Rule] = []
+    gate = place.gate(persist=written.append)
+    task = await place.begin(gate, place.replacing("a.py", b"x", b"X"))
+    shown = place.of(ProposalOpened)[0].rule
+    assert gate.decide(place.decide("approve", always=True)) is None
+    assert (await task).approved
+    assert place.of(ProposalDecided)[0].rule == shown == "allow edit_file: a.py"
+    assert written == [Rule(verdict="allow", tool="edit_file", path="a.py")]
+    again = await gate.pass_(place.replacing("a.py", b"y", b"Y"), call_id="call_2", record=place.record)
+    assert (again.approved, again.by) == (True, "policy")
+
+
+async def test_a_rule_that_cannot_be_written_holds_for_the_session_and_says_so(place):
+    def fail(rule: Rule) -> None:
+        raise RundryError("the folder is read-only")
+
+    gate = place.gate(persist=fail)
+    task = await place.begin(gate, place.command("make"))
+    assert gate.decide(place.decide("approve", always=True)) is None
+    assert "read-only" in (await task).reason
+    assert (await gate.pass_(place.command("make"), call_id="c", record=place.record)).approved
+
+
+async def test_danger_is_never_always(place):
+    gate = place.gate(GateMode.AUTO)
+    place.file(".envrc", b"x")
+    task = await place.begin(gate, place.replacing(".envrc", b"x", b"y"))
+    opened = place.of(ProposalOpened)[0]
+    assert (opened.danger, opened.rule) == (True, None)
+    assert "approve it once" in gate.decide(place.decide("approve", always=True))
+    assert not task.done()
+    assert gate.decide(place.decide("approve")) is None
+    assert (await task).approved
+
+
+async def test_what_the_policy_lets_pass_is_opened_and_decided_all_the_same(place):
+    place.file("a.py", b"x")
+    ruling = await place.gate(GateMode.EDITS).pass_(
+        place.replacing("a.py", b"x", b"y"), call_id="c", record=place.record
+    )
+    assert ruling.approved
+    opened, decided = place.events
+    assert (opened.asks, decided.decision, decided.by) == ([], "approve", "policy")
+
+
+@pytest.mark.parametrize(("on_ask", "handoff"), [("refuse", False), ("handoff", True)])
+async def test_with_nobody_there_what_would_ask_is_refused_or_handed_over(place, on_ask, handoff):
+    place.attended = False
+    ruling = await place.gate(on_ask=on_ask).pass_(place.command("make"), call_id="c", record=place.record)
+    assert (ruling.approved, ruling.handoff, ruling.refused_by) == (False, handoff, "policy")
+    assert "nobody is here" in ruling.note_for_model
+    assert place.of(ProposalOpened)[0].asks
+    assert place.of(ProposalDecided)[0].decision == "reject"
+
+
+async def test_a_file_that_changes_meanwhile_is_planned_anew_shown_again_and_the_old_decision_refused(place):
+    file = place.file("a.py", b"one\ntwo\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+    old = place.decide("approve")
+    file.write_bytes(b"someone's line\none\ntwo\n")
+    await place.clock.advance(0.3)
+    rebased = place.of(ProposalRebased)[0]
+    assert not rebased.conflict
+    assert rebased.digest != old.digest
+    assert "look at the new one" in gate.decide(old)
+    assert gate.decide(place.decide("approve", digest=rebased.digest)) is None
+    assert (await task).after == place.blobs[rebased.after] == b"someone's line\none\n2\n"
+
+
+async def test_a_change_that_nobody_noticed_yet_is_noticed_by_the_decision(place):
+    file = place.file("a.py", b"one\ntwo\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+    file.write_bytes(b"new\ntwo\n")
+    assert "look at the new one" in gate.decide(place.decide("approve"))
+    assert not task.done()
+    assert len(place.of(ProposalRebased)) == 1
+    gate.cancel_all("enough")
+    await task
+
+
+async def test_a_change_that_no_longer_fits_goes_back_to_the_model(place):
+    file = place.file("a.py", b"one\ntwo\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+    file.write_bytes(b"all is new\n")
+    await place.clock.advance(0.3)
+    ruling = await task
+    assert (ruling.approved, ruling.refused_by) == (False, "conflict")
+    assert "Read the file again" in ruling.note_for_model
+    assert place.of(ProposalRebased)[0].conflict
+    assert file.read_bytes() == b"all is new\n"
+
+
+@pytest.mark.parametrize("how", ["deleted", "folder", "link", "link out", "fifo", "parent link"])
+async def test_a_file_that_becomes_something_else_is_a_conflict(place, how):
+    file = place.file("d/a.py", b"one\ntwo\n")
+    outside = place.ws.root.parent / "outside"
+    outside.mkdir()
+    (outside / "a.py").write_bytes(b"one\ntwo\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("d/a.py", b"two", b"2"))
+    file.unlink()
+    match how:
+        case "folder":
+            file.mkdir()
+        case "link":
+            place.file("b.py", b"one\ntwo\n")
+            file.symlink_to("../b.py")
+        case "link out":
+            file.symlink_to(outside / "a.py")
+        case "fifo":
+            import os
+
+            os.mkfifo(file)
+        case "parent link":
+            file.parent.rmdir()
+            file.parent.symlink_to(outside)
+        case _:
+            pass
+    assert gate.decide(place.decide("approve")) is not None
+    assert (await task).refused_by == "conflict"
+    assert (outside / "a.py").read_bytes() == b"one\ntwo\n"
+
+
+async def test_cancelling_the_step_rejects_what_waits_and_forgets_it(place):
+    gate = place.gate()
+    task = await place.begin(gate, place.command("make"))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert gate.open == []
+    assert place.of(ProposalDecided)[0].decision == "reject"
+
+
+async def test_an_approval_that_comes_in_the_moment_of_a_cancel_is_recorded_as_what_it_came_to(place):
+    gate = place.gate()
+    task = await place.begin(gate, place.command("make"))
+    assert gate.decide(place.decide("approve")) is None
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert place.of(ProposalDecided)[0].decision == "reject"
+
+
+async def test_several_proposals_wait_apart_and_cancel_together(place):
+    gate = place.gate()
+    first = await place.begin(gate, place.command("make"))
+    second = await place.begin(gate, place.command("make"))
+    assert len(set(gate.open)) == 2
+    gate.cancel_all("the person stopped the run")
+    for ruling in (await first, await second):
+        assert (ruling.approved, ruling.refused_by) == (False, "interrupt")
+        assert "the person stopped the run" in ruling.note_for_model
+
+
+async def test_the_digest_tells_commands_files_and_bytes_apart(place):
+    place.file("a", b"x")
+    place.file("b", b"x")
+    gate = place.gate(GateMode.AUTO)
+    for draft in (
+        place.command("ls"),
+        place.command("ls "),
+        place.replacing("a", b"x", b"y"),
+        place.replacing("a", b"x", b"z"),
+        place.replacing("b", b"x", b"y"),
+    ):
+        await gate.pass_(draft, call_id="c", record=place.record)
+    digests = [event.digest for event in place.of(ProposalOpened)]
+    assert len(set(digests)) == len(digests)
+    assert all(len(digest) == 64 for digest in digests)
+
+
+async def test_a_change_that_a_command_made_can_be_kept_or_put_back_but_not_in_part(place):
+    gate = place.gate(GateMode.AUTO, guard=lambda path: True)
+    task = await place.begin(gate, changed_draft("tests/test_a.py", b"old\n", b"new\n", "make fix"))
+    opened = place.of(ProposalOpened)[0]
+    assert opened.danger
+    assert "-old\n+new\n" in opened.diff
+    assert any("make fix" in why for why in opened.asks)
+    assert gate.decide(place.decide("part", hunks=[0])) is not None
+    assert gate.decide(place.decide("approve")) is None
+    assert (await task).approved
+
+
+async def test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings(place):
+    choose = random.Random(7)
+    file = place.file("a.py", b"0\ntwo\n")
+    for round_ in range(1000):
+        place.events.clear()
+        gate = place.gate()
+        file.write_bytes(b"%d\ntwo\n" % round_)
+        task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+        shown = place.shown()
+        for _ in range(choose.randint(0, 3)):
+            match choose.randint(0, 2):
+                case 0:
+                    file.write_bytes(b"%d other %d\ntwo\n" % (round_, choose.randint(0, 9)))
+                case 1:
+                    await place.clock.advance(0.3)
+                case _:
+                    rebased = place.of(ProposalRebased)
+                    shown = (shown[0], rebased[-1].digest) if rebased else shown
+        taken = gate.decide(Decide(proposal_id=shown[0], digest=shown[1], verdict="approve"))
+        if taken is not None:
+            gate.cancel_all("end")
+            await task
+            continue
+        ruling = await task
+        painted = [*place.of(ProposalOpened), *place.of(ProposalRebased)]
+        after = next(event.after for event in painted if event.digest == shown[1])
+        assert hashlib.sha256(ruling.after).hexdigest() == after
+        assert ruling.draft.before.data == file.read_bytes()
