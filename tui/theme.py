@@ -24,6 +24,15 @@ SHIPPED = ("dark", "light", "high-contrast", "terminal")
 """In the order in which a person is offered them."""
 _FOLDER = Path(__file__).parent.parent / "themes"
 _STYLE = "style-of-"
+_ANSI = {
+    "ansi-background": "ansi_black",
+    "ansi-foreground": "ansi_white",
+    "border-blurred": "ansi_bright_black",
+    "block-cursor-foreground": "ansi_black",
+    "block-cursor-background": "ansi_cyan",
+    "footer-key-foreground": "ansi_cyan",
+}
+"""What textual asks of a theme of the terminal's own colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ def load_theme(path: Path) -> Theme:
     _refuse(path, "colors", unknown=set(colors) - known, missing={"primary"} - set(colors))
     names = {field.name.replace("_", "-") for field in fields(Palette)}
     _refuse(path, "tokens", unknown=set(tokens) - names, missing=names - set(tokens))
-    variables: dict[str, str] = {}
+    variables = dict(_ANSI) if table.get("ansi") else {}
     for name, value in tokens.items():
         variables[_STYLE + name] = value
         variables[name] = _css_color(_parse(path, name, value))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from .compare import Change, compare
@@ -40,12 +41,19 @@ class Hunk:
     """Changes that stand together."""
 
     index: int
-    name: str
-    """The function or class that it is in, or its line."""
     row: int
     """Index of its head among the rows."""
+    find_name: Callable[[], str]
     added: int = 0
     removed: int = 0
+    _name: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The function or class that it is in, or its line. Looked for when first asked: most are never seen."""
+        if self._name is None:
+            self._name = self.find_name()
+        return self._name
 
 
 @dataclass(slots=True)
@@ -96,7 +104,7 @@ def diff_of(path: str, before: bytes | None, after: bytes | None, *, full: bool 
     if any(_is_binary(side) for side in (before, after)):
         diff.rows.append(Row("note", 0, 0, f"binary: {_size(before)} before, {_size(after)} after", -1))
         return diff
-    old, new, notes = _lines_of(before, after)
+    old, new, notes = lines_of(before, after)
     changes = compare(old, new)
     diff.rows.extend(Row("note", 0, 0, note, -1) for note in notes)
     _fill(diff, old, new, changes, len(old) + len(new) if full else CONTEXT)
@@ -121,7 +129,7 @@ def _fill(diff: Diff, old: list[str], new: list[str], changes: list[Change], con
         shift = group[0].b0 - group[0].a0
         _fold(diff, shown_a, start, shown_a + shift)
         side, at = (new, group[0].b0) if group[0].b1 > group[0].b0 else (old, group[0].a0)
-        hunk = Hunk(index, name_of(side, at), len(diff.rows))
+        hunk = Hunk(index, len(diff.rows), partial(name_of, side, at))
         diff.hunks.append(hunk)
         diff.rows.append(Row("head", 0, 0, "", index))
         at_a = start
@@ -162,7 +170,7 @@ def _groups(changes: list[Change], context: int) -> list[list[Change]]:
     return groups
 
 
-def _lines_of(before: bytes | None, after: bytes | None) -> tuple[list[str], list[str], list[str]]:
+def lines_of(before: bytes | None, after: bytes | None) -> tuple[list[str], list[str], list[str]]:
     """The lines of both sides, and what is to be said about them as files."""
     old, new = _decode(before), _decode(after)
     notes: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
@@ -17,6 +17,7 @@ from .words import Spans, changed_words
 
 Colours = dict[tuple[str, int], list[Piece]]
 """Side (`-` old, `+` new) and line number to the line in coloured pieces."""
+_LAST = 50
 _NONE = Style.null()
 
 
@@ -36,7 +37,7 @@ class Sheet:
         self.colours: Colours | None = None
         """Of the whole files, once they are there; a hunk's own lines are lexed until then where it is short."""
         self._of_hunk: dict[int, Colours] = {}
-        largest = max((max(row.old, row.new) for row in diff.rows), default=0)
+        largest = max((max(row.old, row.new) for row in diff.rows[-_LAST:]), default=0)  # numbers only grow
         self.digits = max(3, len(str(largest)))
 
     @property
@@ -101,7 +102,9 @@ class Sheet:
         end = self.diff.hunks[hunk + 1].row if hunk + 1 < len(self.diff.hunks) else len(self.diff.rows)
         if end - start > 400:
             return {}
-        return colours_of(self.diff.path, self.diff.rows[start:end])
+        rows = [row for row in self.diff.rows[start:end] if row.kind in (" ", "+", "-")]
+        old, new = [(row.old, row.text) for row in rows if row.old], [(row.new, row.text) for row in rows if row.new]
+        return colours_of(self.diff.path, {"-": old, "+": new})
 
     def _head(self, row: Row, width: int, palette: Palette, mark: HunkMark | None, *, is_current: bool) -> list[Run]:
         hunk = self.diff.hunks[row.hunk]
@@ -120,15 +123,13 @@ class Sheet:
         return [*left, (" " * max(0, width - width_of(left) - width_of(right)), _NONE), *right]
 
 
-def colours_of(path: str, rows: Iterable[Row]) -> Colours:
-    """The lines of some rows, old and new side each lexed as one text."""
+def colours_of(path: str, sides: Mapping[str, Sequence[tuple[int, str]]]) -> Colours:
+    """Numbered lines of the old (`-`) and the new side (`+`), each side lexed as one text."""
     found: Colours = {}
     lexer = lexer_for(path)
-    chosen = [row for row in rows if row.kind in (" ", "+", "-")]
-    for side in "-+":
-        mine = [(number, row.text) for row in chosen if (number := row.old if side == "-" else row.new)]
-        pieces = lex([show(text) for _, text in mine], lexer)
-        found.update({(side, number): line for (number, _), line in zip(mine, pieces, strict=True)})
+    for side, lines in sides.items():
+        pieces = lex([show(text) for _, text in lines], lexer)
+        found.update({(side, number): line for (number, _), line in zip(lines, pieces, strict=True)})
     return found
 
 

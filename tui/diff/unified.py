@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from .model import Diff, Hunk, Row, name_of
 
@@ -37,8 +38,6 @@ class _Reader:
             elif not line.startswith(_FILE) and line:
                 self.note(line)
         self.settle()
-        for hunk in self.diff.hunks:
-            hunk.name = hunk.name or self.named(hunk)
         return self.diff
 
     def open(self, head: re.Match[str]) -> None:
@@ -50,11 +49,8 @@ class _Reader:
         if hidden > 0:
             self.diff.rows.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
         self.old, self.new = old + (self.left[0] == 0), new + (self.left[1] == 0)
-        section = head[5].strip()
         index = len(self.diff.hunks)
-        self.diff.hunks.append(Hunk(index, name_of([section], 0) if section else "", len(self.diff.rows)))
-        if section and self.diff.hunks[-1].name == "line 1":
-            self.diff.hunks[-1].name = section
+        self.diff.hunks.append(Hunk(index, len(self.diff.rows), partial(_named, self.diff, index, head[5].strip())))
         self.diff.rows.append(Row("head", 0, 0, "", index))
 
     def row(self, line: str) -> None:
@@ -75,7 +71,8 @@ class _Reader:
             case "\\":
                 self.note(text.strip())
             case _:
-                self.settle()
+                if self.removed or self.added:
+                    self.settle()
                 self.diff.rows.append(Row(" ", self.old, self.new, text if sign == " " else line, hunk.index))
                 self.old, self.new = self.old + 1, self.new + 1
                 self.left = [self.left[0] - 1, self.left[1] - 1]
@@ -87,12 +84,15 @@ class _Reader:
         self.diff.pair(self.removed, self.added)
         self.removed, self.added = [], []
 
-    def named(self, hunk: Hunk) -> str:
-        following = len(self.diff.rows)
-        if hunk.index + 1 < len(self.diff.hunks):
-            following = self.diff.hunks[hunk.index + 1].row
-        rows = [row for row in self.diff.rows[hunk.row + 1 : following] if row.kind in " +-"]
-        first = next((at for at, row in enumerate(rows) if row.kind != " "), 0)
-        name = name_of([row.text for row in rows], first)
-        number = rows[first].new or rows[first].old if rows else 0
-        return f"line {number}" if name == f"line {first + 1}" else name
+
+def _named(diff: Diff, index: int, section: str) -> str:
+    """By what the head of the hunk says, else by what stands in it."""
+    if section:
+        name = name_of([section], 0)
+        return section if name == "line 1" else name
+    end = diff.hunks[index + 1].row if index + 1 < len(diff.hunks) else len(diff.rows)
+    rows = [row for row in diff.rows[diff.hunks[index].row + 1 : end] if row.kind in " +-"]
+    first = next((at for at, row in enumerate(rows) if row.kind != " "), 0)
+    name = name_of([row.text for row in rows], first)
+    number = rows[first].new or rows[first].old if rows else 0
+    return f"line {number}" if name == f"line {first + 1}" else name

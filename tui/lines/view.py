@@ -278,7 +278,7 @@ class LineView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """A row of the screen."""
-        width = self.size.width
+        width = self._drawn_for[0]
         row = self._row(y, max(0, width - 1))
         if not self._paints and y < len(self._frame):
             row = self._with_offsets(row, self._frame[y].place)

@@ -6,6 +6,7 @@ be clicked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -26,15 +27,20 @@ if TYPE_CHECKING:
 Rows = list[list[Run]]
 MEASURE = 100
 """Cells that a line of prose has at most: longer ones are hard to read."""
+_PLAIN_LINE = r"(?:[A-Za-z(\"'][A-Za-z0-9 ,.;:!?()\"'/-]*)?"
+_PLAIN = re.compile(rf"{_PLAIN_LINE}(?:\n{_PLAIN_LINE})*")
 _INDENT = 2
 _GAP = 3
 
 
 def draw_markdown(source: str, width: int, palette: Palette) -> Rows:
     """The rows of a text, each at most `width` cells."""
+    shown = show(source)
+    if _PLAIN.fullmatch(shown):  # most short answers: ten times faster
+        return [row for line in shown.split("\n") for row in fold([(line.strip(), Style.null())], min(width, MEASURE))]
     from markdown_it.tree import SyntaxTreeNode
 
-    return _Drawer(palette).blocks(SyntaxTreeNode(_parser().parse(show(source))).children, width)
+    return _Drawer(palette).blocks(SyntaxTreeNode(_parser().parse(shown)).children, width)
 
 
 def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette) -> Rows:

@@ -75,7 +75,7 @@ class Pieces:
         opening = _FENCE.match(line)
         if opening:
             self._end()
-            self._fence, self._language = opening[1], opening[2]
+            self._fence, self._language, self._joined = opening[1], opening[2], False
             return
         if not line.strip():
             self._blank = True

@@ -25,8 +25,9 @@ class Search:
     def __init__(self, text: str) -> None:
         self.text = text
         words = [re.escape(show(word)) for word in text.split()]
-        flags = 0 if text != text.lower() else re.IGNORECASE
-        self.pattern = re.compile(r"\s+".join(words), flags) if words else None
+        self._any_case = text == text.lower()
+        self._word = show(text.split()[0]) if words else ""
+        self.pattern = re.compile(r"\s+".join(words), re.IGNORECASE if self._any_case else 0) if words else None
         self.hits: list[tuple[int, int]] = []
         """Block and number of the occurrence within it."""
         self.at = -1
@@ -37,8 +38,17 @@ class Search:
         if self.pattern is None:
             return
         for index, block in enumerate(blocks):
-            count = sum(len(self.pattern.findall(text)) for text in _texts(block))
-            self.hits.extend((index, number) for number in range(count))
+            count = self._count(block.title) + self._count(block.text, marked_up=block.kind == "text")
+            count += self._count(block.right) + self._count(block.detail)
+            if count:
+                self.hits.extend((index, number) for number in range(count))
+
+    def _count(self, text: str, *, marked_up: bool = False) -> int:
+        assert self.pattern is not None
+        # looking for a word in lower case is ten times faster than the pattern
+        if not text or self._word not in (text.lower() if self._any_case else text):
+            return 0
+        return len(self.pattern.findall(text.translate(_EMPHASIS) if marked_up else text))
 
     @property
     def found(self) -> Found:
@@ -57,8 +67,3 @@ class Search:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where it occurs in a drawn line: start and end in characters."""
         return [match.span() for match in self.pattern.finditer(text)] if self.pattern else []
-
-
-def _texts(block: Block) -> tuple[str, ...]:
-    text = block.text.translate(_EMPHASIS) if block.kind == "text" else block.text
-    return tuple(part for part in (block.title, text, block.right, block.detail) if part)

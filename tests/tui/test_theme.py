@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from rundry.agent import ConfigError
+from rundry.tui.theme import SHIPPED, load_theme, palette_of, register_themes, shipped_palette
+
+THEMES = Path(__file__).parents[2] / "themes"
+
+
+class Blank(App[None]):
+    def on_mount(self) -> None:
+        register_themes(self)
+
+
+def _light(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    bright, dark = sorted((_light(one), _light(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_theme_loads_and_bears_its_name(name: str) -> None:
+    assert load_theme(THEMES / f"{name}.toml").name == name
+
+
+async def test_an_app_takes_every_theme_and_draws_with_its_styles() -> None:
+    app = Blank()
+    async with app.run_test():
+        for name in SHIPPED:
+            app.theme = name
+            assert palette_of(app) == shipped_palette(name)
+            assert app.get_css_variables()["needs-you"]
+
+
+async def test_a_theme_that_is_none_of_ours_gets_the_styles_of_dark() -> None:
+    app = Blank()
+    async with app.run_test():
+        app.theme = "nord"
+        assert palette_of(app) == shipped_palette("dark")
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "least"),
+    [
+        ("dark", ["dim", "verdict-good", "verdict-bad", "verdict-partly", "needs-you"], 4.5),
+        ("light", ["dim", "verdict-good", "verdict-bad", "verdict-partly", "needs-you"], 4.5),
+        ("high-contrast", ["dim", "faint", "verdict-good", "verdict-bad", "verdict-partly", "needs-you", "rule"], 5.5),
+    ],
+)
+def test_what_is_to_be_read_stands_out_from_its_ground(name: str, tokens: list[str], least: float) -> None:
+    theme = load_theme(THEMES / f"{name}.toml")
+    assert theme.background is not None
+    for token in tokens:
+        assert _contrast(theme.variables[token], theme.background) >= least, token
+
+
+def test_added_and_removed_differ_in_more_than_colour_in_the_terminals_own() -> None:
+    palette = shipped_palette("terminal")
+    assert palette.diff_added_word.underline
+    assert palette.diff_removed_word.underline
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('dim = "#8d95a1"', 'dim = "loud #8d95a1"', "tokens.dim"),
+        ('dim = "#8d95a1"', "", "tokens lacks dim"),
+        ('dim = "#8d95a1"', 'dim = "#8d95a1"\ndimm = "red"', "knows no dimm"),
+        ('dim = "#8d95a1"', "dim = 3", "tokens.dim must be a text"),
+        ('primary = "#7cb7ff"', 'primary = "blau"', "colors.primary"),
+        ('name = "dark"', "", "needs a name"),
+        ("\n[tokens]", "\n[other]", "needs a table [tokens]"),
+        ("dark = true", "dark = ", "cannot be read"),
+    ],
+)
+def test_a_bad_theme_file_is_refused_with_the_key_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (THEMES / "dark.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=r"mine\.toml") as raised:
+        load_theme(path)
+    assert said in str(raised.value)
