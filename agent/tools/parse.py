@@ -6,7 +6,7 @@ import ast
 import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -52,7 +52,8 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
     """Checks a call against the tools on offer (all, without `names`) and the tool's arguments. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
-    value, repaired, problem = _decode(raw)
+    exact = tool in allowed and TOOLS[tool].kind in ("change", "command")
+    value, repaired, problem = _decode(raw, exact=exact)
     if tool not in allowed:
         return Parsed(error=_no_such_tool(tool, allowed), raw=value, repaired=repaired)
     if problem is not None:
@@ -70,20 +71,23 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     return Parsed(arguments=arguments, raw=fields, repaired=repaired)
 
 
-def _decode(raw: str) -> tuple[Any, bool, str | None]:
-    """The value, whether the text had to be mended, and what is wrong where it could not be."""
+def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:
+    """The value, whether the text had to be mended, and what is wrong where it could not be.
+
+    `exact`: mending may not touch what the strings say, they go to disk or to a shell.
+    """
     if not raw.strip():
         return {}, False, None
     try:
         value = json.loads(raw)
         mended = False
     except (ValueError, RecursionError):
-        value, problem = _mend(raw)
+        value, problem = _mend(raw, exact=exact)
         if problem is not None:
             return None, False, problem
         mended = True
     if isinstance(value, str) and value.lstrip().startswith("{"):  # JSON within JSON
-        inner, _, problem = _decode(value)
+        inner, _, problem = _decode(value, exact=exact)
         return (inner, True, None) if problem is None else (None, False, problem)
     problem = _unusable(value)
     if problem is not None:
@@ -91,7 +95,7 @@ def _decode(raw: str) -> tuple[Any, bool, str | None]:
     return ({} if value is None else value), mended, None
 
 
-def _mend(raw: str) -> tuple[dict[str, Any] | None, str | None]:
+def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
     """Only the form is mended: what was cut off is never completed, half a file would be written."""
     fenced = _FENCED.match(raw)
     text = fenced[1] if fenced else raw.strip()
@@ -107,9 +111,21 @@ def _mend(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     from json_repair import repair_json
 
     value = cast("Any", repair_json(text, return_objects=True))
-    if not isinstance(value, dict):
-        return None, "the arguments are no JSON"
+    if not isinstance(value, dict) or (exact and not all(f'"{said}"' in text for said in _strings(value))):
+        return None, "the arguments are no valid JSON: escape quotes and line ends within strings"
     return cast("dict[str, Any]", value), None
+
+
+def _strings(value: object) -> Generator[str]:
+    """Every string value as JSON spells it."""
+    if isinstance(value, str):
+        yield json.dumps(value, ensure_ascii=False)[1:-1]
+    elif isinstance(value, dict):
+        for item in cast("dict[str, object]", value).values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _strings(item)
 
 
 def _is_whole(text: str) -> bool:

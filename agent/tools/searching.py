@@ -60,7 +60,7 @@ async def _ripgrep(rg: str, pattern: str, where: str, ctx: ToolContext, *, liter
         options.append("--no-ignore")  # who names an ignored place means it
     if literal:
         options.append("--fixed-strings")
-    argv = [rg, *options, "-e", pattern, "--", f"./{where}"]
+    argv = [rg, *options, "-e", pattern, "--", "." if where == "." else f"./{where}"]
     seconds = ctx.bounded_seconds(SECONDS)
     return await run_process(argv, cwd=ctx.workspace.root, env=ctx.env, timeout=seconds, limit=2_000_000)
 

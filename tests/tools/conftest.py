@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fakes.clock import ManualClock
+
+from rundry.agent.gate import FileDraft, Gate
+from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
+from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, read
+from rundry.agent.workspace import Sandbox, Workspace, command_env
+
+
+@dataclass
+class Bench:
+    """A workspace, tools in it, and a gate that lets edits and commands pass."""
+
+    root: Path
+    ctx: ToolContext
+    gate: Gate
+    blobs: dict[str, bytes]
+    events: list[Event] = field(default_factory=list)
+
+    def record(self, event: Event) -> Stamped:
+        self.events.append(event)
+        return Stamped(len(self.events), 0.0, None, None, event)
+
+    def file(self, name: str, content: bytes | str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    async def read(self, tool: str, arguments: str) -> ToolResult:
+        parsed = parse_arguments(tool, arguments)
+        assert parsed.error is None, parsed.error
+        return await read(tool, parsed.arguments, self.ctx)
+
+    def draft(self, tool: str, arguments: str) -> object:
+        parsed = parse_arguments(tool, arguments)
+        assert parsed.error is None, parsed.error
+        return draft_of(tool, parsed.arguments, self.ctx)
+
+    async def act(self, tool: str, arguments: str) -> ToolResult:
+        """The whole way: draft, gate, deed."""
+        draft = self.draft(tool, arguments)
+        if isinstance(draft, ToolResult):
+            return draft
+        assert isinstance(draft, FileDraft) or tool == "run_command"
+        return await carry_out(draft, self.gate, self.ctx, call_id="call_1", record=self.record)
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path) -> Callable[..., Bench]:
+    def make(*, mode: GateMode = GateMode.AUTO, **settings: object) -> Bench:
+        root = tmp_path / "w"
+        root.mkdir(exist_ok=True)
+        ws = Workspace(root)
+        blobs: dict[str, bytes] = {}
+
+        def keep(data: bytes) -> str:
+            sha = hashlib.sha256(data).hexdigest()
+            blobs[sha] = data
+            return sha
+
+        ctx = ToolContext(
+            workspace=ws,
+            env=command_env(os.environ),
+            sandbox=Sandbox(),
+            keep=keep,
+            load=blobs.__getitem__,
+            **settings,
+        )
+        gate = Gate(
+            workspace=ws,
+            keep=keep,
+            policy=GatePolicy(mode=mode, unsandboxed_ok=True),
+            guard=lambda path: False,
+            sandbox=None,
+            attended=lambda: False,
+            clock=ManualClock(),
+        )
+        return Bench(root, ctx, gate, blobs)
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    return make_bench()
