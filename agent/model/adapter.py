@@ -18,7 +18,7 @@ from .leaks import LeakReader
 from .library import Foreign, litellm, warm
 from .prices import Tariff
 from .reach import check_reachable, missing_key
-from .reading import Reply
+from .reading import Reply, tokens_of
 from .wire import to_wire, tools_to_wire
 
 
@@ -165,7 +165,8 @@ class _Timer:
 
 async def _chunks(wrapper: Foreign, timer: _Timer) -> AsyncIterator[Foreign]:
     """The chunks of a stream, each awaited under the timer."""
-    source = aiter(await _source(wrapper))
+    given = await _source(wrapper)
+    source = aiter(given)
     while True:
         try:
             chunk = await timer.waits(anext(source))
@@ -173,6 +174,8 @@ async def _chunks(wrapper: Foreign, timer: _Timer) -> AsyncIterator[Foreign]:
             return
         timer.begun = True
         yield chunk
+        if given is wrapper and getattr(chunk, "usage", None) is not None:
+            return  # the last one; to ask for more sets litellm's own bookkeeping of the call off
 
 
 async def _source(wrapper: Foreign) -> Foreign:
@@ -197,11 +200,13 @@ def _openai_stream(wrapper: Foreign) -> Foreign | None:
 
 def _settle(wrapper: Foreign, reply: Reply, *, begun: bool) -> None:
     """The stream is over: takes back what litellm invented. Raises ModelFault where it was cut."""
+    is_whole = reply.finish is not None or reply.usage is not None
     if _openai_stream(wrapper) is None:
         reply.finish = wrapper.received_finish_reason
-        if not any(getattr(chunk, "usage", None) is not None for chunk in wrapper.chunks):
+        if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
             reply.usage = None
-    if reply.finish is None and reply.usage is None and (reply.any or not begun):
+        is_whole = reply.finish is not None  # Anthropic sends a first usage at the very beginning
+    if not is_whole and (reply.any or not begun):
         raise ModelFault("cut", "the answer broke off: the stream ended without a finish", retryable=True)
 
 

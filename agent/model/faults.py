@@ -39,6 +39,7 @@ _UNKNOWN = re.compile(
 )
 _CHANT = "repeating the same chunk"
 _NO_KEY = re.compile(r"api[_ ]key.{0,60}(must be set|missing|not provided|required)|missing .{0,40}api[_ ]key", re.I)
+_OLLAMA_LINE = re.compile(r"Got unexpected response from Ollama: \{'error': ['\"](.*?)['\"]\}")
 _NO_LINE = re.compile(
     r"connection error|cannot connect|connection refused|all connection attempts failed|connecterror", re.I
 )
@@ -56,12 +57,17 @@ class NotAStream(Exception):
 def fault_of(error: BaseException, at: Endpoint, *, redact: Callable[[str], str], in_stream: bool) -> ModelFault:
     """The fault that the error is. `in_stream`: the answer had begun. The text holds no key and is one line."""
     causes = list(_causes(error))
-    said = " | ".join(dict.fromkeys(text for e in causes if (text := _said(e))))
+    said = " | ".join(_once([text for e in causes if not isinstance(e, KeyError) and (text := _said(e))]))
     status = next((s for e in causes if (s := _status(e)) is not None), None)
-    kind = _kind(said, status, causes, in_stream)
+    kind = _kind(said, status, causes, in_stream=in_stream)
     after = _retry_after(causes)
     text = redact(_text(kind, said, at, after))
     return ModelFault(kind, text, retryable=kind in _RETRYABLE, status=status, retry_after=after)
+
+
+def _once(texts: list[str]) -> list[str]:
+    """Each text that no text before it already holds."""
+    return [text for i, text in enumerate(texts) if not any(text in before for before in texts[:i])]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -84,6 +90,8 @@ def _said(error: BaseException) -> str:
         text = bare
     code = _body(error).get("code") or _body(error).get("type")
     text = " ".join(text.split())
+    if (line := _OLLAMA_LINE.search(text)) is not None:
+        text = line[1]
     return f"{text} ({code})" if isinstance(code, str) and code not in text and text else text
 
 
@@ -112,12 +120,14 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _kind(said: str, status: int | None, causes: list[BaseException], in_stream: bool) -> FaultKind:
+def _kind(said: str, status: int | None, causes: list[BaseException], *, in_stream: bool) -> FaultKind:
     names = {type(e).__name__ for e in causes}
     if _CHANT in said:
         return "chant"
     if "NotAStream" in names:
         return "bad-reply"
+    if any(_OLLAMA_LINE.search(str(e)) for e in causes):
+        return "server"  # its runner died; litellm makes a 400 of it
     if "ContextWindowExceededError" in names or (status in (None, 400, 413, 422, 500) and _CONTEXT.search(said)):
         return "context"
     if status == 402 or _QUOTA.search(said) or (status == 429 and _PLAN.search(said) and not _SOON.search(said)):

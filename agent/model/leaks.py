@@ -29,6 +29,8 @@ class LeakReader:
         """`start`, `think`, `text` or `call`."""
         self._at_line_start = True
         self._in_fence = False
+        self._skip_newlines = False
+        """Line ends right after a tag belong to it."""
         self._calls: list[ToolCall] = []
 
     def feed(self, text: str) -> _Parts:
@@ -49,8 +51,11 @@ class LeakReader:
 
     def _advance(self, parts: _Parts) -> bool:
         """Takes one bite off the held text; false when more must arrive first."""
+        if self._skip_newlines:
+            self._held = self._held.lstrip("\n")
         if not self._held:
             return False
+        self._skip_newlines = False
         if self._state == "start":
             return self._begin()
         if self._state == "think":
@@ -62,7 +67,7 @@ class LeakReader:
     def _begin(self) -> bool:
         seen = self._held.lstrip()
         if seen.startswith(_THINK):
-            self._held, self._state = seen[len(_THINK) :].lstrip("\n"), "think"
+            self._held, self._state, self._skip_newlines = seen[len(_THINK) :], "think", True
         elif _THINK.startswith(seen):
             return False
         else:
@@ -72,7 +77,7 @@ class LeakReader:
     def _think(self, parts: _Parts) -> bool:
         thought, end, rest = self._held.partition(_THOUGHT)
         if end:
-            self._held, self._state = rest.lstrip("\n"), "text"
+            self._held, self._state, self._skip_newlines = rest, "text", True
         else:
             keep = _overlap(thought, _THOUGHT)
             self._held, thought = thought[len(thought) - keep :], thought[: len(thought) - keep]
@@ -106,7 +111,7 @@ class LeakReader:
             parts.append(TextPart(head + _CALL + body + _CALLED))
         else:
             self._calls.append(call)
-            rest = rest.removeprefix("\n")
+            self._skip_newlines = True
         self._held, self._state, self._at_line_start = rest, "text", call is not None
         return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,14 +31,20 @@ def litellm() -> Foreign:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     point_tiktoken_home()
-    lib: Foreign = import_module("litellm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lib: Foreign = import_module("litellm")
+        import_module("openai.resources")  # 0.5 s that the first call would pay, in the event loop
+        # pydantic builds these when they are first used, and warns on stderr: in the middle of the first answer.
+        for late in (lib.types.utils.Delta, lib.types.utils.Message):
+            late()
     lib.suppress_debug_info = True
     lib.telemetry = False
     lib.disable_hf_tokenizer_download = True  # else counting for some names blocks for 23 s
     lib.disable_streaming_logging = True
     lib.disable_aiohttp_transport = True  # httpx closes its connections with the loop that made them
-    lib.drop_params = True
     lib.modify_params = True  # anthropic: a call without tools after calls with tools
+    _stay_off_the_network(lib)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         _silence(logging.getLogger(name))  # they hold the real stderr, on which the screen draws
     return lib
@@ -53,6 +60,20 @@ def point_tiktoken_home() -> None:
     home = str(library_folder() / "litellm_core_utils" / "tokenizers")
     os.environ["TIKTOKEN_CACHE_DIR"] = home
     os.environ["CUSTOM_TIKTOKEN_CACHE_DIR"] = home
+
+
+def _stay_off_the_network(lib: Foreign) -> None:
+    """After each call litellm looks a model's window up for its own log: with blocking requests, in the event loop.
+
+    It asks Ollama (not always the one that answered) and huggingface.co. Nobody reads that log here.
+    """
+    ollama: Foreign = import_module("litellm.llms.ollama.common_utils").OllamaModelInfo
+    ollama.get_model_info = _unknown
+    lib.utils._get_max_position_embeddings = _unknown
+
+
+def _unknown(*_: object, **__: object) -> None:
+    return None
 
 
 def _silence(logger: logging.Logger) -> None:

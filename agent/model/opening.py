@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,14 +40,14 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
     if provider == DEMO:
         return open_demo(spec, model, env)
     at = resolve(spec, provider, model, env)
-    entry = find(provider, model)
+    entry = await asyncio.to_thread(find, provider, model)
     at, served = await _ask(at, entry, spec)
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
     known = window is not None
     window = window or ASSUMED_WINDOW
     marks = at.wants_cache_marks
     tariff = user_tariff(spec.price) if spec.price else tariff_of(entry, local=at.local, marks_cache=marks)
-    return LiteModel(
+    opened = LiteModel(
         at,
         name=spec.name,
         window=window,
@@ -59,6 +60,8 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         read_leaks=at.local and env.get("RUNDRY_READ_LEAKS") == "1",
         extra=_extra(at, window),
     )
+    await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
+    return opened
 
 
 def _split(spec: ModelSpec) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -79,15 +80,28 @@ def _as_text(arguments: object) -> str:
 
 
 def _is_cut(arguments: str) -> bool:
-    """The JSON breaks off at its end. What is wrong in its middle is the model's mistake, and the tools answer it."""
+    """The JSON breaks off within a value. A missing bracket at the end, or an earlier mistake, is for the tools."""
     text = arguments.strip()
     if not text or is_object(text):
         return False
     try:
         json.loads(text, strict=False)
     except json.JSONDecodeError as e:
-        return e.pos >= len(text) or e.msg.startswith("Unterminated string")
+        breaks_off = e.pos >= len(text) or e.msg.startswith("Unterminated string")
+        return breaks_off and not is_object(text + _closing(text))
     return False
+
+
+def _closing(text: str) -> str:
+    """The brackets that are still open at the end of the text."""
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", text, flags=re.S)
+    open_: list[str] = []
+    for sign in outside:
+        if sign in "{[":
+            open_.append("}" if sign == "{" else "]")
+        elif open_ and sign == open_[-1]:
+            open_.pop()
+    return "".join(reversed(open_))
 
 
 class Reply:

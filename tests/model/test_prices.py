@@ -1,0 +1,112 @@
+"""The worst case takes the dearest rate that can apply; an unknown price is never 0."""
+
+from __future__ import annotations
+
+import pytest
+
+from rundry.agent.model.prices import price_of, tariff_of, user_tariff
+from rundry.agent.model.table import Entry, find, whole_table
+from rundry.agent.protocol import FREE, Tokens
+
+TIERED = Entry(
+    "x",
+    {
+        "input_cost_per_token": 3e-6,
+        "output_cost_per_token": 15e-6,
+        "cache_read_input_token_cost": 0.3e-6,
+        "cache_creation_input_token_cost": 3.75e-6,
+        "input_cost_per_token_above_200k_tokens": 6e-6,
+        "output_cost_per_token_above_200k_tokens": 22.5e-6,
+        "input_cost_per_token_priority": 99e-6,
+    },
+)
+
+
+def test_the_worst_case_is_a_cache_write_in_the_dearest_tier_that_the_window_reaches():
+    small = price_of(TIERED, local=False, window=200_000)
+    large = price_of(TIERED, local=False, window=1_000_000)
+    assert small is not None
+    assert large is not None
+    assert (small.worst_input, small.worst_output) == (3.75e-6, 15e-6)
+    assert large.worst_input == pytest.approx(7.5e-6)
+    assert large.worst_output == 22.5e-6
+    assert (large.input, large.output, large.cached) == (3e-6, 15e-6, 0.3e-6)
+
+
+def test_a_bill_takes_the_tier_of_its_prompt_and_the_cached_and_written_rates():
+    tariff = tariff_of(TIERED, local=False)
+    assert tariff is not None
+    assert tariff.bill(Tokens(1000, 10)) == pytest.approx(1000 * 3e-6 + 10 * 15e-6)
+    assert tariff.bill(Tokens(1000, 0, 600, 0, 100)) == pytest.approx(300 * 3e-6 + 600 * 0.3e-6 + 100 * 3.75e-6)
+    assert tariff.bill(Tokens(200_001, 10)) == pytest.approx(200_001 * 6e-6 + 10 * 22.5e-6)
+    assert tariff.bill(Tokens(200_000, 0)) == pytest.approx(200_000 * 3e-6)
+
+
+def test_no_bill_of_any_listed_chat_model_passes_its_worst_case():
+    checked = 0
+    for key, fields in whole_table().items():
+        entry = Entry(key, fields)
+        window = entry.window or 128_000
+        price = price_of(entry, local=False, window=window)
+        tariff = tariff_of(entry, local=False)
+        if fields.get("mode") != "chat" or price is None or tariff is None:
+            continue
+        for tokens in (Tokens(window, 100), Tokens(window, 0, 0, 0, window), Tokens(900, 900, 900)):
+            worst = tokens.in_ * price.worst_input + tokens.out * price.worst_output
+            assert tariff.bill(tokens) <= worst * 1.000001, key
+        checked += 1
+    assert checked > 1000
+
+
+def test_a_price_in_the_table_holds_wherever_the_server_is():
+    entry = find("openai", "gpt-4o")
+    assert entry is not None
+    assert price_of(entry, local=True, window=128_000) == price_of(entry, local=False, window=128_000)
+    assert price_of(entry, local=True, window=128_000) != FREE
+
+
+def test_a_model_without_a_price_is_free_where_it_is_local_and_unpriced_where_it_is_not():
+    assert price_of(None, local=True, window=8192) == FREE
+    assert price_of(None, local=False, window=8192) is None
+    assert tariff_of(None, local=False) is None
+
+
+def test_ollamas_zero_in_the_table_is_no_price_of_somebody_elses_server():
+    entry = find("ollama", "llama2")
+    assert entry is not None
+    assert price_of(entry, local=True, window=4096) == FREE
+    assert price_of(entry, local=False, window=4096) is None
+
+
+def test_the_users_price_is_per_million_and_overrides_the_table():
+    price = price_of(find("openai", "gpt-4o"), local=False, window=128_000, user=(2.0, 8.0))
+    assert price is not None
+    assert (price.input, price.output, price.cached) == (2e-6, 8e-6, 2e-6)
+    assert (price.worst_input, price.worst_output) == (2e-6, 8e-6)
+    assert user_tariff((2.0, 8.0)).bill(Tokens(1000, 100, 500)) == pytest.approx(1000 * 2e-6 + 100 * 8e-6)
+
+
+def test_ranges_of_prompt_lengths_are_tiers():
+    entry = find("dashscope", "qwen3-max")
+    assert entry is not None
+    price = price_of(entry, local=False, window=entry.window or 0)
+    assert price is not None
+    assert price.worst_input > price.input
+
+
+def test_a_model_is_found_under_its_full_name_or_under_its_own_house():
+    assert find("gemini", "gemini-2.5-pro").key == "gemini/gemini-2.5-pro"  # type: ignore[union-attr]
+    assert find("anthropic", "claude-sonnet-4-5").key == "claude-sonnet-4-5"  # type: ignore[union-attr]
+    assert find("openai", "claude-sonnet-4-5") is None, "of another house"
+    assert find("openai", "no-such-model") is None
+
+
+async def test_a_proxy_on_this_machine_bills_the_tables_price(opened, serve):
+    base = await serve({"GET /v1/models": 404}) + "/v1"
+    assert (await opened(base, "gpt-4o")).model.price.input > 0
+    assert (await opened(base, "openai/gpt-4o", price=(1.0, 2.0))).model.price.input == 1e-6
+    assert (await opened(base, "fake")).model.price == FREE
+    remote = await opened("http://192.0.2.1:9/v1", "openai/nobody-knows", context=8192)
+    assert remote.model.price is None
+    assert remote.model.bill(Tokens(10, 10)) is None
+    assert not remote.model.local
