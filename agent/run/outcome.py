@@ -48,6 +48,7 @@ def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
         Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited"),
         answer=None,
         seconds=0.0,
+        journal=journal,
     )
 
 
