@@ -124,7 +124,7 @@ def unknown_word(part: Part) -> str | None:
             continue
         if i == 0:
             return f"which program `{word.text}` runs is not known"
-        if word.pattern and re.match(r"[\w./][^*?\[]*", word.text):
+        if word.pattern and base(part.name) not in WRITERS and re.match(r"[\w./]", word.text):
             continue  # the names that it becomes begin like the pattern: never with a dash
         if base(part.name) == "echo" and (word.echoable or word.pattern):
             continue

@@ -19,6 +19,8 @@ from .shell import Line, Part, read_line
 from .unwrap import seen_through
 
 _NEUTRAL = frozenset({"true", "false", ":"})
+_WHOLE = frozenset({"rm", "rmdir", "chmod", "chown", "chgrp"})
+"""What these do to a folder they do to all in it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,13 +213,18 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
         elif base(part.name) in WRITERS:
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
             targets += [(here, name) for name in names if not name.startswith("-")]
+            if base(part.name) in _WHOLE and any(_real(here, name) == ws.root for name in names):
+                return [f"`{part.name}` takes the whole workspace, with its repository"]
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
+
+
+def _real(here: Path, name: str) -> Path | None:
+    return None if "\0" in name else Path(os.path.realpath(here / name))
 
 
 def _protected(ws: Workspace, here: Path, target: str) -> str | None:
     try:
-        lexical = Path(os.path.normpath(here / target))
-        real = Path(os.path.realpath(here / target))
+        lexical, real = Path(os.path.normpath(here / target)), Path(os.path.realpath(here / target))
         if not real.is_relative_to(ws.root) and not lexical.is_relative_to(ws.root):
             return None  # outside: the sandbox's and the doubts' business
         ws.resolve(str(lexical))

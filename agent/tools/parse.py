@@ -110,10 +110,13 @@ def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
         return None, "the arguments are not whole: the JSON was cut off or a quote is missing"
     from json_repair import repair_json
 
-    value = cast("Any", repair_json(text, return_objects=True))
-    if not isinstance(value, dict) or (exact and not all(f'"{said}"' in text for said in _strings(value))):
+    mended: object = repair_json(text, return_objects=True)
+    if not isinstance(mended, dict):
+        return None, "the arguments are no JSON"
+    fields = cast("dict[str, Any]", mended)
+    if exact and not all(f'"{said}"' in text for said in _strings(fields)):
         return None, "the arguments are no valid JSON: escape quotes and line ends within strings"
-    return cast("dict[str, Any]", value), None
+    return fields, None
 
 
 def _strings(value: object) -> Generator[str]:

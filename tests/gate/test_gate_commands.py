@@ -301,6 +301,16 @@ def test_a_command_that_surely_writes_a_protected_file_asks_in_every_mode(place,
         assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None)
 
 
+@pytest.mark.parametrize("command", ["rm -rf .", "chmod -R 777 .", "rm -rf sub/..", "cd sub && rm -r .."])
+def test_what_takes_the_whole_workspace_with_its_repository_asks_in_every_mode(place, command):
+    (place.ws.root / "sub").mkdir()
+    for mode in (GateMode.ASK, GateMode.AUTO):
+        verdict = place.judge_command(command, "rm", "chmod", mode=mode, sandbox="x")
+        assert (verdict.action, verdict.danger) == ("ask", True)
+    assert place.judge_command("rm -rf sub", "rm").action == "allow"
+    assert place.judge_command("rm -rf s*", "rm").action == "ask"
+
+
 def test_always_offers_a_rule_only_where_the_rule_would_let_the_command_pass(place):
     verdict = place.judge_command("pytest -k 'a b'")
     assert verdict.rule == Rule(verdict="allow", tool="run_command", command="pytest -k 'a b'")
