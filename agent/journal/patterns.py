@@ -50,12 +50,13 @@ PEM = Pattern(
     re.compile(
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?P<secret>"
         r"(?:[^-]++|-(?!----))*+(?=-----END )"
-        r"|(?:[\s-]|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # its end is missing: as far as it looks like one
+        r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # its end is missing: as far as it looks like one
     ),
 )
 URL_PASSWORD = Pattern(("://",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
 
-PATTERNS = (*TOKENS, PEM, URL_PASSWORD)
+PATTERNS = (PEM, URL_PASSWORD, *TOKENS)
+"""In this order: the dashes of a PEM block would else be taken for a part of the word in front."""
 HEADS = tuple(clue for pattern in TOKENS for clue in pattern.clues)
 LONGEST_HEAD = max(map(len, HEADS))
 

@@ -13,7 +13,7 @@ LONGEST_HELD = 16_384
 _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _KEY_BODY = re.compile(r"[A-Za-z0-9_.+/=-]*")
 _PEM_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----")
-_PEM_HEAD_OPENS = re.compile(r"-----BEGIN[A-Z0-9 ]{0,45}-{0,5}\Z")
+_PEM_HEAD_OPENS = re.compile(r"-----BEGIN[A-Z0-9 ]{0,45}-{0,5}\Z|-{1,5}(?:B(?:E(?:GI?)?)?)?\Z")
 _URL_SETTLED = re.compile(r"[\s/@]")
 _LONGEST_USER = 780
 """Characters of `user:password` in a URL that are waited for."""
@@ -61,12 +61,13 @@ class StreamRedactor:
         inside = body.end() if body is not None else 0  # a key that was too long to be kept back goes on
         self._in_key = self._in_key and inside == len(text)
         hidden = self._redact(self._before + text)[len(self._before) :]
-        self._before = text[-1]
+        self._before = (self._before + text)[-LONGEST_HEAD - 1 :]  # what stands in front decides where a word begins
         return "*" * inside + hidden[inside:]
 
     def _unsettled(self, text: str) -> int:
         """From this index on, the text may still become a key; its length where nothing can."""
-        return min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(text))
+        cut = min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(text))
+        return len(text[:cut].rstrip(_WORD)) if cut < len(text) else cut  # no word is torn in two
 
     def _open_word(self, text: str) -> int:
         start = len(text.rstrip(_WORD))
@@ -93,9 +94,8 @@ def _open_url(text: str) -> int:
 
 
 def _open_pem(text: str) -> int:
-    start = text.rfind("-----BEGIN")
-    if start < 0:
+    if "-" not in text:
         return len(text)
-    head = _PEM_HEAD.match(text, start)
-    is_open = _PEM_HEAD_OPENS.match(text, start) if head is None else "-----END " not in text[head.end() :]
-    return start if is_open else len(text)
+    ended = text.rfind("-----END ") + 1
+    opened = _PEM_HEAD.search(text, ended) or _PEM_HEAD_OPENS.search(text, ended)
+    return opened.start() if opened is not None else len(text)

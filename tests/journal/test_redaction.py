@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rundry.agent.journal import Journal, Redactor
+from rundry.agent.protocol import (
+    CheckFinished,
+    Decide,
+    FileChanged,
+    ProposalOpened,
+    RunSpec,
+    Said,
+    TextArrived,
+    ToolCalled,
+    ToolFinished,
+)
+
+CANARY = 'canary/+"key" with=all&kinds%of\\signs-ü'
+PLAIN = "canaryAbc123Xyz789"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    + "\n".join("MIIEpAIBAAKCAQEA7bq8xW3n5T9zQh4kVvYp1sG0Rf6uLd2mCj8aOeIwXcZtBy+/"[n:] for n in range(3))
+    + "\nQ==\n-----END RSA PRIVATE KEY-----"
+)
+SHAPES = [
+    "sk-proj-AbCdEfGhIjKlMnOpQrSt12",
+    "sk-ant-api03-abcdefghijklmnopqrstuvwxyz-_AA",
+    "sk-or-v1-0123456789abcdef0123456789abcdef",
+    "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "gho_0123456789abcdefghijABCDEFGHIJ012345",
+    "github_pat_11ABCDEFG0abcdefghij_klmnopqrstuv",
+    "AKIAIOSFODNN7EXAMPLE",
+    "xoxb-1234567890-abcdefghij",
+    "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+    "gsk_abcdefghijklmnopqrstuvwxyz0123456789",
+    "glpat-abcdefghij0123456789",
+    JWT,
+]
+HARMLESS = [
+    "task-1 and disk-usage and sk-circle-fade-dot-container",
+    "https://example.com:8080/path?user=a:b",
+    "eyJust a word, AKIA, ghp_, hf_hub_download, xox",
+    "git@github.com:owner/repo.git and mailto:me@example.com",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "a plain sentence: nothing to see here.",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+]
+
+
+@pytest.mark.parametrize("key", SHAPES, ids=lambda key: key[:8])
+def test_what_looks_like_a_key_is_hidden_and_the_length_stays(key: str) -> None:
+    redact = Redactor([])
+    for text in (key, f"key={key}", f'"{key}"', f"see {key}, please\nnext", f"x: {key}\\n"):
+        hidden = redact(text)
+        assert key not in hidden
+        assert key[-8:] not in hidden
+        assert len(hidden) == len(text)
+        assert hidden.replace("*", "") == text.replace(key, "")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_ordinary_text_is_left_as_it_is(text: str) -> None:
+    assert Redactor(["another-secret-value"])(text) is text
+
+
+def test_a_password_in_a_url_is_hidden_and_its_user_is_not() -> None:
+    assert Redactor([])("postgres://me:hunter2@db:5432/x") == "postgres://me:*******@db:5432/x"
+
+
+def test_a_private_key_is_hidden_line_by_line_also_when_its_end_is_missing() -> None:
+    redact = Redactor([])
+    hidden = redact(f"before\n{PEM}\nafter")
+    assert "MII" not in hidden and "Q==" not in hidden
+    assert hidden.startswith("before\n-----BEGIN RSA PRIVATE KEY-----\n****")
+    assert hidden.endswith("\n-----END RSA PRIVATE KEY-----\nafter")
+    assert hidden.count("\n") == PEM.count("\n") + 2
+    cut = redact(PEM.rpartition("\nQ==")[0] + "\n, and so on")
+    assert "MII" not in cut and cut.endswith(", and so on")
+    assert redact("-----BEGIN PRIVATE KEY----- starts it") == "-----BEGIN PRIVATE KEY----- starts it"
+
+
+@pytest.mark.parametrize("secret", [CANARY, PLAIN])
+def test_a_known_value_is_hidden_in_every_spelling(secret: str) -> None:
+    redact = Redactor([secret])
+    raw = secret.encode()
+    for text in (secret, quote(secret), quote(secret, safe="")):
+        assert redact(f"a {text} b") == f"a {'*' * len(text)} b"
+    for before in range(4):
+        for after in range(4):
+            packed = base64.b64encode(b"u" * before + raw + b"v" * after).decode()
+            hidden = redact(packed)
+            assert len(hidden) == len(packed)
+            assert hidden.count("*") >= len(raw) * 4 // 3 - 3
+            urlsafe = base64.urlsafe_b64encode(b"u" * before + raw + b"v" * after).decode()
+            assert redact(urlsafe).count("*") == hidden.count("*")
+
+
+def test_too_short_values_tear_no_holes() -> None:
+    assert Redactor(["a", "no", "", "  "])("a no-go") == "a no-go"
+
+
+def test_the_environment_tells_which_values_are_secret() -> None:
+    env = {
+        "OPENAI_API_KEY": "not-shaped-like-a-key-1",
+        "MY_SERVICE_TOKEN": "tok.en/9876543",
+        "DB_PASSWORD": "correct horse 1",
+        "DATABASE_URL": "postgres://u:p%40ssw0rd!@host/db",
+        "ODDLY_NAMED": "value-of-the-remap",
+        "PWD": "/home/me/project",
+        "POSTGRES_PASSWORD": "postgres",
+        "SSH_KEY": "/home/me/.ssh/id_ed25519",
+        "MAX_TOKENS": "20000000000",
+        "API_TOKEN": "12345678901",
+        "LM_API_KEY": "lm-studio",
+    }
+    redact = Redactor.from_env(env, ["ODDLY_NAMED"])
+    for secret in ("not-shaped-like-a-key-1", "tok.en/9876543", "correct horse 1", "p@ssw0rd!", "value-of-the-remap"):
+        assert redact(f"[{secret}]") == f"[{'*' * len(secret)}]"
+    for name in ("PWD", "POSTGRES_PASSWORD", "SSH_KEY", "MAX_TOKENS", "API_TOKEN", "LM_API_KEY"):
+        assert redact(env[name]) == env[name], name
+
+
+def test_a_variable_that_is_no_utf8_is_no_error() -> None:
+    assert Redactor.from_env({"X_TOKEN": "caf\udce9-token-1234"})("plain") == "plain"
+
+
+def pieces() -> st.SearchStrategy[str]:
+    whole = [*SHAPES, *HARMLESS, PEM, CANARY, PLAIN, "http://a:b@c", "日本語のテキスト", *"\n :@-/", "://"]
+    parts = [*whole, *(t[: len(t) // 2] for t in whole), *(t[1:] for t in whole)]
+    return st.lists(st.sampled_from(parts), max_size=8).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=pieces(), cuts=st.lists(st.integers(0, 400), max_size=12))
+def test_a_stream_hides_what_the_whole_text_would_hide_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    redact = Redactor([CANARY, PLAIN])
+    stream = redact.stream()
+    places = sorted({0, len(text), *(c for c in cuts if c < len(text))})
+    shown = [stream.feed(text[a:b]) for a, b in pairwise(places)]
+    assert "".join(shown) + stream.flush() == redact(text)
+
+
+@pytest.mark.parametrize("key", [*SHAPES, PEM, CANARY, PLAIN, "http://me:pass-word@host/"], ids=lambda key: key[:8])
+def test_a_key_that_comes_letter_by_letter_is_never_shown(key: str) -> None:
+    redact = Redactor([CANARY, PLAIN])
+    stream = redact.stream()
+    text = f"the key is {key} and so on. "
+    shown = "".join(stream.feed(letter) for letter in text)
+    assert shown + stream.flush() == redact(text) != text
+
+
+@pytest.mark.parametrize(
+    "text", ["An ordinary answer, word by word. ", "こんにちは、世界。続きます。", "x = [1, 2, 3]\n"]
+)
+def test_ordinary_text_is_kept_back_for_no_more_than_its_last_word(text: str) -> None:
+    stream = Redactor([CANARY, PLAIN]).stream()
+    shown = 0
+    for fed, letter in enumerate(text * 5, 1):
+        shown += len(stream.feed(letter))
+        assert fed - shown <= 12
+
+
+def test_a_word_without_an_end_is_not_kept_back_for_ever_and_a_key_in_it_stays_hidden() -> None:
+    stream = Redactor([]).stream()
+    assert len("".join(stream.feed("x" * 1000) for _ in range(5))) >= 4990
+    stream.flush()
+    shown = stream.feed("eyJ" + "a" * 10_000) + stream.feed("a" * 10_000) + stream.feed("b" * 50 + " end ")
+    assert shown.endswith(" end ")
+    held = Redactor([]).stream()
+    key = "sk-" + "A1" * 10_000
+    assert set("".join(held.feed(key[n : n + 500]) for n in range(0, len(key), 500)) + held.feed(" ")) == {"*", " "}
+
+
+def recorded(journal: Journal) -> bytes:
+    raw = sqlite3.connect(journal.path)
+    rows = raw.execute("SELECT body FROM events").fetchall()
+    raw.close()
+    return b"\n".join(body for (body,) in rows)
+
+
+def test_no_string_of_an_event_is_stored_with_a_key_in_it(journal: Journal) -> None:
+    journal.redactor = Redactor([CANARY])
+    token = SHAPES[0]
+    journal.append(Said(text=f"use {CANARY}"))
+    journal.append(ToolCalled(call_id="c1", tool="t", arguments={"a": [{"b": CANARY, CANARY: token}]}))
+    journal.append(ToolFinished(call_id="c1", tool="t", ok=True, result=f"{token}\n{PEM}", summary=CANARY))
+    journal.append(FileChanged(path=CANARY, by="model", before=None, after=None))
+    journal.append(
+        CheckFinished(command=CANARY, passed=False, exit_code=1, timed_out=False, failing=None, output=f"\n{token}")
+    )
+    stored = recorded(journal)
+    assert json.dumps(CANARY, ensure_ascii=False)[1:-1].encode() not in stored
+    assert token.encode() not in stored
+    assert b"MIIEp" not in stored
+
+
+def test_what_append_gives_back_is_what_was_recorded(journal: Journal) -> None:
+    journal.redactor = Redactor([CANARY])
+    given_back = journal.append(TextArrived(text=f"see {CANARY}!"))
+    assert given_back.event == TextArrived(text=f"see {'*' * len(CANARY)}!")
+    assert journal.read() == [given_back]
+
+
+def test_paths_and_commands_at_the_gate_are_shown_as_they_are_but_for_known_keys(journal: Journal) -> None:
+    journal.redactor = Redactor([PLAIN])
+    path = "src/sk-1234567890abcdefghijkl/a.py"
+    command = f"deploy --as sk-1234567890abcdefghijkl {PLAIN} http://me:pw@host"
+    opened = ProposalOpened(proposal_id="p", tool="t", path=path, command=command, diff="+sk-1234567890abcdefghijkl")
+    event = journal.append(opened).event
+    assert isinstance(event, ProposalOpened)
+    assert event.path == path
+    assert event.command == command.replace(PLAIN, "*" * len(PLAIN))
+    assert event.diff == "+" + "*" * 25
+
+
+def test_the_task_is_stored_without_the_key_that_stood_in_it(
+    tmp_path: Path, make_spec: Callable[..., RunSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "canary-value-0001")
+    made = Journal.create(tmp_path / "a.db", make_spec(task="use canary-value-0001 here"))
+    assert made.spec.task == "use ***************** here"
+    made.append(TextArrived(text="canary-value-0001"))
+    made.close()
+    assert b"canary-value-0001" not in (tmp_path / "a.db").read_bytes()
+
+
+def test_a_decision_with_an_edited_text_reaches_the_runner_exactly(journal: Journal) -> None:
+    decision = Decide(proposal_id="p", digest="d", verdict="approve", text=f"TOKEN = {SHAPES[0]!r}\n")
+    journal.put(decision)
+    assert [c for _, c in journal.take()] == [decision]
+
+
+def test_hostile_text_is_redacted_in_linear_time() -> None:
+    redact = Redactor([PLAIN])
+    began = time.perf_counter()
+    for unit in (
+        "-----BEGIN PRIVATE KEY-----",
+        "sk-",
+        "eyJ" + "a" * 20 + ".",
+        "://a:",
+        "-",
+        "-----BEGIN PRIVATE KEY-----A",
+        PLAIN[:-1],
+    ):
+        text = unit * (400_000 // len(unit))
+        assert len(redact(text)) == len(text)
+    assert time.perf_counter() - began < 5
