@@ -22,7 +22,7 @@ _MOST_COMBINING = 4
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800"
     "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff"
+    "\u070f\U00013430-\U0001343f\U000e0000-\U000e0fff"
 )
 _ODD_BLANK = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
 _COMBINING = "\u0300-\u033f\u0340-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -32,7 +32,6 @@ _RUN = rf"[ \t\u3000{_ODD_BLANK}]{{{LONGEST_BLANK // TAB},}}"
 
 _HOSTILE = re.compile(
     rf"(?P<blanks>{_RUN})"
-    rf"|(?P<gap>\n{{{LONGEST_GAP + 2},}})"
     rf"|(?P<combining>[{_COMBINING}]{{{_MOST_COMBINING + 1},}})"
     rf"|(?P<mark>[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}"
     # joiners belong between the letters of some scripts, a variation selector behind a picture
@@ -41,6 +40,12 @@ _HOSTILE = re.compile(
 )
 MARK = re.compile(r"[\u2400-\u241f\u2421␣]|⟨U\+[0-9A-F]{4,6}⟩|⟨\d+ (?:blanks|tabs|empty lines|combining marks)⟩")
 """Finds the marks in a shown text, to paint them."""
+
+_GAP = re.compile(rf"\n{{{LONGEST_GAP + 2},}}")
+_QUIET = re.compile(
+    rf"[{_COMBINING}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""What `str.isprintable` lets pass and `_HOSTILE` may not."""
 
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -58,10 +63,14 @@ def show(text: str) -> str:
     mark. Marks are `␛` for a control character, `⟨U+202E⟩` for another code point, `␣` for a blank that is no plain
     space, `⟨500 blanks⟩` for a run. Linear in the length; what it gives, it gives back unchanged.
     """
-    if text.isascii() and text.isprintable() and len(text) <= LONGEST_BLANK:
-        return text
-    text = _HOSTILE.sub(_mark, text.replace("\r\n", "\n"))
-    return _expand(text) if "\t" in text else text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    if _is_harmless(text):
+        return _expand(text)
+    if "\n" * (LONGEST_GAP + 2) in text:
+        text = _GAP.sub(lambda found: f"\n⟨{len(found.group()) - 1} empty lines⟩\n", text)
+    lines = text.split("\n")
+    return _expand("\n".join(line if _is_harmless(line) else _HOSTILE.sub(_mark, line) for line in lines))
 
 
 def strip(text: str) -> str:
@@ -82,13 +91,19 @@ def one_line(text: str) -> str:
     return show(text).replace("\n", "⏎")
 
 
+def _is_harmless(text: str) -> bool:
+    """Certainly nothing to mark in it: a look that costs a hundredth of the marking."""
+    flat = text.replace("\n", " ").replace("\t", " ")
+    if not flat.isprintable() or " " * (LONGEST_BLANK // TAB) in flat or "\n" * (LONGEST_GAP + 2) in text:
+        return False
+    return text.isascii() or _QUIET.search(text) is None
+
+
 def _mark(match: re.Match[str]) -> str:
     found = match.group()
     match match.lastgroup:
         case "blanks":
             return _blanks(found)
-        case "gap":
-            return f"\n⟨{len(found) - 1} empty lines⟩\n"
         case "combining":
             return f"⟨{len(found)} combining marks⟩"
         case "blank":
@@ -112,4 +127,6 @@ def _code(found: str) -> str:
 
 
 def _expand(text: str) -> str:
+    if "\t" not in text:
+        return text
     return "\n".join(line.expandtabs(TAB) if "\t" in line else line for line in text.split("\n"))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,15 @@ def test_ordinary_text_stays_as_it_is(plain: str) -> None:
     assert strip(plain) == plain
 
 
+def test_no_invisible_code_point_is_drawn_alone() -> None:
+    seen = set("\n \u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\u3000\U000110bd\U000110cd")
+    for code in range(sys.maxunicode + 1):
+        sign = chr(code)
+        if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs") and sign not in seen:
+            assert sign not in show(f"a{sign}b"), hex(code)
+            assert sign not in strip(f"a{sign}b"), hex(code)
+
+
 def test_a_joiner_is_marked_where_no_script_needs_it() -> None:
     assert show("pass\u200dword") == "pass⟨U+200D⟩word"
 
@@ -108,8 +119,8 @@ def test_no_text_whatever_gets_a_control_character_through(text: str) -> None:
 
 def test_no_mix_of_hostile_pieces_gets_through() -> None:
     chance = random.Random(7)
-    for _ in range(20_000):
-        text = "".join(chance.choices(PIECES, k=chance.randrange(1, 24)))
+    for _ in range(12_000):
+        text = "".join(chance.choices(PIECES, k=chance.randrange(1, 14)))
         for shown in (show(text), strip(text)):
             assert _is_harmless(shown), repr(text)
             assert show(shown) == shown, repr(text)
@@ -127,5 +138,5 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
             best = min(best, time.perf_counter() - began)
         return best
 
-    small, large = seconds(4_000), seconds(40_000)
+    small, large = seconds(1_500), seconds(15_000)
     assert large < small * 40 + 0.02

@@ -230,12 +230,11 @@ async def test_a_click_on_a_line_unfolds_it_and_hostile_text_does_nothing() -> N
         ]
         transcript.show(blocks, 0)
         await pilot.pause()
-        for at in range(3):
-            for y in range(transcript.size.height):
-                row = transcript.render_line(y)
-                assert not any(sign in row.text for sign in ("\x1b", "\x07", "\x9b", "\u202e")), row.text
-                assert all("@click" not in (segment.style.meta if segment.style else {}) for segment in row)
-                await pilot.click(transcript, offset=(20 + 9 * at, y))
+        for y in range(transcript.size.height):
+            row = transcript.render_line(y)
+            assert not any(sign in row.text for sign in ("\x1b", "\x07", "\x9b", "\u202e")), row.text
+            assert all("@click" not in (segment.style.meta if segment.style else {}) for segment in row)
+            await pilot.click(transcript, offset=(20 + y, y))
         assert app.is_running
         await pilot.click(transcript, offset=(8, 0))
 

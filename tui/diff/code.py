@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ..theme import Palette
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
+    from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
 
 Piece = tuple[str, str]
 """A stretch of code and the field of `Palette` that paints it: the same for every theme."""
@@ -44,14 +45,19 @@ def lexer_named(language: str) -> Lexer | None:
         return None
 
 
-def lex(lines: Sequence[str], lexer: Lexer | None) -> list[list[Piece]]:
-    """Each shown line in its pieces; the whole is lexed once, so a text over several lines is one."""
+def lex(lines: Sequence[str], lexer: Lexer | None, wanted: Callable[[], bool] = lambda: True) -> list[list[Piece]]:
+    """Each shown line in its pieces; the whole is lexed once, so a text over several lines is one.
+
+    A second for 5,000 lines: for a thread, which stops soon after `wanted` says no.
+    """
     text = "\n".join(lines)
     if lexer is None or len(text) > LONGEST or max(map(len, lines), default=0) > WIDEST:
         return [[(line, "code")] for line in lines]
     found: list[list[Piece]] = [[]]
-    for token, value in lexer.get_tokens(text):
-        slot = _slot(str(token))
+    for count, (token, value) in enumerate(lexer.get_tokens(text)):
+        if count % 1_000 == 0 and not wanted():
+            break
+        slot = _slot(token)
         first, *more = value.split("\n")
         if first:
             found[-1].append((first, slot))
@@ -96,8 +102,9 @@ _SLOTS = (
 
 
 @cache
-def _slot(token: str) -> str:
+def _slot(token: _TokenType) -> str:
+    name = str(token)
     for prefix, slot in _SLOTS:
-        if token.startswith(prefix):
+        if name.startswith(prefix):
             return slot
     return "code"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
@@ -83,6 +84,7 @@ class DiffPane(LineView):
         """Hunk to what the person made of it; a hunk without one has no sign."""
         self._current = 0
         self._end_seen = False
+        self._gone = False
 
     # what is shown
 
@@ -190,6 +192,10 @@ class DiffPane(LineView):
 
     # the inside
 
+    @on(events.Unmount)
+    def _leave(self) -> None:
+        self._gone = True
+
     def _begin(self, load: Callable[[bool], Diff], size: int) -> None:
         self._load, self._is_full = load, False
         self.marks, self._current, self._end_seen = {}, 0, False
@@ -218,11 +224,9 @@ class DiffPane(LineView):
     def _open(self, diff: Diff) -> None:
         self._sheet = Sheet(diff)
         self.margin = self._sheet.margin
-        if diff.rows:
-            self._refill(len(diff.rows))
-        else:
-            diff.rows.append(Row("note", 0, 0, "no change", -1))
-            self._refill(1)
+        if not diff.hunks and not any(row.kind == "note" for row in diff.rows):
+            diff.rows.insert(0, Row("note", 0, 0, "no change", -1))
+        self._refill(len(diff.rows))
         self.post_message(self.Ready(self, diff))
         if diff.whole and self._contents is not None:
             self._colour(diff)
@@ -245,7 +249,12 @@ class DiffPane(LineView):
             self.run_worker(self._colour_later(self._turn, diff.path, before, after), exit_on_error=False)
 
     async def _colour_later(self, turn: int, path: str, before: bytes | None, after: bytes | None) -> None:
-        self._paint(turn, await asyncio.to_thread(_whole_colours, path, before, after))
+        colours = await asyncio.to_thread(_whole_colours, path, before, after, lambda: self._is_wanted(turn))
+        if self._is_wanted(turn):
+            self._paint(turn, colours)
+
+    def _is_wanted(self, turn: int) -> bool:
+        return turn == self._turn and self.is_attached and not self._gone
 
     def _paint(self, turn: int, colours: Colours) -> None:
         if turn == self._turn and self._sheet is not None:
@@ -266,9 +275,11 @@ class DiffPane(LineView):
             self.repaint()
 
 
-def _whole_colours(path: str, before: bytes | None, after: bytes | None) -> Colours:
+def _whole_colours(
+    path: str, before: bytes | None, after: bytes | None, wanted: Callable[[], bool] = lambda: True
+) -> Colours:
     old, new, _ = lines_of(before, after)
-    return colours_of(path, {"-": list(enumerate(old, 1)), "+": list(enumerate(new, 1))})
+    return colours_of(path, {"-": list(enumerate(old, 1)), "+": list(enumerate(new, 1))}, wanted)
 
 
 def _without_collecting(load: Callable[[bool], Diff], full: bool) -> Diff:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
@@ -123,12 +123,14 @@ class Sheet:
         return [*left, (" " * max(0, width - width_of(left) - width_of(right)), _NONE), *right]
 
 
-def colours_of(path: str, sides: Mapping[str, Sequence[tuple[int, str]]]) -> Colours:
+def colours_of(
+    path: str, sides: Mapping[str, Sequence[tuple[int, str]]], wanted: Callable[[], bool] = lambda: True
+) -> Colours:
     """Numbered lines of the old (`-`) and the new side (`+`), each side lexed as one text."""
     found: Colours = {}
     lexer = lexer_for(path)
     for side, lines in sides.items():
-        pieces = lex([show(text) for _, text in lines], lexer)
+        pieces = lex([show(text) for _, text in lines], lexer, wanted)
         found.update({(side, number): line for (number, _), line in zip(lines, pieces, strict=True)})
     return found
 

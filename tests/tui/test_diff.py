@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import difflib
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rundry.tui.diff import Diff, diff_of, diff_of_text
+from rundry.tui.diff.code import lex, lexer_for
+from rundry.tui.diff.compare import compare
+from rundry.tui.diff.sheet import Sheet
+from rundry.tui.diff.words import changed_words
+from rundry.tui.theme import shipped_palette
+
+PALETTE = shipped_palette("dark")
+OLD = (
+    "import os\n\n\ndef divide(a, b):\n    r = round(a / b, 2)\n    return r\n"
+    + "# x\n" * 40
+    + "class Last:\n    size = 1\n"
+)
+NEW = (
+    OLD.replace("    r =", "    if b == 0:\n        raise ZeroDivisionError\n    r =")
+    .replace(", 2)", ", 3)")
+    .replace("= 1", "= 2")
+)
+lines = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=40)
+
+
+def _sides(diff: Diff) -> tuple[list[str], list[str]]:
+    rows = [row for row in diff.rows if row.kind in " +-"]
+    return [row.text for row in rows if row.kind != "+"], [row.text for row in rows if row.kind != "-"]
+
+
+def _seen(diff: Diff, width: int = 70) -> list[str]:
+    sheet = Sheet(diff)
+    drawn = [sheet.draw(index, width, PALETTE, {}) for index in range(len(diff.rows))]
+    return ["".join(text for text, _ in line).rstrip() for rows in drawn for line in rows]
+
+
+@given(lines, lines)
+@settings(max_examples=300, deadline=None)
+def test_the_changes_turn_the_old_lines_into_the_new(old: list[str], new: list[str]) -> None:
+    made: list[str] = []
+    at = 0
+    for change in compare(old, new):
+        assert old[at : change.a0] == new[len(made) : change.b0]
+        made += [*old[at : change.a0], *new[change.b0 : change.b1]]
+        at = change.a1
+    assert [*made, *old[at:]] == new
+
+
+@given(lines, lines)
+@settings(max_examples=200, deadline=None)
+def test_the_whole_diff_holds_both_texts_line_by_line(old: list[str], new: list[str]) -> None:
+    before, after = "".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)
+    diff = diff_of("x", before.encode(), after.encode(), full=True)
+    assert _sides(diff) == ((old, new) if old != new else ([], []))
+    for row in diff.rows:
+        assert not row.old or row.kind == "fold" or old[row.old - 1] == row.text
+        assert not row.new or row.kind == "fold" or new[row.new - 1] == row.text
+
+
+@given(lines, lines)
+@settings(max_examples=200, deadline=None)
+def test_a_unified_text_gives_the_rows_that_the_contents_give(old: list[str], new: list[str]) -> None:
+    text = "\n".join(difflib.unified_diff(old, new, "a", "b", lineterm=""))
+    for row in diff_of_text("x", text).rows:
+        assert row.kind != "note"
+        if row.kind in " +-":
+            assert not row.old or old[row.old - 1] == row.text
+            assert not row.new or new[row.new - 1] == row.text
+
+
+def test_a_long_repetitive_file_is_compared_quickly() -> None:
+    old = ["}", "", "    return", "x"] * 6_000
+    new = [line for at, line in enumerate(old) if at % 11]
+    began = time.process_time()
+    compare(old, new)
+    assert time.process_time() - began < 3.0
+
+
+def test_both_numbers_the_hunks_names_and_what_is_folded_are_seen() -> None:
+    assert _seen(diff_of("calc.py", OLD.encode(), NEW.encode())) == [
+        " ⋯ 1 unchanged",
+        " divide" + " " * 56 + "1 of 2",
+        "   2   2",
+        "   3   3",
+        "   4   4    def divide(a, b):",
+        "   5     −      r = round(a / b, 2)",
+        "       5 +      if b == 0:",
+        "       6 +          raise ZeroDivisionError",
+        "       7 +      r = round(a / b, 3)",
+        "   6   8        return r",
+        "   7   9    # x",
+        "   8  10    # x",
+        " ⋯ 36 unchanged",
+        " Last" + " " * 58 + "2 of 2",
+        "  45  47    # x",
+        "  46  48    # x",
+        "  47  49    class Last:",
+        "  48     −      size = 1",
+        "      50 +      size = 2",
+    ]
+
+
+def test_a_removed_line_is_paired_with_the_line_that_it_became() -> None:
+    diff = diff_of("calc.py", OLD.encode(), NEW.encode())
+    pairs = {(diff.rows[a].text.strip(), diff.rows[b].text.strip()) for a, b in diff.partner.items() if a < b}
+    assert pairs == {("r = round(a / b, 2)", "r = round(a / b, 3)"), ("size = 1", "size = 2")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left", "right"),
+    [
+        ("x = one(2)", "x = two(2)", ["one"], ["two"]),
+        ("keep this and that", "keep this", [" and that"], []),
+        ("nothing alike here", "entirely other words", [], []),
+        ("same", "same", [], []),
+    ],
+)
+def test_the_changed_words_of_a_line_are_marked(old: str, new: str, left: list[str], right: list[str]) -> None:
+    spans = changed_words(old, new)
+    assert [old[start:end] for start, end in spans[0]] == left
+    assert [new[start:end] for start, end in spans[1]] == right
+
+
+def test_a_change_of_blanks_alone_can_be_seen() -> None:
+    seen = _seen(diff_of("Makefile", b"all:\n\techo\n", b"all:\n        echo\n"))
+    assert seen[-2:] == ["   2     −  →   echo", "       2 +  ········echo"]
+
+
+def test_a_long_line_is_wrapped_and_never_cut() -> None:
+    line = "x" * 500 + "; rm -rf /"
+    seen = _seen(diff_of("a.sh", None, f"{line}\n".encode()))
+    assert "".join(part[12:] for part in seen[2:]) == line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (None, b"a\n", "new file"),
+        (b"a\n", None, "deleted"),
+        (b"a\n", b"a", "the last line feed is gone"),
+        (b"a", b"a\n", "the last line has a line feed now"),
+        (b"a\r\nb\r\n", b"a\nb\n", "line endings: CRLF before, LF after"),
+        (b"\0\1\2", b"\0\1", "binary: 3 bytes before, 2 bytes after"),
+    ],
+)
+def test_what_a_line_cannot_show_is_said(before: bytes | None, after: bytes | None, said: str) -> None:
+    assert said in "\n".join(_seen(diff_of("x", before, after)))
+
+
+def test_hostile_text_in_a_file_is_shown_as_marks() -> None:
+    seen = "\n".join(_seen(diff_of("a.py", b"", "x = 1 \u202e# \x1b[31m\x07\tok\n".encode())))
+    assert "x = 1 ⟨U+202E⟩# ␛[31m␇" in seen
+    assert "\x1b" not in seen
+
+
+def test_what_is_no_diff_is_shown_as_it_stands() -> None:
+    text = "a sentence\n@@ -1,2 +1,2 @@ def f():\n-old\n+new\n same\n\\ No newline at end of file\nmore words\n"
+    seen = "\n".join(_seen(diff_of_text("x.py", text)))
+    for part in ("a sentence", "old", "new", "same", "No newline at end of file", "more words", " f "):
+        assert part in seen
+
+
+def test_a_text_over_several_lines_is_coloured_as_one() -> None:
+    pieces = lex(['x = """', "def f", '"""'], lexer_for("a.py"))
+    assert pieces[1] == [("def f", "code_string")] or pieces[1] == [("def f", "code_comment")]
+
+
+def test_a_file_of_no_known_kind_is_not_guessed_at() -> None:
+    assert lexer_for("README.unknown") is None
+    assert lex(["def f(): pass"], None) == [[("def f(): pass", "code")]]
