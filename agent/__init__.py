@@ -7,25 +7,59 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import (
-        Settings,
-        Trust,
-        load_settings,
-        parse_duration,
-        parse_money,
-        parse_number,
-        to_spec,
+        Settings as Settings,
     )
-    from .journal import Journal, RunLine, find_run, list_runs, new_run_id, runs_dir
-    from .model import Survey, discover
-    from .model.demo import lay_out
+    from .config import (
+        Trust as Trust,
+    )
+    from .config import (
+        load_settings as load_settings,
+    )
+    from .config import (
+        parse_duration as parse_duration,
+    )
+    from .config import (
+        parse_money as parse_money,
+    )
+    from .config import (
+        parse_number as parse_number,
+    )
+    from .config import (
+        to_spec as to_spec,
+    )
+    from .journal import (
+        Journal as Journal,
+    )
+    from .journal import (
+        RunLine as RunLine,
+    )
+    from .journal import (
+        find_run as find_run,
+    )
+    from .journal import (
+        list_runs as list_runs,
+    )
+    from .journal import (
+        new_run_id as new_run_id,
+    )
+    from .journal import (
+        runs_dir as runs_dir,
+    )
+    from .model import ModelLine as ModelLine
+    from .model import Survey as Survey
+    from .model import discover as discover
+    from .model.demo import lay_out as lay_out
     from .protocol import *  # noqa: F403
-    from .run.here import run_here
-    from .run.orders import ResumeChanges
-    from .run.session import Session
-    from .workspace import Sandbox
+    from .run.here import run_here as run_here
+    from .run.orders import ResumeChanges as ResumeChanges
+    from .run.session import Session as Session
+    from .workspace import Ignore as Ignore
+    from .workspace import Sandbox as Sandbox
 
 _HOMES: dict[str, str] = {
+    "Ignore": "workspace",
     "Journal": "journal",
+    "ModelLine": "model",
     "ResumeChanges": "run.orders",
     "RunLine": "journal",
     "Sandbox": "workspace",
@@ -33,6 +67,7 @@ _HOMES: dict[str, str] = {
     "Settings": "config",
     "Survey": "model",
     "Trust": "config",
+    "check_usable": "run.usable",
     "discover": "model",
     "find_run": "journal",
     "lay_out": "model.demo",
@@ -49,7 +84,7 @@ _HOMES: dict[str, str] = {
 """Name to module, for what is not a word of the protocol."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute, of any kind
     if name.startswith("__"):
         raise AttributeError(name)
     value = getattr(import_module(f".{_HOMES.get(name, 'protocol')}", __name__), name)

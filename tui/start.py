@@ -12,7 +12,6 @@ from rundry.agent import (
     RunSpec,
     Settings,
     UserError,
-    lay_out,
     load_settings,
     new_run_id,
     runs_dir,
@@ -27,17 +26,6 @@ NO_MODEL = (
 )
 
 
-def given(flags: Mapping[str, object]) -> dict[str, object]:
-    """The flags that were written out, under the names of their options."""
-    names = {"any_": "any", "until_file": "until-file"}
-    found: dict[str, object] = {}
-    for name, value in flags.items():
-        if value in (None, (), False) or name in ("cwd", "trust", "continue_", "headless", "json_"):
-            continue
-        found[names.get(name, name)] = list(value) if isinstance(value, tuple) else value
-    return found
-
-
 def workspace_of(flags: Mapping[str, object]) -> Path:
     """The folder of `--cwd`, or this one. Raises UserError."""
     asked = flags.get("cwd")
@@ -49,8 +37,8 @@ def workspace_of(flags: Mapping[str, object]) -> Path:
 
 def folder_of(flags: Mapping[str, object]) -> Path:
     """Where journals go."""
-    asked = flags.get("runs_dir")
-    return runs_dir(str(asked) if asked else None, os.environ)
+    asked = load_settings({"runs_dir": flags.get("runs_dir")}, cwd=Path("/"), env=os.environ, trust=False)
+    return runs_dir(asked.get("runs_dir", str), os.environ)
 
 
 class Setup:
@@ -59,15 +47,23 @@ class Setup:
     def __init__(self, flags: Mapping[str, object], *, headless: bool) -> None:
         """Raises UserError for a flag, a config value or a folder that cannot be used."""
         self.workspace = workspace_of(flags)
-        self.folder = folder_of(flags)
         self._headless = headless
-        self._flags = given(flags)
-        self._trust = bool(flags.get("trust"))
+        self._flags = dict(flags)
         self.settings = self._load()
+        self.folder = runs_dir(self.settings.get("runs_dir", str), os.environ)
         self._model: ModelSpec | None = None
+        self._refuse_what_never_holds()
+
+    def _refuse_what_never_holds(self) -> None:
+        """A check that cannot be, a loop that is not driven: said before there is a run."""
+        spec = self._spec("-", ModelSpec(name="none"))
+        if spec.predicates.exist or spec.gate.quotas or self.settings.is_set("loop"):
+            from rundry.agent import check_usable  # 40 ms that a plain chat need not pay before its first frame
+
+            check_usable(spec)
 
     def _load(self) -> Settings:
-        return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=self._trust)
+        return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
 
     @property
     def notes(self) -> list[str]:
@@ -87,6 +83,14 @@ class Setup:
         """As if the flag had been given. Raises UserError."""
         self._flags[name] = value
         self.settings = self._load()
+
+    async def look_around(self) -> list[str]:
+        """What was looked for and found, a line each."""
+        from rundry.agent import discover
+
+        from .lists import survey_lines
+
+        return survey_lines(await discover(os.environ))
 
     def preview(self) -> ViewState:
         """What is known before the run: loop, model, limits."""
@@ -116,6 +120,8 @@ class Setup:
 def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """The demo's task, and the flags with the demo's model, check and folder in them. Raises UserError."""
     import tempfile
+
+    from rundry.agent import lay_out  # httpx comes with the models: 0.4 s
 
     asked = flags.get("cwd")
     target = Path(str(asked)) if asked else Path(tempfile.mkdtemp(prefix="rundry-demo-")) / "project"

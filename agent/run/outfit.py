@@ -10,21 +10,12 @@ from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import fold
 from ..model import KEY_NAMES, open_model
-from ..protocol import LoopKind, Model, ModelSpec, Refusal, RunSpec, Stamped
+from ..protocol import Model, ModelSpec, Refusal, RunSpec, Stamped
 from ..step import Kit
 from ..stops import Quotas, default_guard
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .orders import Order
-
-_READING = ["read_file", "list_files", "search"]
-_CHANGING = ["edit_file", "write_file", "run_command"]
-
-
-def tools_of(spec: RunSpec) -> list[str]:
-    """Names of the tools that the loop offers."""
-    tools = [*_READING, *_CHANGING, "update_plan", "ask_person"]
-    return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]
 
 
 async def load_model(spec: ModelSpec) -> Model:

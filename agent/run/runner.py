@@ -27,7 +27,8 @@ from .drive import drive
 from .obey import obey
 from .orders import Order
 from .outcome import ended_event, outcome_of_parked, refused
-from .outfit import load_model, outfit, tools_of
+from .outfit import load_model, outfit
+from .tools_on_offer import tools_of
 
 INBOX_SECONDS = 0.025
 """How often the inbox is looked at: what a person does takes effect within this."""

@@ -1,0 +1,14 @@
+"""Which of the tools a loop offers to the model."""
+
+from __future__ import annotations
+
+from ..protocol import LoopKind, RunSpec
+
+_READING = ["read_file", "list_files", "search"]
+_CHANGING = ["edit_file", "write_file", "run_command"]
+
+
+def tools_of(spec: RunSpec) -> list[str]:
+    """Names, in the order in which the model sees them."""
+    tools = [*_READING, *_CHANGING, "update_plan", "ask_person"]
+    return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]

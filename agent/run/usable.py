@@ -1,0 +1,25 @@
+"""What a spec asks for and could never be: told before there is a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..loops import decider
+from ..protocol import RunSpec, UserError
+from ..stops import require_usable
+from ..tools import TOOLS
+from .tools_on_offer import tools_of
+
+
+def check_usable(spec: RunSpec) -> None:
+    """Raises UserError with the option and the mend. Looks at the spec and the workspace only."""
+    decider(spec.loop)
+    require_usable(spec.predicates, Path(spec.workspace))
+    offered = tools_of(spec)
+    for action in spec.predicates.require:
+        tool = action.partition(":")[0]
+        if tool not in offered:
+            raise UserError(f"--require {action}: there is no tool {tool}; there are {', '.join(offered)}")
+    for tool in spec.gate.quotas:
+        if tool not in TOOLS:
+            raise UserError(f"[quota] {tool}: there is no such tool; there are {', '.join(TOOLS)}")
