@@ -113,7 +113,7 @@ def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
     mended: object = repair_json(text, return_objects=True)
     if not isinstance(mended, dict):
         return None, "the arguments are no JSON"
-    fields = cast("dict[str, Any]", mended)
+    fields: dict[str, Any] = mended
     if exact and not all(f'"{said}"' in text for said in _strings(fields)):
         return None, "the arguments are no valid JSON: escape quotes and line ends within strings"
     return fields, None
