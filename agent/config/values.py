@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from ..protocol import UserError
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_SPAN = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|d|h|m|s))+")
+_SPAN = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|d|h|m|s))+", re.ASCII)
 _SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
-_PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,12})?|\.\d{1,12}")
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,12})?|\.\d{1,12}", re.ASCII)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
