@@ -5,7 +5,6 @@ A layout and a scroll at each flush of a stream make a key wait 57 to 67 ms; rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import ClassVar, cast
 
@@ -24,9 +23,8 @@ from ..theme import Palette, palette_of
 from .draw import paint
 from .heights import Heights
 from .parts import Line, Part, Place
+from .stack import Stack
 
-_KEPT_ITEMS = 800
-"""Items whose drawn lines are kept; those in sight are always."""
 _MOST_COPIED = 100_000
 _WHEEL = 3
 _KEPT_ROWS = 2_000
@@ -55,10 +53,8 @@ class LineView(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes, markup=False)
         self.auto_links = False
-        self.heights = Heights()
-        """A guess for what was never drawn."""
+        self._stack = Stack(self.build)
         self._at: Place | None = None if self.keeps_end else Place(0)
-        self._parts: dict[int, list[Part]] = {}
         self._frame: list[Line] = []
         self._thumb = (0, 0)
         self._drawn_for: tuple[int, int] = (0, 0)
@@ -124,25 +120,26 @@ class LineView(Widget, can_focus=True):
         """What is in sight, from the top."""
         return self._frame
 
+    @property
+    def heights(self) -> Heights:
+        """Lines of each item; a guess for what was never drawn."""
+        return self._stack.heights
+
     def parts(self, item: int) -> list[Part]:
-        """The parts of an item, kept."""
-        found = self._parts.get(item)
-        if found is None:
-            if len(self._parts) >= _KEPT_ITEMS:
-                seen = {line.place.item for line in self._frame}
-                self._parts = {key: kept for key, kept in self._parts.items() if key in seen}
-            found = self._parts[item] = self.build(item)
-        return found
+        """The parts of an item."""
+        return self._stack.parts(item)
 
     def forget(self, start: int) -> None:
         """Items from `start` on look different now."""
-        for item in [key for key in self._parts if key >= start]:
-            del self._parts[item]
+        self._stack.forget(start)
+
+    def redraw(self, item: int) -> None:
+        """One item looks different now."""
+        self._stack.redraw(item)
 
     def go_to(self, place: Place, above: int = 0) -> None:
         """Show this line with so many lines above it."""
-        self._at = place
-        self._climb(above)
+        self._at = self._stack.climbed(place, above)
         self.repaint()
 
     def scroll_rows(self, rows: int) -> None:
@@ -154,9 +151,9 @@ class LineView(Widget, can_focus=True):
                 return
             self._at = self._frame[0].place
         if rows < 0:
-            self._climb(-rows)
+            self._at = self._stack.climbed(self._at, -rows)
         else:
-            places = self._down(self._at)
+            places = self._stack.down(self._at)
             for _ in range(rows):
                 next(places, None)
             below = next(places, None)
@@ -168,7 +165,7 @@ class LineView(Widget, can_focus=True):
         if not self.is_mounted or self.size.height < 1:
             return
         before, self._frame = self._frame, self._lines_in_sight()
-        self._measure()
+        self._stack.seen({line.place.item for line in self._frame})
         thumb = self._where()
         width, height = self.size
         if thumb != self._thumb:
@@ -186,10 +183,6 @@ class LineView(Widget, can_focus=True):
     def refresh_row(self, y: int) -> None:
         """A row of the screen looks different now."""
         self.refresh(Region(0, y, self.size.width, 1))
-
-    def redraw(self, item: int) -> None:
-        """One item looks different now."""
-        self._parts.pop(item, None)
 
     def item_text(self, item: int) -> str:
         """An item's lines as they look."""
@@ -302,7 +295,7 @@ class LineView(Widget, can_focus=True):
         first = _place(selection.start) if selection.start is not None else Place(0)
         last = _place(selection.end) if selection.end is not None else Place(len(self.heights))
         rows: list[str] = []
-        for line in islice(self._down(first), _MOST_COPIED):
+        for line in islice(self._stack.down(first), _MOST_COPIED):
             if line.place > last:
                 break
             text = line.strip.text[self.margin :]
@@ -365,63 +358,13 @@ class LineView(Widget, can_focus=True):
     def _lines_in_sight(self) -> list[Line]:
         height = self.size.height
         if self._at is None:
-            return self._last(height)
-        found = list(islice(self._down(self._at), height + 1))
+            return self._stack.last(height)
+        found = list(islice(self._stack.down(self._at), height + 1))
         if len(found) > height:
             return found[:height]
-        found = self._last(height)
+        found = self._stack.last(height)
         self._at = None if self.keeps_end else (found[0].place if found else Place(0))
         return found
-
-    def _last(self, height: int) -> list[Line]:
-        found: list[Line] = []
-        for line in self._up(Place(len(self.heights))):
-            found.append(line)
-            if len(found) >= height:
-                break
-        found.reverse()
-        return found
-
-    def _climb(self, rows: int) -> None:
-        """Move the top up."""
-        assert self._at is not None
-        for line in self._up(self._at):
-            if rows <= 0:
-                break
-            self._at = line.place
-            rows -= 1
-
-    def _down(self, place: Place) -> Iterator[Line]:
-        first, part, row = place
-        for item in range(first, len(self.heights)):
-            parts = self.parts(item)
-            for index in range(part, len(parts)):
-                rows = parts[index].rows
-                for at in range(row, len(rows)):
-                    yield Line(Place(item, index, at), rows[at])
-                row = 0
-            part = row = 0
-
-    def _up(self, place: Place) -> Iterator[Line]:
-        """Lines above this place, the nearest first."""
-        item, part, row = place
-        if item < len(self.heights):
-            parts = self.parts(item)
-            for index in range(min(part, len(parts) - 1), -1, -1):
-                rows = parts[index].rows
-                end = min(row, len(rows)) if index == part else len(rows)
-                for at in range(end - 1, -1, -1):
-                    yield Line(Place(item, index, at), rows[at])
-        for above in range(min(item, len(self.heights)) - 1, -1, -1):
-            parts = self.parts(above)
-            for index in range(len(parts) - 1, -1, -1):
-                rows = parts[index].rows
-                for at in range(len(rows) - 1, -1, -1):
-                    yield Line(Place(above, index, at), rows[at])
-
-    def _measure(self) -> None:
-        for item in {line.place.item for line in self._frame}:
-            self.heights.put(item, sum(part.height for part in self.parts(item)))
 
     def _where(self) -> tuple[int, int]:
         """First row and length of the scroll bar's thumb; no length where all is in sight."""
@@ -432,24 +375,14 @@ class LineView(Widget, can_focus=True):
         length = max(1, height * height // total)
         if self._at is None:
             return height - length, length
-        top = self.heights.before(self._at.item) + self._rows_above(self._at)
+        top = self._stack.lines_above(self._at)
         return min(height - length, round((height - length) * top / max(1, total - height))), length
-
-    def _rows_above(self, place: Place) -> int:
-        return sum(part.height for part in self.parts(place.item)[: place.part]) + place.row
 
     def _jump(self, y: int) -> None:
         """Go where the scroll bar was pressed."""
         height = self.size.height
         line = int((self.heights.total - height) * min(1.0, max(0.0, y / max(1, height - 1))))
-        item, row = self.heights.find(max(0, line))
-        part = 0
-        if item < len(self.heights):
-            for part, found in enumerate(self.parts(item)):  # noqa: B007 - the last one counts
-                if row < found.height:
-                    break
-                row -= found.height
-        self._at = Place(item, part, row)
+        self._at = self._stack.place_at(max(0, line))
         self.repaint()
 
 
