@@ -1,6 +1,6 @@
 """The model's tools: what they take, what they would do, what comes back."""
 
-from .acting import carry_out, draft_of, land, plan_command, read
+from .acting import draft_of, land, plan_again, plan_command, read
 from .arguments import AskPerson, Edit, EditFile, Finish, ListFiles, ReadFile, RunCommand, Search, UpdatePlan, WriteFile
 from .context import ToolContext
 from .editing import plan_edit, plan_write
@@ -25,11 +25,11 @@ __all__ = [
     "Touched",
     "UpdatePlan",
     "WriteFile",
-    "carry_out",
     "draft_of",
     "land",
     "offered",
     "parse_arguments",
+    "plan_again",
     "plan_command",
     "plan_edit",
     "plan_write",

@@ -6,8 +6,7 @@ import asyncio
 
 import msgspec
 
-from ..gate import CommandDraft, Draft, FileDraft, Gate, Ruling, split_bytes
-from ..protocol import Record
+from ..gate import CommandDraft, Draft, FileDraft, Ruling, look, split_bytes
 from ..workspace import (
     FileState,
     Finished,
@@ -92,29 +91,16 @@ async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
     return await _write(decided, ruling, ctx)
 
 
-async def carry_out(draft: Draft, gate: Gate, ctx: ToolContext, *, call_id: str, record: Record) -> ToolResult:
-    """Gate and deed in one; a file that changed in between is put before the gate again, and never written over."""
-    while True:
-        ruling = await gate.pass_(draft, call_id=call_id, record=record)
-        result = await land(draft, ruling, ctx)
-        if not result.stale or not isinstance(draft, FileDraft):
-            return result
-        planned = _again(draft, ctx)
-        if isinstance(planned, ToolResult):
-            return planned
-        draft = planned
-
-
-def _again(draft: FileDraft, ctx: ToolContext) -> FileDraft | ToolResult:
-    from ..gate import look
-
+def plan_again(draft: FileDraft, ctx: ToolContext) -> FileDraft | ToolResult:
+    """The same change on what the file holds now, for a result that was `stale`: it goes before the gate again."""
     try:
         now = look(ctx.workspace, str(draft.before.path))
     except (PathRefused, UnreadableFile) as error:
         return failure(str(error), "conflict")
     after = draft.again(now)
     if isinstance(after, str):
-        return failure(f"conflict: {draft.path} changed on disk ({after}). Nothing was written: read it again.")
+        text = f"conflict: {draft.path} changed on disk ({after}). Nothing was written: read it again."
+        return failure(text, "conflict")
     return msgspec.structs.replace(draft, before=now, after=after)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import FileDraft, Gate
+from rundry.agent.gate import CommandDraft, Draft, FileDraft, Gate
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
-from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, read
+from rundry.agent.tools import ToolContext, ToolResult, draft_of, land, parse_arguments, plan_again, read
 from rundry.agent.workspace import Sandbox, Workspace, command_env
 
 
@@ -50,8 +50,17 @@ class Bench:
         draft = self.draft(tool, arguments)
         if isinstance(draft, ToolResult):
             return draft
-        assert isinstance(draft, FileDraft) or tool == "run_command"
-        return await carry_out(draft, self.gate, self.ctx, call_id="call_1", record=self.record)
+        assert isinstance(draft, FileDraft | CommandDraft)
+        return await self.carry_out(draft)
+
+    async def carry_out(self, draft: Draft) -> ToolResult:
+        """Gate and deed; a file that changed in between is put before the gate again."""
+        ruling = await self.gate.pass_(draft, call_id="call_1", record=self.record)
+        result = await land(draft, ruling, self.ctx)
+        if not result.stale or not isinstance(draft, FileDraft):
+            return result
+        planned = plan_again(draft, self.ctx)
+        return planned if isinstance(planned, ToolResult) else await self.carry_out(planned)
 
 
 @pytest.fixture

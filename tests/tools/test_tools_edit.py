@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rundry.agent.gate import FileDraft
+from rundry.agent.gate import FileDraft, Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
-from rundry.agent.tools import Edit, EditFile, ToolResult, plan_edit
+from rundry.agent.tools import Edit, EditFile, ToolResult, land, plan_edit
 from rundry.agent.tools.match import Several, find
 
 
@@ -144,11 +144,7 @@ async def test_mode_link_and_neighbours_stay_when_an_edit_lands(bench):
     file = bench.file("a.sh", "one\n")
     file.chmod(0o755)
     os.link(file, bench.root / "b.sh")
-    bench.gate.rules.clear()
     draft = bench.draft("edit_file", _edit("a.sh", ("one", "two")))
-    from rundry.agent.gate import Ruling
-    from rundry.agent.tools import land
-
     result = await land(draft, Ruling(approved=True, draft=draft, after=draft.after, by="person"), bench.ctx)
     assert result.ok, result.text
     assert stat.S_IMODE(file.stat().st_mode) == 0o755
@@ -160,9 +156,7 @@ async def test_a_file_that_changed_after_the_decision_is_put_before_the_gate_aga
     file = bench.file("a.py", "one\ntwo\n")
     draft = bench.draft("edit_file", _edit("a.py", ("two", "2")))
     file.write_text("someone's\none\ntwo\n")
-    from rundry.agent.tools import carry_out
-
-    result = await carry_out(draft, bench.gate, bench.ctx, call_id="c", record=bench.record)
+    result = await bench.carry_out(draft)
     assert result.ok
     assert file.read_text() == "someone's\none\n2\n"
     assert len([event for event in bench.events if isinstance(event, ProposalOpened)]) == 2
@@ -175,10 +169,8 @@ async def test_a_file_that_changed_so_that_nothing_fits_stays_as_it_is(bench):
     made = bench.draft("write_file", '{"path": "new.py", "content": "x"}')
     file.write_text("else\n")
     bench.file("new.py", "someone's")
-    from rundry.agent.tools import carry_out
-
     for draft in (edit, write, made):
-        result = await carry_out(draft, bench.gate, bench.ctx, call_id="c", record=bench.record)
+        result = await bench.carry_out(draft)
         assert not result.ok
         assert "Nothing was written" in result.text
     assert file.read_text() == "else\n"
