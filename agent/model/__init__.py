@@ -1,6 +1,6 @@
 """Models: litellm behind `protocol.Model`, prices, windows, token counts, what is reachable here, and the demo.
 
-Importing this folder imports no third party but msgspec and httpx; litellm comes with `open_model` or `warm`.
+Importing this folder imports no third party but msgspec; litellm comes with `open_model` or `warm`.
 """
 
 from .adapter import LiteModel, Patience, close_connections

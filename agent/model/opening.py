@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..journal.redact import Redactor
+from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
 from .adapter import LiteModel, Patience
 from .demo.provider import PROVIDER as DEMO

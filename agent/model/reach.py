@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
-
 from ..protocol import Refusal
 from .endpoint import NO_KEY, OFFICIAL_BASES, Endpoint
 from .servers import NoServer, ask_server, list_ollama
@@ -46,6 +44,8 @@ async def _check_ollama(at: Endpoint, name: str) -> None:
 
 
 async def _check_official(at: Endpoint, base: str) -> None:
+    import httpx
+
     key = at.key or NO_KEY
     headers = {"Authorization": f"Bearer {key}"}
     if at.provider == "anthropic":

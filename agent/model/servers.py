@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
+
+if TYPE_CHECKING:
+    import httpx
 
 OLLAMA_CONTEXT = 32_768
 """Tokens asked of Ollama where neither the user nor the model's own file says: its cache for a model's whole window
@@ -77,6 +79,8 @@ async def list_ollama(api_base: str, *, seconds: float = 3.0, env_proxy: bool = 
 
 async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, env_proxy: bool = False) -> Served | None:
     """What Ollama knows of one model; None: it does not have it. Raises NoServer."""
+    import httpx
+
     async with _client(seconds, {}, env_proxy) as client:
         try:
             answer = await client.post(f"{api_base}/api/show", json={"model": model})
@@ -91,11 +95,15 @@ async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, env_pr
 
 
 def _client(seconds: float, headers: Mapping[str, str], env_proxy: bool) -> httpx.AsyncClient:
+    import httpx
+
     return httpx.AsyncClient(timeout=seconds, headers=dict(headers), trust_env=env_proxy)
 
 
 async def _get(client: httpx.AsyncClient, url: str) -> dict[str, Any] | None:
     """The JSON object at the address; None for any other answer, or none in time. Raises NoServer."""
+    import httpx
+
     try:
         answer = await client.get(url)
     except (httpx.ConnectError, httpx.ConnectTimeout) as e:

@@ -15,11 +15,10 @@ import msgspec
 from .fixes import FIXES, Fix, Hunk
 
 _NOT_LANDED = re.compile(
-    r"reject|refus|denied|declin|not approved|not applied|not written|nothing was (changed|written)|conflict|"
-    r"\berror\b|failed|interrupt|policy",
+    r"reject|refus|not (approved|applied|written|done)|nothing was (changed|written)|conflict|error|failed|interrupt",
     re.I,
 )
-_IN_PART = re.compile(r"in part|partly|left out|\d+ of \d+ hunks", re.I)
+_IN_PART = re.compile(r"\d+ of \d+ hunks")
 _MOST_REJECTIONS = 2
 
 
@@ -35,6 +34,7 @@ class Say(msgspec.Struct, frozen=True, kw_only=True):
 class _File(msgspec.Struct, kw_only=True):
     """What the conversation says of one file."""
 
+    fix: Fix
     content: str | None = None
     """As it was last read; None: not since the last change to it."""
     landed: bool = False
@@ -59,7 +59,7 @@ def next_words(messages: Sequence[dict[str, Any]], tools: Collection[str]) -> Sa
 
 
 def _remember(messages: Sequence[dict[str, Any]]) -> dict[str, _File]:
-    files = {fix.path: _File() for fix in FIXES}
+    files = {fix.path: _File(fix=fix) for fix in FIXES}
     asked: dict[str, tuple[str, dict[str, Any]]] = {}
     for message in messages:
         for call in message.get("tool_calls") or ():
@@ -72,18 +72,20 @@ def _remember(messages: Sequence[dict[str, Any]]) -> dict[str, _File]:
         tool, arguments = asked.get(message["tool_call_id"], ("", {}))
         file = files.get(str(arguments.get("path")))
         if file is not None:
-            _note(file, tool, _text(message))
+            _note(file, tool, arguments, _text(message))
     return files
 
 
-def _note(file: _File, tool: str, result: str) -> None:
+def _note(file: _File, tool: str, arguments: dict[str, Any], result: str) -> None:
     if tool == "read_file":
         file.content, file.in_doubt = result, False
     elif tool in ("edit_file", "write_file"):
+        head = result.partition("\n")[0]  # below it the tool shows code, in which any word may stand
         in_part = bool(_IN_PART.search(result))
-        refused = not in_part and bool(_NOT_LANDED.search(result))
-        file.landed = not refused and not in_part
-        file.in_doubt = not file.landed
+        refused = not in_part and bool(_NOT_LANDED.search(head))
+        was_all = tool == "write_file" or len(arguments.get("edits") or ()) >= len(_missing(file))
+        file.landed = was_all and not refused and not in_part
+        file.in_doubt = refused or in_part
         file.rejections = file.rejections + 1 if refused else 0
         file.content = None
 
@@ -110,9 +112,9 @@ def _mend(fix: Fix, file: _File, tools: Collection[str]) -> Say | None:
     if "edit_file" not in tools:
         return None
     if file.content is None:
-        words = "I see what the file says now." if file.in_doubt else f"Next, `{fix.path}`."
+        words = f"I look at what `{fix.path}` says now." if file.in_doubt else f"Next, `{fix.path}`."
         return Say(text=words, calls=[("read_file", {"path": fix.path})])
-    missing = [hunk for hunk in fix.hunks if _stands_in(hunk, file.content)]
+    missing = _missing(file)
     if not missing:
         return None
     again = file.rejections > 0
@@ -132,6 +134,11 @@ def _write(fix: Fix, file: _File) -> Say:
         text=f"Without `{fix.path}` its test cannot pass, so I propose it once more." if again else fix.words,
         calls=[("write_file", {"path": fix.path, "content": fix.content})],
     )
+
+
+def _missing(file: _File) -> list[Hunk]:
+    """What is still to be mended, as the file was last read."""
+    return [hunk for hunk in file.fix.hunks if _stands_in(hunk, file.content or "")]
 
 
 def _stands_in(hunk: Hunk, content: str) -> bool:
