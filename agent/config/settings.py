@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from ..protocol import ConfigError, LoopKind, ModelSpec, Rule, UserError
+from .folders import user_folder
 from .limits import FIELDS, default_budget
 from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
 from .trust import PROJECT_FILE, Content, Trust
@@ -129,12 +130,7 @@ def load_settings(
 
 def config_file(env: Mapping[str, str]) -> Path:
     """The user's own config file, which need not exist."""
-    folder = env.get("XDG_CONFIG_HOME", "")
-    if Path(folder).is_absolute():
-        return Path(folder) / "rundry" / "config.toml"
-    from platformdirs import user_config_dir  # costs 10 ms
-
-    return Path(user_config_dir("rundry")) / "config.toml"
+    return user_folder("config", env) / "config.toml"
 
 
 def _from_flags(flags: Mapping[str, object], now: float) -> dict[str, Setting]:

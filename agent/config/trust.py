@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ConfigError
+from .folders import user_folder
 
 PROJECT_FILE = ".rundry.toml"
 _PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".git/hooks")
@@ -47,7 +48,7 @@ class Trust:
 
     def __init__(self, store: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         """`store`: default is `trust.json` in the user's data folder."""
-        self.store = store or _usual_store(os.environ if env is None else env)
+        self.store = store or user_folder("data", os.environ if env is None else env) / "trust.json"
 
     def trusted(self, workspace: Path, content: Content | None = None) -> bool:
         """Whether the person trusted these very files; also true where there is nothing to trust."""
@@ -91,15 +92,6 @@ class Trust:
 
 def _name(workspace: Path) -> str:
     return str(workspace.resolve())
-
-
-def _usual_store(env: Mapping[str, str]) -> Path:
-    data = env.get("XDG_DATA_HOME", "")
-    if Path(data).is_absolute():
-        return Path(data) / "rundry" / "trust.json"
-    from platformdirs import user_data_dir  # costs 10 ms
-
-    return Path(user_data_dir("rundry")) / "trust.json"
 
 
 def _read(path: Path) -> bytes | None:

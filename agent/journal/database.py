@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..protocol import JournalError
@@ -38,18 +39,20 @@ CREATE TABLE commands(
 ) STRICT;
 CREATE INDEX untaken ON commands(id) WHERE taken_at IS NULL;
 CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT ROWID;
-COMMIT;
 """
 
 Broken = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; of a damaged schema the message itself may be no UTF-8, which Python cannot decode."""
 
-_SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
 
 
-def make(path: Path) -> sqlite3.Connection:
-    """A new journal, readable by its owner only, whatever the umask. Raises JournalError and leaves nothing then."""
+def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
+    """A new journal with these values in it, readable by its owner only, whatever the umask.
+
+    Raises JournalError, and leaves nothing then.
+    """
     made_folder = _make_folder(path.parent)
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
@@ -64,11 +67,13 @@ def make(path: Path) -> sqlite3.Connection:
         connection = _connect(path)
         ask_for_wal(connection, path.parent)
         connection.executescript(_SCHEMA)
+        connection.executemany(SET_META, meta.items())
+        connection.execute("COMMIT")
         mark_live(connection, path)
     except (JournalError, *Broken) as error:
         if connection is not None:
             connection.close()
-        remove(path, with_folder=made_folder)
+        _remove(path, with_folder=made_folder)
         if isinstance(error, JournalError):
             raise
         raise explain(error, path) from error
@@ -113,14 +118,14 @@ def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
 
 def mark_live(connection: sqlite3.Connection, path: Path) -> None:
     """Says in the file itself that newer events may stand in its -wal file alone, and which file this is."""
-    connection.execute(_SET_META, ("live", _identity(path)))
+    connection.execute(SET_META, ("live", _identity(path)))
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def mark_settled(connection: sqlite3.Connection) -> None:
     """Takes back what `mark_live` said: the last one to close the journal puts everything into the one file."""
     if connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone() != ("",):
-        connection.execute(_SET_META, ("live", ""))
+        connection.execute(SET_META, ("live", ""))
 
 
 def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
@@ -203,8 +208,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def remove(path: Path, *, with_folder: bool) -> None:
-    """Deletes a journal that was just made, and its folder where that was made for it."""
+def _remove(path: Path, *, with_folder: bool) -> None:
     for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         name.unlink(missing_ok=True)
     if with_folder:

@@ -31,7 +31,6 @@ _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER 
 _APPEND = "INSERT INTO events(at, step, work, type, body) VALUES (?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
-_SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 
 
 class Journal:
@@ -45,7 +44,7 @@ class Journal:
         """Use `create` or `open`."""
         self.path = path
         self.spec = spec
-        self.redactor = Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])
+        self.redactor = _redactor(spec)
         """Hides keys in everything that is appended."""
         self.now: Callable[[], float] = time.time
         """Unix seconds, for the stamps."""
@@ -61,17 +60,9 @@ class Journal:
     def create(path: Path, spec: RunSpec) -> Journal:
         """A new run's journal, for its owner's eyes only. Raises JournalError and leaves nothing where it cannot be."""
         path = path.absolute()
-        connection = database.make(path)
-        journal = Journal(path, connection, spec)
-        journal.spec = msgspec.structs.replace(spec, task=journal.redactor(spec.task))
-        try:
-            journal.set_meta("spec", msgspec.json.encode(journal.spec).decode())
-            journal.set_meta("created", repr(journal.now()))
-        except JournalError:
-            connection.close()
-            database.remove(path, with_folder=False)
-            raise
-        return journal
+        spec = msgspec.structs.replace(spec, task=_redactor(spec)(spec.task))
+        meta = {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}
+        return Journal(path, database.make(path, meta), spec)
 
     @staticmethod
     def open(path: Path) -> Journal:
@@ -228,7 +219,7 @@ class Journal:
     def set_meta(self, key: str, value: str) -> None:
         """Stores it, in place of an earlier one."""
         with self._guard():
-            self._db.execute(_SET_META, (key, value))
+            self._db.execute(database.SET_META, (key, value))
             self._moved = True
 
     def landmarks(self) -> list[Event]:
@@ -241,10 +232,13 @@ class Journal:
     def close(self) -> None:
         """Gives the file free. What was appended is safe already; closing twice does nothing."""
         with self._lock:
-            with contextlib.suppress(*database.Broken):  # a full disk must not keep anyone from leaving
+            try:
                 if self._wrote or holder(self.path) is None:
                     database.mark_settled(self._db)
-            self._db.close()
+            except (JournalError, *database.Broken):
+                pass  # a full disk must not keep anyone from leaving: the mark only serves copies
+            finally:
+                self._db.close()
 
     @contextlib.contextmanager
     def _guard(self) -> Generator[None]:
@@ -282,3 +276,7 @@ class Journal:
         elif self._db.in_transaction:
             self._db.execute(f"ROLLBACK TO {mark}")
             self._db.execute(f"RELEASE {mark}")
+
+
+def _redactor(spec: RunSpec) -> Redactor:
+    return Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])
