@@ -74,6 +74,6 @@ def spellings(secret: str) -> set[str]:
     return found
 
 
-def in_json(texts: Iterable[str]) -> tuple[bytes, ...]:
+def in_json(texts: Iterable[str]) -> tuple[str, ...]:
     """As these texts stand inside of encoded JSON."""
-    return tuple({msgspec.json.encode(text)[1:-1] for text in texts})
+    return tuple({msgspec.json.encode(text)[1:-1].decode() for text in texts})

@@ -24,7 +24,7 @@ def test_commands_are_taken_once_in_the_order_they_were_put(journal: Journal) ->
 def test_a_command_of_a_newer_version_is_given_as_none(journal: Journal) -> None:
     raw = sqlite3.connect(journal.path)
     raw.execute("INSERT INTO commands(at, body) VALUES (1.0, ?)", (b'{"type":"levitate"}',))
-    raw.execute("INSERT INTO commands(at, body) VALUES (1.0, ?)", (b"no json",))
+    raw.execute("INSERT INTO commands(at, body) VALUES (1.0, ?)", (b"no \xff json",))
     raw.commit()
     raw.close()
     number = journal.put(Pause())
