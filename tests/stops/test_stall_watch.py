@@ -96,6 +96,17 @@ class TestKinds:
         seen = [said(f"Plan number {i}: look closely") for i in range(14)]
         assert findings(StallWatch(), *seen)[-1] == ("stagnation", "hint")
 
+    def test_after_a_message_of_a_person_looking_again_is_news(self):
+        watch = StallWatch()
+        look = [did(path=f"f{n}") for n in range(14)]
+        findings(watch, *look)
+        watch.person_said()
+        assert set(findings(watch, *look)) == {None}
+
+    def test_looking_at_all_of_it_again_is_none(self):
+        look = [did(path=f"f{n}") for n in range(14)]
+        assert findings(StallWatch(), *look, *look)[-1] == ("stagnation", "hint")
+
     def test_two_things_in_no_order(self):
         a, b = did(path="a"), did(path="b")
         assert findings(StallWatch(), a, b, b, a, b, a)[-1] == ("oscillation", "hint")
@@ -143,6 +154,15 @@ class TestKinds:
         assert found[5] == ("stagnation", "hint")
         assert found[11] == ("stagnation", "stop")
 
+    def test_a_number_that_moved_earns_a_new_hint(self):
+        watch = StallWatch("w")
+        scores = [14] * 6 + [13] * 6
+        seen = [
+            Observation(calls=[Call(action="edit_file", arguments={"n": n})], world=f"w{n}", score=score)
+            for n, score in enumerate(scores)
+        ]
+        assert [one for one in findings(watch, *seen) if one] == [("stagnation", "hint")] * 2
+
     def test_a_check_that_runs_again_without_a_change_is_no_round(self):
         watch = StallWatch("w")
         seen = [Observation(calls=[Call(action="read_file", arguments={"n": n})], score=14) for n in range(10)]
@@ -180,6 +200,13 @@ class TestToolErrors:
         watch = StallWatch("w")
         seen = [did("run_command", f"error {n}", ok=n % 5 == 0, command=f"c{n}", world=f"w{n}") for n in range(20)]
         assert [one for one in findings(watch, *seen) if one] == [("tool-errors", "hint"), ("tool-errors", "stop")]
+
+    def test_ten_good_calls_earn_a_new_hint(self):
+        bad = [did("run_command", f"error {n}", ok=False, command=f"c{n}") for n in range(10)]
+        good = [did("run_command", f"fine {n}", command=f"g{n}") for n in range(10)]
+        worse = [did("run_command", f"worse {n}", ok=False, command=f"w{n}") for n in range(10)]
+        found = [one for one in findings(StallWatch(), *bad, *good, *worse) if one]
+        assert found == [("tool-errors", "hint")] * 2
 
     def test_what_a_person_refused_is_no_failure_of_a_tool(self):
         watch = StallWatch()
