@@ -16,7 +16,7 @@ class Action:
     keys: str = ""
     """As textual names them, comma-separated; can be remapped by `name` in the config's `[keys]`."""
     takes: str = ""
-    """What the slash command takes: `steps|tokens|usd|time VALUE`. A key or the palette then opens the command to be filled in."""
+    """What the slash command takes: `NAME VALUE`. A key or the palette then opens the command to be filled in."""
     hint: str = ""
     """One word for the footer."""
     where: str = "main"
@@ -28,26 +28,26 @@ class Action:
 ACTIONS: tuple[Action, ...] = (
     Action("help", "Keys and commands", "f1", hint="keys"),
     Action("palette", "All commands", "ctrl+p", hint="commands", typed=False),
-    Action("interrupt", "Interrupt what runs; what arrived is kept", "escape", hint="interrupt"),
-    Action("gate", "Cycle what passes without you: ask, edits, auto, read", "shift+tab", takes="[read|ask|edits|auto]"),
+    Action("interrupt", "Interrupt; what arrived is kept", "escape", hint="interrupt"),
+    Action("gate", "What passes without you: ask, edits, auto, read", "shift+tab", takes="[MODE]"),
     Action("to_gate", "Go to the gate", "f2", hint="gate", typed=False),
     Action("pause", "Pause after this step, or go on", "f4", hint="pause"),
-    Action("resume", "Go on: after a pause, a hand-off, a limit or the end"),
+    Action("resume", "Go on: after a pause, a limit, the end"),
     Action("step", "Run one step, then pause", "f5", hint="one step"),
-    Action("limit", "Change a limit", "f6", takes="steps|tokens|usd|time|deadline VALUE", hint="limit"),
+    Action("limit", "Change a limit: steps, tokens, usd, time", "f6", takes="NAME VALUE", hint="limit"),
     Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
     Action("stop", "Stop with a wrap-up; `now`: at once", "f8", takes="[now]", hint="stop"),
     Action("wake", "Wake it while it sleeps", "f9", hint="wake"),
     Action("unfold", "Unfold or fold the last entry", "ctrl+o", hint="unfold"),
     Action("unfold_all", "Unfold everything, or fold it again", "ctrl+t"),
-    Action("read", "Go to the transcript: j k, Enter unfolds, y copies, Esc comes back", "f10"),
+    Action("read", "Read: j k, Enter unfolds, y copies, Esc comes back", "f10"),
     Action("find", "Find in the transcript", "ctrl+f,f3", takes="TEXT", hint="find"),
     Action("copy", "Copy the selection, or the last answer"),
     Action("queue", "Take the newest queued message back", "alt+up", hint="take back"),
     Action("editor", "Write the message in $EDITOR", "ctrl+g"),
     Action("theme", "Switch the theme", takes="[NAME]"),
-    Action("trust", "Trust this folder's .rundry.toml as it is now"),
-    Action("clear", "Start the conversation anew; the journal keeps the old one"),
+    Action("trust", "Trust this folder's own config as it is now"),
+    Action("clear", "Start the conversation anew"),
     Action("demo", "Run the scripted demo in a sample project"),
     Action("quit", "Leave; asks whether the run goes on", "ctrl+q", hint="quit"),
     Action("steer", "Say it at once: interrupts the step", "ctrl+s", hint="steer", where="message", typed=False),
@@ -58,6 +58,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("always", "Always: shows the rule first", "A", where="gate", typed=False),
     Action("reason", "Reject with a reason", "tab", where="gate", typed=False),
     Action("full", "Give it the whole height", "f", where="gate", typed=False),
+    Action("whole", "Show the whole file around the change", "w", where="gate", typed=False),
     Action("next_hunk", "Next hunk", "right_square_bracket", where="gate", typed=False),
     Action("previous_hunk", "Previous hunk", "left_square_bracket", where="gate", typed=False),
 )
@@ -86,6 +87,7 @@ def keymap(remaps: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 
 _SHOWN = {
     "escape": "esc",
+    "alt+up": "⌥↑",
     "right_square_bracket": "]",
     "left_square_bracket": "[",
     "shift+tab": "⇧tab",
@@ -98,6 +100,8 @@ _SHOWN = {
 def shown_key(keys: str) -> str:
     """The first of them as a person reads it: `^p`, `⇧tab`, `F2`."""
     key = keys.split(",", 1)[0].strip()
+    if keys == "f1":
+        return "?"
     if key in _SHOWN:
         return _SHOWN[key]
     if key.startswith("ctrl+"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,6 +25,8 @@ class Parting:
 
     stop: str | None = None
     """`wrap_up` or `now`: the run was told to end; None: it goes on, or is over."""
+    signal: int = 0
+    """The signal that ended the view."""
     next: str = ""
     """`demo`: what to open instead."""
 
@@ -48,6 +52,8 @@ class RundryApp(App[Parting]):
 
     def on_mount(self) -> None:
         """Open the screen and hand over what was typed before it stood."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.exit, Parting(signal=number))
         register_themes(self)
         self.theme = self._theme_wanted if self._theme_wanted in self.available_themes else "dark"
         self.set_keymap(self._remaps)

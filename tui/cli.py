@@ -10,6 +10,15 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+ABOUT = """\
+A terminal session in which a model drives a loop and you hold the brakes.
+
+\b
+rundry                              open the screen
+rundry "fix the suite" --until "pytest -q"
+rundry run --headless "..." --until "pytest -q"
+rundry demo                         a scripted model on a sample project: no key, no network
+"""
 DEFAULTS = """
 \b
 Limits, unless an option, .rundry.toml or the user's config says otherwise:
@@ -19,9 +28,7 @@ Limits, unless an option, .rundry.toml or the user's config says otherwise:
 """
 
 _RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b; demo/scripted needs no key."
-    ),
+    click.option("--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     click.option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
     click.option(
         "--loop", metavar="KIND", help="chat, goal or naive. Default: goal with a check or --headless, else chat."
@@ -78,23 +85,20 @@ class _Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Those of `rundry TASK`, before the subcommands."""
-        rows = [row for param in self.commands["open"].params if (row := param.get_help_record(ctx)) is not None]
+        rows = [row for param in self.commands["open"].params if (row := _row(param, ctx)) is not None]
         with formatter.section("Options"):
             formatter.write_dl(rows)
         self.format_commands(ctx, formatter)
 
 
-@click.group(cls=_Group, epilog=DEFAULTS, context_settings={"max_content_width": 110})
+def _row(param: click.Parameter, ctx: click.Context) -> tuple[str, str] | None:
+    return param.get_help_record(ctx) if isinstance(param, click.Option) else None
+
+
+@click.group(cls=_Group, help=ABOUT, epilog=DEFAULTS, context_settings={"max_content_width": 110})
 @click.version_option(package_name="rundry")
 def cli() -> None:
-    """A terminal session in which a model drives a loop and you hold the brakes.
-
-    \b
-    rundry                              open the screen
-    rundry "fix the suite" --until "pytest -q"
-    rundry run --headless "..." --until "pytest -q"
-    rundry demo                         a scripted model on a sample project: no key, no network
-    """
+    """All commands."""
 
 
 @cli.command(hidden=True, name="open", epilog=DEFAULTS)
@@ -120,13 +124,13 @@ def run(task: str | None, headless: bool, json_: bool, **flags: object) -> None:
 
 
 @cli.command()
-@click.argument("loop", required=False)
+@click.argument("kind", metavar="[goal]", required=False)
 @_options(_RUN_OPTIONS)
 @_options(_HEADLESS)
-def demo(loop: str | None, headless: bool, json_: bool, **flags: object) -> None:
+def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None:
     """A scripted model fixes a sample project in a temporary folder: real edits, a real gate, a real check."""
-    if loop not in (None, "goal"):
-        _fail(f"demo {loop}: there is `rundry demo goal`")
+    if kind not in (None, "goal"):
+        _fail(f"demo {kind}: there is `rundry demo goal`")
     _guarded(lambda: _demo(flags, headless=headless, as_json=json_))
 
 
@@ -233,16 +237,14 @@ def _headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -
 
 
 def _demo(flags: Mapping[str, object], *, headless: bool, as_json: bool) -> int:
-    from .start import demo_flags
-
-    task, demo = demo_flags(flags)
     if headless:
         from .plain import run_headless
+        from .start import demo_flags
 
-        return run_headless(task, demo, as_json=as_json)
-    from .opening import open_new
+        return run_headless(*demo_flags(flags), as_json=as_json)
+    from .opening import open_demo
 
-    return open_new(task, demo)
+    return open_demo(flags)
 
 
 def _resume(

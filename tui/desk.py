@@ -54,7 +54,7 @@ class Link(Protocol):
         ...
 
     def beat(self) -> None:
-        """This view is still there."""
+        """Say that the view is still there."""
         ...
 
     def runner_state(self) -> str:
@@ -91,6 +91,14 @@ class Start(Protocol):
 
     def choose(self, model: ModelSpec) -> None:
         """Take this model."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Another value for an option. Raises UserError."""
+        ...
+
+    async def look_around(self) -> list[str]:
+        """What was looked for and found, a line each, where no model is set up."""
         ...
 
     def preview(self) -> ViewState:
@@ -148,7 +156,7 @@ class Desk:
         return self.link.put(command)
 
     def say(self, text: str) -> None:
-        """A message: begins the run, answers an open question, wakes an ended run, or waits its turn. Raises RundryError."""
+        """A message: begins the run, answers its question, wakes it after its end, or waits. Raises RundryError."""
         if not self.begun:
             self.begin(text)
         elif self.state.question is not None:
@@ -208,15 +216,21 @@ class Desk:
         """What passes without the person. Raises RundryError."""
         self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
 
-    def after_text(self, blob: str | None) -> str:
-        """The new text of a proposal. Raises RundryError where it is no UTF-8 text."""
-        journal = self.link.journal
-        if journal is None or blob is None:
-            return ""
+    def content(self, blob: str | None) -> bytes | None:
+        """What the journal keeps under this name; None for no name. Raises RundryError where it is not there."""
+        if blob is None or self.link.journal is None:
+            return None
         try:
-            return journal.blob(blob).decode("utf-8")
-        except (KeyError, UnicodeDecodeError) as error:
-            raise RundryError(f"the new text cannot be edited here: {error}") from None
+            return self.link.journal.blob(blob)
+        except KeyError:
+            raise RundryError(f"the journal holds no content {blob[:12]}") from None
+
+    def text(self, blob: str | None) -> str:
+        """The same as text, to be edited. Raises RundryError where it is no UTF-8 text."""
+        try:
+            return (self.content(blob) or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise RundryError("this is no UTF-8 text: it cannot be edited here") from None
 
     def _picked(self, text: str) -> str:
         """`2` picks the second option of the open question."""

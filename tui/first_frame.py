@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _ESCAPE = 0x1B
@@ -132,7 +133,7 @@ class FirstFrame:
         self._draw: Callable[[], str] = lambda: draw(title, right, self.typed, _size(), look)
         self._stop_read, self._stop_write = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="first-frame", daemon=True)
-        self._before: list[object] | None = None
+        self._before: list[Any] | None = None
 
     def open(self) -> None:
         """Draw, and listen to the keys."""
@@ -149,7 +150,7 @@ class FirstFrame:
         self._thread.start()
 
     def hand_over(self) -> Typed:
-        """Stop listening. The terminal's mode stays, so that keys on their way to the app are neither echoed nor lost."""
+        """Stop listening. The terminal's mode stays: keys on their way to the app are neither echoed nor lost."""
         if self._thread.is_alive():
             os.write(self._stop_write, b"x")
             self._thread.join()

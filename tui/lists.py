@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import msgspec
 
-from rundry.agent import Sandbox, Survey, UserError, discover, list_runs
+from rundry.agent import FREE, ModelLine, Sandbox, Survey, UserError, discover, list_runs
 
+from .reducer.numbers import clock, plural, short
 from .start import NO_MODEL, Setup, folder_of
 from .text import one_line
 
@@ -26,31 +28,56 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     if not found:
         print("no runs yet")
     for run in found:
-        ended = run.outcome or run.state
+        ended = run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
-        print(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {run.steps:>4} steps  {one_line(run.task)[:60]}")
+        about = one_line(run.error or run.task)[:60]
+        print(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 
 
 def survey_lines(survey: Survey) -> list[str]:
     """What was looked for and what was found, a line each."""
-    lines = [f"key      {name} is set" for name in survey.keys]
+    lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
     for server in survey.servers:
         names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"
         lines.append(f"server   {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
+    if not survey.keys:
+        lines.append(f"no key   {_few(survey.variables_asked)}")
+    if not survey.servers:
+        lines.append(f"no server   {_few(survey.addresses_asked)}")
     return lines
 
 
 def print_models(flags: Mapping[str, object], *, as_json: bool) -> int:
     """What can be reached from here."""
-    del flags
-    survey = asyncio.run(discover(os.environ))
+    asked = flags.get("api_base")
+    survey = asyncio.run(discover(os.environ, addresses=[str(asked)] if asked else None))
     if as_json:
         _json(survey)
         return 0
-    for line in survey_lines(survey) or [NO_MODEL]:
-        print(line)
+    for key in survey.keys:
+        print(f"{key.provider}  (key from {key.variable})")
+        _print_models(key.models)
+    for server in survey.servers:
+        print(f"{one_line(server.kind)}  {one_line(server.api_base)}")
+        _print_models(server.models)
+    if not (survey.keys or survey.servers):
+        for line in (*survey_lines(survey), NO_MODEL):
+            print(line)
     return 0
+
+
+def _print_models(models: Sequence[ModelLine]) -> None:
+    for model in models:
+        context = f"{short(model.context)} tokens" if model.context else "?"
+        price = model.price
+        cost = "price unknown" if price is None else f"{price.input * 1e6:.2f}/{price.output * 1e6:.2f} USD per million"
+        print(f"  {one_line(model.name):<56} {context:>12}   {'free' if price == FREE else cost}")
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
@@ -72,15 +99,26 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
         return 1 if missing else 0
     print(f"folder     {setup.workspace}")
     print(f"journals   {setup.folder}")
-    print(f"sandbox    {sandbox.kind or 'none: commands run unsandboxed; install bubblewrap'}")
+    print(f"sandbox    {sandbox.kind or sandbox.why_none}")
     for line in survey_lines(survey):
         print(line)
     print()
     for name, setting in setup.settings.items():
-        print(f"{name:<12} {one_line(str(setting.value)):<24} {setting.origin}")
+        print(f"{name:<14} {_shown(name, setting.value):<24} {setting.origin}")
     for line in (*setup.notes, *missing):
         print(f"!  {line}")
     return 1 if missing else 0
+
+
+def _shown(name: str, value: object) -> str:
+    """As it would be written on the command line."""
+    if value is None or value in ([], {}):
+        return "-"
+    if name in ("time", "check_timeout") and isinstance(value, float):
+        return clock(value)
+    if isinstance(value, list):
+        return one_line(", ".join(map(str, cast("list[object]", value))))
+    return one_line(str(value))
 
 
 def _missing(setup: Setup) -> list[str]:

@@ -20,8 +20,26 @@ if TYPE_CHECKING:
 
 def open_new(task: str | None, flags: Mapping[str, object]) -> int:
     """The screen of a new run; with a task it begins at once. The exit code. Raises RundryError."""
-    frame = _first_frame(task or "", flags)
+    return _open_drafted(task or "", flags, lambda: (task, flags))
+
+
+def open_demo(flags: Mapping[str, object]) -> int:
+    """The screen of the demo. The exit code. Raises RundryError."""
+
+    def lay_out() -> tuple[str | None, Mapping[str, object]]:
+        from .start import demo_flags
+
+        return demo_flags(flags)
+
+    return _open_drafted("the demo", flags, lay_out)
+
+
+def _open_drafted(
+    title: str, flags: Mapping[str, object], options: Callable[[], tuple[str | None, Mapping[str, object]]]
+) -> int:
+    frame = _first_frame(title, flags)
     try:
+        task, flags = options()
         setup, session = _set_up(flags)
         try:
             desk = _draft(setup, session, task, frame)
@@ -32,11 +50,8 @@ def open_new(task: str | None, flags: Mapping[str, object]) -> int:
         frame.abandon()
         raise
     parting = _show(desk, frame, setup)
-    if parting.next == "demo":
-        from .start import demo_flags
-
-        return open_new(*demo_flags({}))
-    return _part(desk, parting)
+    code = _part(desk, parting)
+    return open_demo({}) if parting.next == "demo" else code
 
 
 def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:
@@ -62,9 +77,9 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
 
 def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
     """The screen of a run that someone else drives, or that ended. The exit code. Raises RundryError."""
-    from .resuming import find
+    from .resuming import find_any
 
-    path = find(ref, flags, ended=True)
+    path = find_any(ref, flags)
 
     def attach() -> Desk:
         from rundry.agent import Session
@@ -165,6 +180,8 @@ def _part(desk: Desk, parting: Parting) -> int:
 
     state = desk.state
     desk.link.close(stop=parting.stop)
+    if parting.signal:
+        return 128 + parting.signal
     if not desk.begun:
         return 0
     if state.outcome is not None:

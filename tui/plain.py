@@ -23,7 +23,6 @@ from rundry.agent import (
     Stamped,
     StepFinished,
     UserError,
-    run_here,
     to_json_line,
 )
 
@@ -34,6 +33,8 @@ from .start import Setup
 from .state import Block, ViewState
 from .text import one_line
 
+TEXT_WIDTH = 48
+"""Of the model's own words in such a line."""
 WIDTH = 160
 """A line on stderr is cut there: it is for a look, the journal has the whole."""
 
@@ -100,6 +101,7 @@ class LinePrinter:
                 self._step(finished)
             case CheckFinished(baseline=True) as check:
                 _say(f"check {check.command}: {'passed' if check.passed else self._state.blocks[-1].right}")
+                self._first_block = len(self._state.blocks)
             case Fault() as fault:
                 again = "" if fault.retry_in is None else f", again in {fault.retry_in:.0f} s"
                 _say(f"{fault.kind}: {fault.text}{again}")
@@ -141,6 +143,8 @@ def _printer(as_json: bool) -> LinePrinter | JsonPrinter:
 
 
 def _drive(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges | None, notes: list[str]) -> int:
+    from rundry.agent import run_here  # the runner: a screen, which reads this module too, never needs it
+
     lost = False
 
     def show(stamped: Stamped) -> None:
@@ -163,7 +167,8 @@ def _word(block: Block) -> str:
         case "tool" | "edit" | "command" | "check":
             return " ".join(part for part in (one_line(block.title), one_line(block.right)) if part)
         case "text":
-            return one_line(block.text.strip().split("\n", 1)[0])
+            text = one_line(block.text.strip().split("\n", 1)[0])
+            return text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1] + "…"
         case "question":
             return f"asks: {one_line(block.text)}"
         case _:

@@ -4,37 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
-from rundry.agent import Budget, GateMode, ResumeChanges, find_run
+from rundry.agent import Budget, GateMode, ResumeChanges, UserError, find_run, list_runs
 
-from .start import Setup, folder_of, given, workspace_of
+from .start import Setup, folder_of, workspace_of
 
 _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 
 
-def find(ref: str | None, flags: Mapping[str, object], *, ended: bool = False) -> Path:
-    """The journal that `ref` names; without it this workspace's newest, unfinished ones first. Raises UserError."""
-    folder, workspace = folder_of(flags), workspace_of(flags)
-    del ended
-    return find_run(ref, folder, workspace)
+def find(ref: str | None, flags: Mapping[str, object]) -> Path:
+    """The journal that `ref` names; without it this workspace's newest unfinished run. Raises UserError."""
+    return find_run(ref, folder_of(flags), workspace_of(flags))
+
+
+def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
+    """The same, but without `ref` the newest run, ended or not. Raises UserError."""
+    if ref is not None:
+        return find(ref, flags)
+    folder, workspace = folder_of(flags), str(workspace_of(flags))
+    for line in list_runs(folder):
+        if line.workspace == workspace:
+            return Path(line.path)
+    raise UserError(f"no run of {workspace} in {folder}: `rundry runs` lists all runs")
 
 
 def changes_from(flags: Mapping[str, object], hint: str | None) -> ResumeChanges:
     """The options that were given besides, as changes. Raises UserError."""
-    asked = given(flags)
-    setup = Setup({**flags, "continue_": None}, headless=False)
-    spec = setup.preview()
-    limits = {_LIMITS[name]: _limit(spec.budget, _LIMITS[name]) for name in asked if name in _LIMITS}
+    setup = Setup(flags, headless=False)
+    asked = {name for name, setting in setup.settings.items() if setting.origin == "flag"}
+    budget = setup.preview().budget or Budget()
+    limits: dict[str, float | None] = {
+        field: getattr(budget, field) for name, field in _LIMITS.items() if name in asked
+    }
+    mode = setup.settings.get("gate", GateMode) if "gate" in asked else None
     return ResumeChanges(
         limits=limits,
         model=setup.model if "model" in asked else None,
-        gate=spec.gate_mode if "gate" in asked else None,
-        unsandboxed_ok=asked.get("gate") == GateMode.AUTO.value,
-        on_stall=cast("str | None", asked.get("on_stall")),
+        gate=mode,
+        unsandboxed_ok=mode is GateMode.AUTO,
+        on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
     )
-
-
-def _limit(budget: Budget | None, name: str) -> float | None:
-    return cast("float | None", getattr(budget, name)) if budget is not None else None

@@ -18,18 +18,18 @@ def _help(screen: MainScreen, argument: str) -> None:
     from ..screens.help import HelpScreen
 
     del argument
-    screen.app.push_screen(HelpScreen(screen.keymap))
+    screen.rundry.push_screen(HelpScreen(screen.keymap))
 
 
 def _palette(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.app.action_command_palette()
+    screen.rundry.action_command_palette()
 
 
 def _to_gate(screen: MainScreen, argument: str) -> None:
     del argument
     if screen.gate.display:
-        screen.gate.focus()
+        screen.set_focus(screen.gate)
     else:
         screen.tell("nothing waits at the gate")
 
@@ -46,7 +46,7 @@ def _unfold_all(screen: MainScreen, argument: str) -> None:
 
 def _read(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.transcript.focus()
+    screen.set_focus(screen.transcript)
 
 
 def _find(screen: MainScreen, argument: str) -> None:
@@ -56,7 +56,7 @@ def _find(screen: MainScreen, argument: str) -> None:
     found = screen.transcript.find(argument)
     if found.total:
         screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")
-        screen.transcript.focus()
+        screen.set_focus(screen.transcript)
     else:
         screen.tell(f"nothing found for {argument}")
 
@@ -67,7 +67,7 @@ def _copy(screen: MainScreen, argument: str) -> None:
     if not text:
         screen.tell("nothing to copy yet")
         return
-    screen.app.copy_to_clipboard(text)
+    screen.rundry.copy_to_clipboard(text)
     screen.tell(f"copied {len(text)} characters, where the terminal lets a program copy (OSC 52)")
 
 
@@ -80,31 +80,32 @@ def last_answer(screen: MainScreen) -> str:
 def _editor(screen: MainScreen, argument: str) -> None:
     del argument
     box = screen.message.box
-    text = edit_text(screen.app, box.pastes.unfold(box.text), "message.md")
+    text = edit_text(screen.rundry, box.pastes.unfold(box.text), "message.md")
     if text is not None:
         box.fill(text.rstrip("\n"))
 
 
 def _theme(screen: MainScreen, argument: str) -> None:
-    names = screen.app.themes_offered()
+    names = screen.rundry.themes_offered()
     if argument and argument not in names:
         raise RundryError(f"/theme {argument}: there are {', '.join(names)}")
-    now = names.index(screen.app.theme) if screen.app.theme in names else -1
-    screen.app.theme = argument or names[(now + 1) % len(names)]
-    screen.tell(f"theme {screen.app.theme}")
+    now = names.index(screen.rundry.theme) if screen.rundry.theme in names else -1
+    screen.rundry.theme = argument or names[(now + 1) % len(names)]
+    screen.tell(f"theme {screen.rundry.theme}")
 
 
 def _trust(screen: MainScreen, argument: str) -> None:
     del argument
     start = screen.desk.start
     folder = start.workspace if start is not None else Path(screen.desk.state.workspace)
-    Trust().trust(folder)
-    screen.tell("trusted as it is now; it holds from the next start on")
+    names = Trust().trust(folder)
+    what = ", ".join(names) or "nothing stands here that wants trust"
+    screen.tell(f"trusted as it is now: {what}; it holds from the next start on")
 
 
 def _demo(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.app.leave_for("demo")
+    screen.rundry.leave_for("demo")
 
 
 def _quit(screen: MainScreen, argument: str) -> None:

@@ -21,6 +21,8 @@ from .command import CommandPane
 from .reason import ReasonInput
 from .words import body, headline, keys
 
+ELSEWHERE = 14
+"""Rows that the header, the message box and a glance at the transcript take."""
 END_FIRST = "the end was not seen yet: scroll down (space, End), or f for the whole height"
 
 
@@ -29,8 +31,9 @@ class GatePanel(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     GatePanel {
-        height: auto; display: none; padding: 0 1 0 0; border-left: thick $dim;
-        &:focus, &:focus-within { border-left: thick $needs-you; }
+        height: auto; display: none; padding: 0 1 0 0; border-left: outer $dim;
+        &.-whole { height: 1fr; }
+        &:focus, &:focus-within { border-left: outer $needs-you; }
         & Static { height: auto; padding: 0 1; }
         & #asks { color: $dim; }
         & #asks.danger { color: $verdict-bad; text-style: bold; }
@@ -61,11 +64,20 @@ class GatePanel(Vertical, can_focus=True):
     class FullAsked(Message):
         """The person wants the whole height, or no longer."""
 
-    def __init__(self, actions: Mapping[str, str]) -> None:
-        """`actions` maps a key to what it does at the gate."""
+    def __init__(
+        self,
+        actions: Mapping[str, str],
+        content: Callable[[str | None], bytes | None],
+        on_painted: Callable[[], None],
+    ) -> None:
+        """`actions` maps a key to what it does at the gate; `content` gives a blob's bytes."""
         super().__init__(id="gate")
+        self._content = content
+        self._on_painted = on_painted
         self.arming = Arming()
         self.full = False
+        self.takes_all = False
+        """It has the transcript's room as well."""
         self._actions = actions
         self._proposal: ProposalOpened | None = None
         self._decided: tuple[str, str] | None = None
@@ -77,6 +89,7 @@ class GatePanel(Vertical, can_focus=True):
         self._title = Static("", id="title", markup=False)
         self._asks = Static("", id="asks", markup=False)
         self._diff = DiffPane()
+        self._diff.can_focus = False
         self._command = CommandPane()
         self._reason = ReasonInput()
         self._keys = Static("", id="keys", markup=False)
@@ -93,8 +106,7 @@ class GatePanel(Vertical, can_focus=True):
     def on_mount(self) -> None:
         """Follow the scrolling: an end that was seen arms the approval."""
         self._reason.display = False
-        for pane in (self._diff, self._command):
-            self.watch(pane, "scroll_y", self._look_for_end, init=False)
+        self.watch(self._command, "scroll_y", self._look_for_end, init=False)
 
     @property
     def proposal(self) -> ProposalOpened | None:
@@ -105,48 +117,60 @@ class GatePanel(Vertical, can_focus=True):
         """The oldest waiting proposal, shown anew where its digest moved."""
         proposal = next(iter(state.proposals.values()), None)
         news = state.rebased.get(proposal.proposal_id, "") if proposal is not None else ""
-        self._waiting = len(state.proposals)
-        if proposal == self._proposal and news == self._news:
+        if proposal == self._proposal and (news, len(state.proposals)) == (self._news, self._waiting):
             self._look_for_refusal(state)
             return
-        self._news = news
+        is_same = proposal is not None and proposal == self._proposal and news == self._news
         before, self._proposal = self._proposal, proposal
+        self._news, self._waiting = news, len(state.proposals)
         self.display = proposal is not None
         if proposal is None:
             self.arming.blank()
-            return
-        if before is None or before.proposal_id != proposal.proposal_id:
-            self.full = False
-        self._edited, self._always_shown, self._decided, self._said = None, False, None, ""
-        self._show_body(proposal.diff)
+            self.takes_all = False
+        elif is_same:
+            self._show_words()
+        else:
+            if before is None or before.proposal_id != proposal.proposal_id:
+                self.full = False
+            self._edited, self._always_shown, self._decided, self._said = None, False, None, ""
+            self._show_body(proposal)
 
-    def show_edited(self, proposal: ProposalOpened, text: str, diff: str) -> None:
+    def show_edited(self, proposal: ProposalOpened, text: str) -> None:
         """The person's own version of the new text stands there, and is what `y` approves."""
-        if self._proposal is None or self._proposal.proposal_id != proposal.proposal_id:
-            return
-        self._edited, self._said = text, "edited by you: y approves your version"
-        self._show_body(diff)
+        if self._proposal == proposal:
+            self._edited, self._said = text, "edited by you: y approves your version"
+            self._show_body(proposal)
 
     def say(self, text: str) -> None:
         """A line for the person, beside the keys."""
         self._said = text
         self._show_words()
 
-    def _show_body(self, diff: str) -> None:
-        proposal = self._proposal
-        if proposal is None:
-            return
+    def _show_body(self, proposal: ProposalOpened) -> None:
         self.arming.blank()
+        self._show_words()
         is_file = proposal.path is not None
         self._diff.display, self._command.display = is_file, not is_file
-        if is_file:
-            self._diff.show(diff, proposal.path or "")
-        else:
-            self._command.show(body(proposal))
         self._leave_reason()
-        self._show_words()
-        self.fit()
-        self.call_after_refresh(self._painted_once, proposal.proposal_id, proposal.digest)
+        if proposal.path is None:
+            self._command.show(body(proposal))
+            self._wait_for_paint()
+        elif proposal.after is None:
+            self._diff.show_unified(proposal.path, proposal.diff)
+        else:
+            after = self._content(proposal.after) if self._edited is None else self._edited.encode()
+            self._diff.show_change(proposal.path, self._content(proposal.before), after)
+
+    def on_diff_pane_ready(self) -> None:
+        """The change was compared: what is painted from now on is the proposal."""
+        self.arming.blank()
+        self._wait_for_paint()
+
+    def _wait_for_paint(self) -> None:
+        proposal = self._proposal
+        if proposal is not None:
+            self.fit()
+            self.call_after_refresh(self._painted_once, proposal.proposal_id, proposal.digest)
 
     def _painted_once(self, proposal_id: str, digest: str) -> None:
         # a pane that was hidden is laid out in the first refresh and drawn in the second
@@ -158,15 +182,32 @@ class GatePanel(Vertical, can_focus=True):
             return
         self.arming.paint(proposal_id, digest, Message().time)
         self._look_for_end()
+        self._on_painted()  # the focus is decided on before the keys are shown
+        self._show_words()
+
+    def on_diff_pane_end_seen(self) -> None:
+        """The wheel or a key brought the end into sight."""
+        self._look_for_end()
 
     def _look_for_end(self) -> None:
-        pane = self._pane
-        if self.arming.painted is not None and pane.size.height and pane.scroll_offset.y >= pane.max_scroll_y:
+        if self.arming.painted is not None and self._shows_end():
             self.arming.end_seen = True
 
-    @property
-    def _pane(self) -> DiffPane | CommandPane:
-        return self._diff if self._diff.display else self._command
+    def _shows_end(self) -> bool:
+        if not self._diff.display:
+            pane = self._command
+            return bool(pane.size.height) and pane.scroll_offset.y >= pane.max_scroll_y
+        lines, pane = self._diff.lines, self._diff
+        if not lines or pane.diff is None or len(lines) > pane.size.height:
+            return False
+        last = lines[-1].place
+        return last.item == len(pane.heights) - 1 and last.row == pane.parts(last.item)[-1].height - 1
+
+    def on_descendant_focus(self) -> None:
+        """The keys count, or no longer."""
+        self._show_words()
+
+    on_descendant_blur = on_focus = on_blur = on_descendant_focus
 
     def on_resize(self) -> None:
         """The room changed."""
@@ -174,19 +215,19 @@ class GatePanel(Vertical, can_focus=True):
         self.call_after_refresh(self._look_for_end)
 
     def fit(self) -> None:
-        """Half of the screen at most; all of it when asked for, or when half is too little on a small screen."""
+        """As high as it is long, some rows of the transcript left; the whole height where it is longer than that."""
         if self._proposal is None:
             return
         height = self.screen.size.height
-        around = 3 + len(self._proposal.asks) + bool(self._news)
-        room = height // 2 - around
-        rows = max(1, self._pane.virtual_size.height)
-        whole = self.full or (height <= 30 and rows > room)
-        self.screen.set_class(whole, "gate-full")
+        around = 3 + len(self._proposal.asks) + bool(self._news) + self._reason.display
+        room = max(height // 2, height - ELSEWHERE) - around
+        rows = max(1, self._diff.heights.total if self._diff.display else self._command.virtual_size.height)
+        self.takes_all = self.full or rows > room
+        self.set_class(self.takes_all, "-whole")
         if self._diff.display:
-            self._diff.styles.height = "1fr" if whole else min(rows, room)
+            self._diff.styles.height = "1fr" if self.takes_all else rows
         else:
-            self._command.styles.max_height = "1fr" if whole else room
+            self._command.styles.height = "1fr" if self.takes_all else "auto"
 
     def _show_words(self) -> None:
         proposal = self._proposal
@@ -203,15 +244,25 @@ class GatePanel(Vertical, can_focus=True):
         self._asks.update(Content("\n".join(lines)))
         self._asks.set_class(proposal.danger or self._news.startswith("conflict"), "danger")
         self._asks.display = bool(lines)
-        words: list[Content] = []
-        for key, what in keys(proposal, always_shown=self._always_shown, narrow=self.size.width < 70):
-            words.append(Content.assemble((key, "bold $needs-you"), " ", (what, "$foreground")))
-        line = Content("   ").join(words)
+        self._keys.update(self._key_line(proposal))
+
+    def _key_line(self, proposal: ProposalOpened) -> Content:
+        """The keys, once they count: not before what they decide on was painted."""
+        if self.arming.painted is None:
+            return Content(" ")
+        found = keys(proposal, always_shown=self._always_shown, narrow=self.size.width < 70)
+        line = Content("   ").join(
+            [Content.assemble((key, "bold $needs-you"), " ", (what, "$foreground")) for key, what in found]
+            if self.has_focus_within
+            else [
+                Content.assemble(("F2", "bold $needs-you"), " to decide"),
+                *(Content.styled(f"{k} {w}", "$dim") for k, w in found),
+            ]
+        )
+        said = self._said
         if self._always_shown and proposal.rule is not None:
-            self._said = f"always would write: {one_line(proposal.rule)}"
-        if self._said:
-            line = Content("\n").join([Content.styled(self._said, "$verdict-partly"), line])
-        self._keys.update(line)
+            said = f"always would write: {one_line(proposal.rule)}"
+        return Content("\n").join([Content.styled(one_line(said), "$verdict-partly"), line]) if said else line
 
     def _look_for_refusal(self, state: ViewState) -> None:
         if self._decided is None:
@@ -242,7 +293,11 @@ class GatePanel(Vertical, can_focus=True):
         if move is not None:
             event.stop()
             event.prevent_default()
-            move(self._pane)
+            if self._diff.display:
+                move[0](self._diff)
+            else:
+                move[1](self._command)
+            self.call_after_refresh(self._look_for_end)
             return
         if event.is_printable and event.character:
             event.stop()
@@ -259,7 +314,7 @@ class GatePanel(Vertical, can_focus=True):
         if proposal is None:
             return
         match action:
-            case "approve" | "always" if not self.arming.end_seen:
+            case "approve" | "always" if not (self.arming.end_seen or self._shows_end()):
                 self.say(END_FIRST)
             case "approve":
                 self._decide("approve")
@@ -275,9 +330,11 @@ class GatePanel(Vertical, can_focus=True):
                 self.full = not self.full
                 self.fit()
             case "next_hunk" if self._diff.display:
-                self._diff.next_hunk()
+                self._diff.action_next_hunk()
             case "previous_hunk" if self._diff.display:
-                self._diff.previous_hunk()
+                self._diff.action_previous_hunk()
+            case "whole" if self._diff.display:
+                self._diff.action_full()
             case _:
                 pass
 
@@ -312,14 +369,14 @@ class GatePanel(Vertical, can_focus=True):
     def _ask_reason(self) -> None:
         self._reason.display = True
         self._reason.value = ""
-        self._reason.focus()
+        self.screen.set_focus(self._reason)
 
     def _leave_reason(self) -> None:
         if self._reason.display:
             held = self._reason.has_focus
             self._reason.display = False
             if held:
-                self.focus()
+                self.screen.set_focus(self)
 
     def on_reason_input_given(self, message: ReasonInput.Given) -> None:
         """Reject with these words; none: back to the gate."""
@@ -329,16 +386,12 @@ class GatePanel(Vertical, can_focus=True):
             self._decide("reject", reason=message.text)
 
 
-def _to_end(pane: DiffPane | CommandPane) -> None:
-    pane.scroll_end(animate=False, force=True)
-
-
-_MOVES: Mapping[str, Callable[[DiffPane | CommandPane], None]] = {
-    "up": lambda pane: pane.scroll_up(animate=False),
-    "down": lambda pane: pane.scroll_down(animate=False),
-    "pageup": lambda pane: pane.scroll_page_up(animate=False),
-    "pagedown": lambda pane: pane.scroll_page_down(animate=False),
-    "space": lambda pane: pane.scroll_page_down(animate=False),
-    "home": lambda pane: pane.scroll_home(animate=False),
-    "end": _to_end,
+_MOVES: Mapping[str, tuple[Callable[[DiffPane], None], Callable[[CommandPane], None]]] = {
+    "up": (DiffPane.action_scroll_up, lambda pane: pane.scroll_up(animate=False)),
+    "down": (DiffPane.action_scroll_down, lambda pane: pane.scroll_down(animate=False)),
+    "pageup": (DiffPane.action_page_up, lambda pane: pane.scroll_page_up(animate=False)),
+    "pagedown": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
+    "space": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
+    "home": (DiffPane.action_scroll_home, lambda pane: pane.scroll_home(animate=False)),
+    "end": (DiffPane.action_scroll_end, lambda pane: pane.scroll_end(animate=False)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..reducer.numbers import clock, short
@@ -46,9 +47,9 @@ def meters(state: ViewState, now: float) -> list[Meter]:
     seconds = state.busy.read(now)
     about = "~" if spent.estimated else ""
     usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.counted_usd:.2f}"
-    steps = _meter("step", str(spent.steps), spent.steps, budget.steps, str)
+    steps = _meter("step", str(spent.steps), spent.steps, budget.steps, _whole)
     tokens = _meter("tok", about + short(spent.counted_tokens), spent.counted_tokens, budget.tokens, short)
-    money = _meter("usd", usd, spent.counted_usd, budget.usd, lambda limit: f"{limit:.2f}")
+    money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars)
     time = _meter("time", clock(seconds), seconds, budget.seconds, clock)
     found = [steps, tokens, money, time]
     if state.window and state.prompt_tokens:
@@ -76,10 +77,18 @@ def arrange(state: ViewState, now: float, width: int) -> list[Piece]:
     return _line(found[:4], tail, 0, False, 1)
 
 
-def _meter(name: str, used: str, amount: float, limit: float | None, show: object) -> Meter:
-    text = show(limit) if callable(show) and limit is not None else ""
+def _meter(name: str, used: str, amount: float, limit: float | None, show: Callable[[float], str]) -> Meter:
+    text = show(limit) if limit is not None else ""
     share = None if limit is None else (amount / limit if limit else 1.0)
-    return Meter(name, used.rjust(len(str(text))), str(text), share)
+    return Meter(name, used.rjust(len(text)), text, share)
+
+
+def _whole(limit: float) -> str:
+    return str(int(limit))
+
+
+def _dollars(limit: float) -> str:
+    return f"{limit:.2f}"
 
 
 def _line(found: list[Meter], tail: list[Piece], bar: int, named: bool, gap: int) -> list[Piece]:

@@ -35,6 +35,16 @@ class MessageBox(TextArea):
             self.text = text
             self.steer = steer
 
+    class HelpAsked(Message):
+        """`?` into an empty box."""
+
+    class Scrolled(Message):
+        """A page key that has no use in a short box: it is the transcript's."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
     class Keyed(Message):
         """A key reached the box at `at` (as events are stamped); `empty`: nothing stands in it now."""
 
@@ -47,7 +57,7 @@ class MessageBox(TextArea):
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
         self.highlight_cursor_line = False
-        self.history = History()
+        self.recalled = History()
         self.pastes = Pastes()
         self._suggestions = suggestions
         self._files = files
@@ -56,14 +66,14 @@ class MessageBox(TextArea):
         """Put `text` there, the cursor behind it, and take the focus."""
         self.text = text
         self.move_cursor(self.document.end)
-        self.focus()
+        self.screen.set_focus(self)
 
     def send(self, *, steer: bool) -> None:
         """Send what stands here, pastes unfolded."""
         text = self.pastes.unfold(self.text).strip()
         if not text:
             return
-        self.history.add(text)
+        self.recalled.add(text)
         self.pastes.clear()
         self.text = ""
         self._suggestions.show(None)
@@ -84,11 +94,15 @@ class MessageBox(TextArea):
             case "ctrl+j" | "shift+enter":
                 self.insert("\n")
             case "up" if self.cursor_location[0] == 0:
-                self._recall(self.history.older(self.text))
+                self._recall(self.recalled.older(self.text))
             case "down" if self.cursor_location[0] == self.document.line_count - 1:
-                self._recall(self.history.newer())
+                self._recall(self.recalled.newer())
             case "question_mark" if not self.text:
-                self.app.simulate_key("f1")
+                self.post_message(self.HelpAsked())
+            case "pageup" | "pagedown" | "ctrl+home" | "ctrl+end":
+                self.post_message(self.Scrolled(event.key))
+            case "tab":
+                pass  # the focus moves by F2 and F10: a slip never leaves the message
             case _:
                 return False
         return True

@@ -20,7 +20,7 @@ _PLACES = (
 )
 _BESIDES = {
     "message": (
-        ("⏎", "send; while a step runs it waits for the step's end"),
+        ("⏎", "send; it waits for the end of the step that runs"),
         ("↑ ↓", "what was sent before"),
         ("/", "a command"),
         ("@", "a file of the workspace"),
@@ -69,4 +69,4 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _row(key: str, slash: str, about: str) -> Content:
-    return Content.assemble((key.rjust(6), "bold $needs-you"), "  ", (f"{slash:<24} ", "$dim"), about)
+    return Content.assemble((key.rjust(4), "bold $needs-you"), f"  {about:<52}", (slash, "$dim"))

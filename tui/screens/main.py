@@ -21,7 +21,6 @@ from ..doings import DOINGS
 from ..editor import edit_text
 from ..footer import Footer
 from ..gate import GatePanel
-from ..gate.edited import diff_of
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
@@ -73,7 +72,7 @@ class MainScreen(Screen[None]):
         self.meters = MeterLine()
         self.transcript = Transcript()
         self.welcome = Welcome(desk)
-        self.gate = GatePanel(gate_keys(remaps))
+        self.gate = GatePanel(gate_keys(remaps), desk.content, self._mind_the_focus)
         self.message = MessageRow(self._files)
         self.footer = Footer(self.keymap)
         self._notice = ""
@@ -94,7 +93,7 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Look at the run from now on."""
-        self.message.box.focus()
+        self.set_focus(self.message.box)
         self.refresh_view()
         self.run_worker(self._follow(), name="follow")
 
@@ -134,11 +133,11 @@ class MainScreen(Screen[None]):
         self.meters.show(state, time.time())
         count = len(state.blocks)
         first = state.take_changes()
-        self.welcome.display = count == 0
-        self.transcript.display = count > 0
         if first < count:
             self.transcript.show(state.blocks, first)
         self.gate.show(state)
+        self.welcome.display = count == 0
+        self.transcript.display = count > 0 and not self.gate.takes_all
         self._mind_the_focus()
         self.message.show(state, self._placeholder())
         self.footer.show(self.desk, at_gate=self.gate.has_focus, notice=self._notice)
@@ -148,10 +147,10 @@ class MainScreen(Screen[None]):
         if gate.display:
             gate.arming.keyed_now_empty(not box.text)
             if self.focused in (box, None) and gate.arming.may_focus(Message().time):
-                gate.focus()
+                self.set_focus(gate)
                 gate.arming.focused()
         elif self.focused is None or gate.has_focus or gate.has_focus_within:
-            box.focus()
+            self.set_focus(box)
 
     def _placeholder(self) -> str:
         state = self.desk.state
@@ -176,6 +175,11 @@ class MainScreen(Screen[None]):
     def fill(self, text: str) -> None:
         """Put this into the message box."""
         self.message.box.fill(text)
+
+    def set_option(self, name: str, value: str) -> None:
+        """For the run that is not begun yet, as if the flag had been given. Raises UserError."""
+        if self.desk.start is not None:
+            self.desk.start.set(name, value)
 
     def action_do(self, name: str, argument: str = "") -> None:
         """One of the table's actions; what a person can mend is told."""
@@ -207,6 +211,22 @@ class MainScreen(Screen[None]):
         if action is None:
             raise RundryError(f"{text.split()[0]}: no such command; /help lists them")
         DOINGS[action.name](self, argument)
+
+    def on_message_box_help_asked(self) -> None:
+        """All keys."""
+        self.action_do("help")
+
+    def on_message_box_scrolled(self, event: MessageBox.Scrolled) -> None:
+        """The transcript scrolls though the box has the focus."""
+        match event.key:
+            case "pageup":
+                self.transcript.action_page_up()
+            case "pagedown":
+                self.transcript.action_page_down()
+            case "ctrl+home":
+                self.transcript.action_scroll_home()
+            case _:
+                self.transcript.action_scroll_end()
 
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
         """The gate counts from here."""
@@ -245,7 +265,7 @@ class MainScreen(Screen[None]):
 
     def on_gate_panel_left(self, event: GatePanel.Left) -> None:
         """The person types a message while a proposal waits."""
-        self.message.box.focus()
+        self.set_focus(self.message.box)
         self.message.box.insert(event.text)
         self.gate.arming.keyed(Message().time, empty=False)
 
@@ -253,12 +273,11 @@ class MainScreen(Screen[None]):
         """The new text in the person's editor, then back at the gate."""
         proposal = event.proposal
         try:
-            text = edit_text(self.app, self.desk.after_text(proposal.after), Path(proposal.path or "text").name)
+            text = edit_text(self.rundry, self.desk.text(proposal.after), Path(proposal.path or "text").name)
             if text is None:
                 self.gate.say("left unchanged")
             else:
-                before = self.desk.after_text(proposal.before)
-                self.gate.show_edited(proposal, text, diff_of(before, text, proposal.path or ""))
+                self.gate.show_edited(proposal, text)
         except RundryError as error:
             self.gate.say(str(error))
 
@@ -271,7 +290,7 @@ class MainScreen(Screen[None]):
         elif self.desk.is_idle:
             self.rundry.leave("now")
         else:
-            self.app.push_screen(LeaveScreen(), self._left)
+            self.rundry.push_screen(LeaveScreen(), self._left)
 
     def _left(self, choice: str | None) -> None:
         match choice:

@@ -1,0 +1,69 @@
+"""The app on a run that is played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec
+from rundry.tui.app import RundryApp
+from rundry.tui.desk import Desk
+from rundry.tui.screens.main import MainScreen
+from rundry.tui.state import ViewState
+
+from .played import PlayedLink, Script, spec
+
+
+class PlayedStart:
+    """Options that are as the test says."""
+
+    notes: list[str] = []
+
+    def __init__(self, workspace: Path, model: str | None = "ollama_chat/qwen3:8b") -> None:
+        self.workspace = workspace
+        self.folder = workspace
+        self.model = ModelSpec(name=model) if model else None
+        self.options: dict[str, str] = {}
+
+    def choose(self, model: ModelSpec) -> None:
+        self.model = model
+
+    def set(self, name: str, value: str) -> None:
+        self.options[name] = value
+
+    async def look_around(self) -> list[str]:
+        return ["looked for keys: none is set"]
+
+    def preview(self) -> ViewState:
+        return ViewState(
+            loop=LoopKind.CHAT, budget=Budget(), gate_mode=GateMode.ASK, model=self.model.name if self.model else ""
+        )
+
+    def spec(self, task: str) -> RunSpec:
+        return spec(task)
+
+
+class Stage:
+    """A run with a screen on it: `play` events, look at `screen`, read `link.commands`."""
+
+    def __init__(self, *, start: PlayedStart | None = None) -> None:
+        self.link = PlayedLink()
+        self.script = Script()
+        self.desk = Desk(self.link, start)
+        self.desk.begun = start is None
+        self.app = RundryApp(self.desk)
+
+    def play(self, *events: object) -> None:
+        self.link.play(self.script.stamp(*events))  # type: ignore[arg-type]
+
+    @property
+    def screen(self) -> MainScreen:
+        for screen in self.app.screen_stack:
+            if isinstance(screen, MainScreen):
+                return screen
+        raise AssertionError("no main screen")
+
+    def text(self) -> str:
+        """What stands on the screen."""
+        return "\n".join(
+            "".join(s.text for s in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
+        )
