@@ -2,6 +2,7 @@
 
 from .limits import default_budget
 from .options import KEYS
+from .remember import remember_rule
 from .settings import Setting, Settings, config_file, load_settings
 from .spec import to_spec
 from .trust import Trust
@@ -20,5 +21,6 @@ __all__ = [
     "parse_money",
     "parse_number",
     "parse_price",
+    "remember_rule",
     "to_spec",
 ]

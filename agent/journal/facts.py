@@ -97,6 +97,8 @@ class RunFacts:
     finish: Action | None = None
     """The newest accepted `finish`."""
     finish_seq: int = 0
+    outputs: list[str] = field(default_factory=list[str])
+    """Blobs of results that were too long to show."""
     actions: list[Action] = field(default_factory=list[Action])
     files: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
     """Path to (first blob before, newest blob after) of what the model's tools changed."""
@@ -295,6 +297,8 @@ class RunFacts:
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         self.approved.pop(finished.call_id, None)
+        if finished.full is not None:
+            self.outputs.append(finished.full)
         for i in range(len(self.actions) - 1, -1, -1):
             action = self.actions[i]
             if action.call_id == finished.call_id:

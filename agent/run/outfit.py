@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..config import remember_rule
 from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import fold
@@ -28,16 +29,17 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
     spec = journal.spec
     facts = fold(spec, journal.read())
     model = await open_model(order.changes.model or spec.model, env)
-    await model.probe()
     notes = _check_price(spec, model)
+    await model.probe()
     store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(Path(spec.workspace), private=_private(journal.path, store))
+    workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent])
     commands = command_env(env, provider_key_names=_key_names(spec.model))
     guard = default_guard(spec.predicates, spec.task, workspace.root)
     clock = SystemClock()
     snapshots = Snapshots(workspace, store)
     await snapshots.start()
+    facts.world = snapshots.fingerprint() or None
     if snapshots.too_large:
         notes.append(snapshots.too_large)
     gate = Gate(
@@ -48,6 +50,7 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         sandbox=sandbox.kind,
         attended=journal.watched,
         clock=clock,
+        persist=lambda rule: remember_rule(workspace.root, rule, dict(env)),
     )
     gate.mode = order.changes.gate or facts.gate_mode
     tools = ToolContext(
@@ -77,12 +80,9 @@ async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_even
         notes=notes,
     )
     tools.seconds_left = kit.seconds_left
+    for sha in facts.outputs:
+        tools.remember(sha)
     return kit
-
-
-def _private(path: Path, store: Path) -> list[Path]:
-    """Files of this run that no tool may touch."""
-    return [path, store, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".lock"))]
 
 
 def _result_limit(window: int) -> int:

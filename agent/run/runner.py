@@ -49,7 +49,7 @@ async def _run(journal: Journal, order: Order, on_event: Callable[[Stamped], Non
     try:
         kit = await outfit(journal, order, os.environ, on_event)
     except Refusal as refusal:
-        return _refuse(journal, str(refusal), on_event)
+        return _refuse(journal, order, str(refusal), on_event)
     run = Conduct(kit, tools_of(journal.spec))
     with _signals(run):
         inbox = asyncio.create_task(_obey_inbox(run, order.stale))
@@ -129,7 +129,7 @@ def _signals(run: Conduct) -> Generator[None]:
             loop.remove_signal_handler(number)
 
 
-def _refuse(journal: Journal, detail: str, on_event: Callable[[Stamped], None]) -> Outcome:
+def _refuse(journal: Journal, order: Order, detail: str, on_event: Callable[[Stamped], None]) -> Outcome:
     """A precondition does not hold: said in the journal, nothing else was touched."""
     spec = journal.spec
     outcome = refused(detail, str(journal.path))
@@ -145,6 +145,7 @@ def _refuse(journal: Journal, detail: str, on_event: Callable[[Stamped], None]) 
                     budget=spec.budget,
                     journal=str(journal.path),
                     gate=spec.gate.mode,
+                    notes=order.notes,
                 )
             )
         )

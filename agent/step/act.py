@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..gate import CommandDraft, FileDraft, Ruling
+from ..gate import CommandDraft, Draft, Ruling
 from ..protocol import (
     Event,
     FileChanged,
@@ -21,7 +21,7 @@ from ..protocol import (
     Waiting,
 )
 from ..stops import reject_finish
-from ..tools import TOOLS, Parsed, ToolResult, draft_of, land, parse_arguments, read
+from ..tools import TOOLS, Parsed, ToolResult, draft_of, land, parse_arguments, plan_again, read
 from .call import Reply
 from .commands import run_at_gate
 from .kit import Kit, PersonInterrupted
@@ -166,25 +166,24 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
 
 
 async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
-    """A change or a command: drafted, ruled on, done."""
+    """A change or a command: drafted, ruled on, done. What went stale in between comes before the gate again."""
     draft = draft_of(one.call.tool, one.parsed.arguments, kit.tools)
-    if isinstance(draft, ToolResult):
-        return draft
-    ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=_tell_waiting(record)))
-    if ruling.handoff:
-        acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
-    if not ruling.approved and ruling.by == "person":
-        acted.rejected.add(one.call.call_id)
-    if not ruling.approved:
-        return ToolResult(
-            ok=False, text=ruling.note_for_model, summary="rejected" if ruling.by == "person" else "refused"
-        )
-    if isinstance(ruling.draft, CommandDraft):
-        return await run_at_gate(kit, ruling.draft, ruling, record)
-    return await _write(kit, ruling.draft, ruling, record)
+    while not isinstance(draft, ToolResult):
+        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=_tell_waiting(record)))
+        if ruling.handoff:
+            acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
+        if not ruling.approved and ruling.by == "person":
+            acted.rejected.add(one.call.call_id)
+        if ruling.approved and isinstance(ruling.draft, CommandDraft):
+            return await run_at_gate(kit, ruling.draft, ruling, record)
+        result = await _write(kit, draft, ruling, record)
+        if not result.stale or isinstance(ruling.draft, CommandDraft):
+            return result
+        draft = plan_again(ruling.draft, kit.tools)
+    return draft
 
 
-async def _write(kit: Kit, draft: FileDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def _write(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
     with kit.watch.running():
         result = await land(draft, ruling, kit.tools)
     kit.changed = kit.changed or bool(result.files)
@@ -202,7 +201,7 @@ async def _write(kit: Kit, draft: FileDraft, ruling: Ruling, record: Record) -> 
     return result
 
 
-def _what(draft: FileDraft | CommandDraft) -> str:
+def _what(draft: Draft) -> str:
     return draft.command if isinstance(draft, CommandDraft) else draft.path
 
 

@@ -71,7 +71,8 @@ def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], i
     """The smallest start of a round from which on everything fits; the newest round's start where nothing does."""
     starts = [i for i, m in enumerate(conversation.messages) if m.role in ("user", "assistant")]
     starts = [i for i in starts if i >= conversation.upto] or [conversation.upto]
-    low, high = 0, len(starts) - 1
+    answers = [i for i in starts if conversation.messages[i].role == "assistant"]
+    low, high = 0, starts.index(answers[-1]) if answers else len(starts) - 1
     while low < high:
         middle = (low + high) // 2
         if count(_from(conversation, starts[middle])) <= target:

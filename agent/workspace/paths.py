@@ -60,10 +60,9 @@ class Workspace:
         if why:
             return why
         lexical = Path(os.path.normpath(whole))
-        if lexical != real:
-            named = cautioned(lexical.relative_to(self.root).parts) if lexical.is_relative_to(self.root) else None
-            return named or f"it is a link to {self.relative(real)}"
-        return "it is executable" if _is_executable(real) else None
+        if lexical != real and lexical.is_relative_to(self.root):
+            return cautioned(lexical.relative_to(self.root).parts)
+        return None
 
     def _parts(self, given: str) -> Sequence[str]:
         if not given:
@@ -97,11 +96,3 @@ class Workspace:
             if real == own or beside or real.is_relative_to(own):
                 return "it is rundry's own record of this run"
         return None
-
-
-def _is_executable(path: Path) -> bool:
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return stat.S_ISREG(mode) and bool(mode & 0o111)

@@ -1,0 +1,38 @@
+"""Writes a rule of `always` into the project's own config, so that it holds in later runs too."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import ConfigError, Rule
+from .trust import PROJECT_FILE, Trust
+
+
+def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
+    """Appends the rule to `.rundry.toml`, and keeps the folder trusted where it was (or had nothing to trust).
+
+    Raises ConfigError where the file is not trusted, or cannot take the rule: it then holds for this run alone.
+    """
+    path, trust = workspace / PROJECT_FILE, Trust(env=env)
+    if not trust.trusted(workspace):
+        raise ConfigError(f"{path} is not trusted, so the rule holds for this run only")
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
+    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
+    new = "\n".join([*([old.rstrip("\n"), ""] if old.strip() else []), "[[gate.rules]]", *lines, ""])
+    try:
+        tomllib.loads(new)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} writes its rules as a list in one line: add this one by hand ({error})") from error
+    beside = path.with_name(f"{PROJECT_FILE}.{os.getpid()}")
+    try:
+        beside.write_text(new, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+    trust.trust(workspace)
