@@ -9,12 +9,12 @@ import msgspec
 
 from ..workspace import Finished, Sandbox, Workspace
 from .failing import count_failing
+from .plain import plain
 
 OUTPUT_CHARACTERS = 8_000
 """What of a check's output goes back to the model."""
 _HEAD_SHARE = 4
 """A quarter of them from the beginning: runners put the verdict at the end."""
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BASH_SAYS = re.compile(r"^(?:bash|/\S*/bash|environment): ")
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
@@ -46,7 +46,7 @@ async def run_check(
 ) -> CheckResult:
     """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError."""
     finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout)
-    whole = _plain(finished.full)
+    whole = plain(finished.full.decode("utf-8", "replace"))
     return CheckResult(
         command=command,
         passed=finished.exit_code == 0,
@@ -75,12 +75,6 @@ def _whole_lines(piece: str, *, from_start: bool) -> str:
     at = piece.rfind("\n") if from_start else piece.find("\n")
     whole = piece[: at + 1] if from_start else piece[at + 1 :]
     return whole if at >= 0 and len(whole) >= len(piece) // 2 else piece
-
-
-def _plain(data: bytes) -> str:
-    """Text as it would stand at last: no colours, and of a line that was drawn over only its last state."""
-    text = _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
-    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
 
 
 def _not_started(finished: Finished, output: str) -> str | None:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import cast
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+from .plain import plain
 
 _PYTEST_WORDS = "failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests \\w+"
 _PYTEST = re.compile(
@@ -33,7 +33,7 @@ def count_failing(output: str) -> int | None:
 
     Summed up where one check prints several summaries; None where it prints none.
     """
-    text = _ESCAPES.sub("", output).replace("\r\n", "\n")
+    text = plain(output)
     in_xml = _junit(text)
     if in_xml is not None:
         return in_xml

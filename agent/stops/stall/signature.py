@@ -7,6 +7,8 @@ import json
 import re
 from typing import cast
 
+from ..plain import plain
+
 _EXPLAINING = frozenset({"reason", "explanation", "thought", "rationale", "purpose", "why", "justification", "intent"})
 """Arguments that say why, not what."""
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
@@ -14,8 +16,6 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), mark)
     for pattern, mark in (
-        (r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])", ""),
-        (r"[^\n]*\r(?=[^\n])", ""),
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
         (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?", "<time>"),
         (rf"\b{_DAY} (?:{_MONTH} +\d{{1,2}}|\d{{1,2}} {_MONTH})(?:,? \d{{4}})?\b", "<day>"),
@@ -36,6 +36,7 @@ _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 def settled(text: str) -> str:
     """A result without times, process ids, addresses, temporary names, colours and lines that were drawn over."""
+    text = plain(text)
     for pattern, mark in _VOLATILE:
         text = pattern.sub(mark, text)
     return squeezed(text)
