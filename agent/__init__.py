@@ -5,56 +5,44 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "Ignore",
+    "Journal",
+    "ModelLine",
+    "ResumeChanges",
+    "RunLine",
+    "Sandbox",
+    "Session",
+    "Settings",
+    "Survey",
+    "Trust",
+    "check_usable",
+    "discover",
+    "find_run",
+    "holder",
+    "lay_out",
+    "list_runs",
+    "load_settings",
+    "new_run_id",
+    "parse_duration",
+    "parse_money",
+    "parse_number",
+    "run_here",
+    "runs_dir",
+    "to_spec",
+]
+
 if TYPE_CHECKING:
-    from .config import (
-        Settings as Settings,
-    )
-    from .config import (
-        Trust as Trust,
-    )
-    from .config import (
-        load_settings as load_settings,
-    )
-    from .config import (
-        parse_duration as parse_duration,
-    )
-    from .config import (
-        parse_money as parse_money,
-    )
-    from .config import (
-        parse_number as parse_number,
-    )
-    from .config import (
-        to_spec as to_spec,
-    )
-    from .journal import (
-        Journal as Journal,
-    )
-    from .journal import (
-        RunLine as RunLine,
-    )
-    from .journal import (
-        find_run as find_run,
-    )
-    from .journal import (
-        list_runs as list_runs,
-    )
-    from .journal import (
-        new_run_id as new_run_id,
-    )
-    from .journal import (
-        runs_dir as runs_dir,
-    )
-    from .model import ModelLine as ModelLine
-    from .model import Survey as Survey
-    from .model import discover as discover
-    from .model.demo import lay_out as lay_out
+    from .config import Settings, Trust, load_settings, parse_duration, parse_money, parse_number, to_spec
+    from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .model import ModelLine, Survey, discover
+    from .model.demo import lay_out
     from .protocol import *  # noqa: F403
-    from .run.here import run_here as run_here
-    from .run.orders import ResumeChanges as ResumeChanges
-    from .run.session import Session as Session
-    from .workspace import Ignore as Ignore
-    from .workspace import Sandbox as Sandbox
+    from .run.here import run_here
+    from .run.orders import ResumeChanges
+    from .run.session import Session
+    from .run.usable import check_usable
+    from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
     "Ignore": "workspace",
@@ -70,6 +58,7 @@ _HOMES: dict[str, str] = {
     "check_usable": "run.usable",
     "discover": "model",
     "find_run": "journal",
+    "holder": "journal",
     "lay_out": "model.demo",
     "list_runs": "journal",
     "load_settings": "config",

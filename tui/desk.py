@@ -23,6 +23,8 @@ from rundry.agent import (
     Stamped,
     Steer,
     SwitchModel,
+    Unpause,
+    holder,
 )
 
 from .reducer import reduce_all
@@ -144,6 +146,14 @@ class Desk:
         return self.begun and (self.state.outcome is not None or self.link.runner_state() == "gone")
 
     @property
+    def is_orphaned(self) -> bool:
+        """No runner is there to take commands. One that stays after the end takes the run up again by itself."""
+        journal = self.link.journal
+        if journal is not None and self.state.outcome is not None:
+            return holder(journal.path) is None
+        return self.begun and self.link.runner_state() == "gone"
+
+    @property
     def is_idle(self) -> bool:
         """Nothing would be lost by leaving: no run, or a chat that waits for a message."""
         waits = self.state.loop is LoopKind.CHAT and self.state.waiting == "message"
@@ -162,8 +172,8 @@ class Desk:
         elif self.state.question is not None:
             question, text = self.state.question, self._picked(text)
             self.put(Answer(question_id=question.question_id, text=text))
-        elif self.is_over:
-            self.go_on(ResumeChanges(hint=text))
+        elif self.is_orphaned:
+            self.take_up(ResumeChanges(hint=text))
         else:
             self.put(Say(text=text))
 
@@ -186,8 +196,21 @@ class Desk:
         self.link.begin(spec, self.start.folder, self.start.notes)
         self.begun = True
 
-    def go_on(self, changes: ResumeChanges) -> None:
-        """Drive an ended or orphaned run again. Raises RundryError."""
+    def go_on(self, hint: str) -> None:
+        """After a pause, a hand-off or the end. Raises RundryError."""
+        if self.is_orphaned:
+            self.take_up(ResumeChanges(hint=hint or None))
+        elif self.state.outcome is not None or self.state.handoff is not None:
+            self.put(Say(text=hint or "Go on."))
+        elif self.state.paused:
+            self.put(Unpause())
+            if hint:
+                self.put(Say(text=hint))
+        else:
+            raise RundryError("it runs already")
+
+    def take_up(self, changes: ResumeChanges) -> None:
+        """Drive a run that no runner holds. Raises RundryError."""
         journal = self.link.journal
         if journal is None:
             raise RundryError("there is no run yet")
@@ -197,8 +220,8 @@ class Desk:
         """Raise or lower a limit; an ended run that stopped on it goes on. Raises RundryError."""
         if not self.begun:
             raise RundryError(f"there is no run yet: start with --{'time' if name == 'seconds' else name}")
-        if self.is_over:
-            self.go_on(ResumeChanges(limits={name: value}))
+        if self.is_orphaned:
+            self.take_up(ResumeChanges(limits={name: value}))
         else:
             self.put(SetLimit(name=name, value=value))
 
@@ -207,8 +230,8 @@ class Desk:
         if not self.begun and self.start is not None:
             self.start.choose(model)
             self.state.model = model.name
-        elif self.is_over:
-            self.go_on(ResumeChanges(model=model))
+        elif self.is_orphaned:
+            self.take_up(ResumeChanges(model=model))
         else:
             self.put(SwitchModel(model=model))
 

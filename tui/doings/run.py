@@ -11,7 +11,6 @@ from rundry.agent import (
     Interrupt,
     ModelSpec,
     Pause,
-    ResumeChanges,
     RundryError,
     StepOnce,
     Stop,
@@ -67,13 +66,7 @@ def _pause(screen: MainScreen, argument: str) -> None:
 
 
 def _resume(screen: MainScreen, argument: str) -> None:
-    desk = screen.desk
-    if desk.is_over:
-        desk.go_on(ResumeChanges(hint=argument or None))
-    elif desk.state.paused:
-        desk.put(Unpause())
-    else:
-        screen.tell("it runs already")
+    screen.desk.go_on(argument)
 
 
 def _step(screen: MainScreen, argument: str) -> None:

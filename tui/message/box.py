@@ -59,6 +59,8 @@ class MessageBox(TextArea):
         self.highlight_cursor_line = False
         self.recalled = History()
         self.pastes = Pastes()
+        self.deaf_until = float("-inf")
+        """Keys stamped before that were meant for a gate that closed under them: they are dropped."""
         self._suggestions = suggestions
         self._files = files
 
@@ -80,6 +82,10 @@ class MessageBox(TextArea):
         self.post_message(self.Sent(text, steer))
 
     async def _on_key(self, event: events.Key) -> None:
+        if event.time < self.deaf_until:
+            event.stop()
+            event.prevent_default()
+            return
         handled = self._suggestion_key(event.key) or self._own_key(event)
         if handled:
             event.stop()

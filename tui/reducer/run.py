@@ -29,7 +29,7 @@ from rundry.agent import (
 
 from ..state import ViewState
 from .blocks import add, note, settle_everything
-from .numbers import clock, short
+from .numbers import clock, plural, short
 
 RunFrame = (
     RunStarted
@@ -120,6 +120,8 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     block = add(state, stamped, "outcome", text=event.answer or "", title=f"{event.reason.value}  {event.detail}")
     block.status = "passed" if event.complete else "failed"
     block.right = "complete" if event.complete else "not complete"
+    if event.files_changed:
+        block.right += f", {plural(len(event.files_changed), 'file')} changed"
     block.seconds = event.seconds
     state.outcome = event
 

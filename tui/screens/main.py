@@ -36,6 +36,8 @@ BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
 """Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
 BEAT_SECONDS = 5.0
 NOTICE_SECONDS = 6.0
+DEAF_SECONDS = 0.3
+"""In which a second `y` is still meant for the gate that just closed."""
 TWICE_SECONDS = 2.0
 
 
@@ -149,7 +151,9 @@ class MainScreen(Screen[None]):
             if self.focused in (box, None) and gate.arming.may_focus(Message().time):
                 self.set_focus(gate)
                 gate.arming.focused()
-        elif self.focused is None or gate.has_focus or gate.has_focus_within:
+        elif self.focused is None or gate.has_focus_within:
+            if gate.has_focus_within:
+                box.deaf_until = Message().time + DEAF_SECONDS
             self.set_focus(box)
 
     def _placeholder(self) -> str:
