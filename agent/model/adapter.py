@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import Any
-
-import msgspec
 
 from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
 from .counting import Counter
 from .endpoint import Endpoint
-from .faults import NotAStream, fault_of, stalled
+from .faults import fault_of
 from .leaks import LeakReader
 from .library import Foreign, litellm, warm
 from .prices import Tariff
 from .reach import check_reachable, missing_key
-from .reading import Reply, tokens_of
+from .reading import Reply
+from .source import Patience, Timer, chunks_of, settle
 from .wire import to_wire, tools_to_wire
-
-
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds that the adapter waits before it calls a stream stalled."""
-
-    first: float
-    """Until the first chunk: a local model reads the whole prompt before it."""
-    between: float = 60.0
-    """Between two chunks."""
 
 
 class LiteModel:
@@ -90,15 +79,16 @@ class LiteModel:
             raise ModelFault("auth", missing_key(self._at))
         tools = [t.name for t in request.tools]
         reply = Reply(LeakReader(tools) if self._read_leaks else None)
-        timer = _Timer(self._at, self._patience, request.seconds)
+        timer = Timer(self._at, self._patience, request.seconds)
         wrapper: Foreign = None
         try:
             await warm()
             wrapper = await timer.waits(litellm().acompletion(**self._arguments(request)))
-            async for chunk in _chunks(wrapper, timer):
-                for part in reply.feed(chunk):
-                    yield part
-            _settle(wrapper, reply, begun=timer.begun)
+            async with aclosing(chunks_of(wrapper, timer)) as chunks:
+                async for chunk in chunks:
+                    for part in reply.feed(chunk):
+                        yield part
+            settle(wrapper, reply, begun=timer.begun)
             for part in reply.end():
                 yield part
         except ModelFault:
@@ -132,82 +122,6 @@ class LiteModel:
         if request.tools:
             arguments["tools"] = tools_to_wire(request.tools)
         return arguments
-
-
-class _Timer:
-    """Waits for the next thing no longer than patience and deadline allow."""
-
-    def __init__(self, at: Endpoint, patience: Patience, seconds: float | None) -> None:
-        self._at = at
-        self._patience = patience
-        self._end = None if seconds is None else time.monotonic() + seconds
-        self._first_by = time.monotonic() + patience.first
-        self.begun = False
-        """The first chunk has arrived."""
-
-    async def waits(self, coming: Awaitable[Foreign]) -> Foreign:
-        """The result. Raises ModelFault `stalled`, `timeout` or `deadline`; cancels what it waited for."""
-        now = time.monotonic()
-        patience = self._patience.between if self.begun else self._first_by - now
-        left = patience if self._end is None else min(patience, self._end - now)
-        running = asyncio.timeout(max(left, 0))
-        try:
-            async with running:
-                return await coming
-        except TimeoutError:
-            if not running.expired():
-                raise
-        if self._end is not None and time.monotonic() >= self._end:
-            raise ModelFault("deadline", "the time limit ended the answer")
-        waited = self._patience.between if self.begun else self._patience.first
-        raise stalled(self._at, waited, in_stream=self.begun)
-
-
-async def _chunks(wrapper: Foreign, timer: _Timer) -> AsyncIterator[Foreign]:
-    """The chunks of a stream, each awaited under the timer."""
-    given = await _source(wrapper)
-    source = aiter(given)
-    while True:
-        try:
-            chunk = await timer.waits(anext(source))
-        except StopAsyncIteration:
-            return
-        timer.begun = True
-        yield chunk
-        if given is wrapper and getattr(chunk, "usage", None) is not None:
-            return  # the last one; to ask for more sets litellm's own bookkeeping of the call off
-
-
-async def _source(wrapper: Foreign) -> Foreign:
-    """The provider's own stream where it already speaks OpenAI's chunks, else litellm's wrapper around it.
-
-    The wrapper costs 0.8 ms of CPU a chunk, invents the finish reason "stop" and estimates a usage that is missing.
-    """
-    raw = _openai_stream(wrapper)
-    if raw is None:
-        return wrapper
-    kind = raw.response.headers.get("content-type", "")
-    if "html" in kind or "json" in kind:
-        body = await raw.response.aread()
-        raise NotAStream(f"it sent {kind} instead of a stream: {body[:200].decode(errors='replace')}")
-    return raw
-
-
-def _openai_stream(wrapper: Foreign) -> Foreign | None:
-    raw = getattr(wrapper, "completion_stream", None)
-    return raw if any(c.__name__ == "AsyncStream" for c in type(raw).__mro__) else None
-
-
-def _settle(wrapper: Foreign, reply: Reply, *, begun: bool) -> None:
-    """The stream is over: takes back what litellm invented. Raises ModelFault where it was cut."""
-    is_whole = reply.finish is not None or reply.usage is not None
-    if _openai_stream(wrapper) is None:
-        reply.finish = wrapper.received_finish_reason
-        if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
-            reply.usage = None
-        is_whole = reply.finish is not None  # Anthropic sends a first usage at the very beginning
-    if not is_whole and (reply.any or not begun):
-        raise ModelFault("cut", "the answer broke off: the stream ended without a finish", retryable=True)
 
 
 async def close_connections() -> None:

@@ -124,7 +124,7 @@ def _kind(said: str, status: int | None, causes: list[BaseException], *, in_stre
     names = {type(e).__name__ for e in causes}
     if _CHANT in said:
         return "chant"
-    if "NotAStream" in names:
+    if "NotAStream" in names or ("BrokenChunk" in names and not in_stream):
         return "bad-reply"
     if any(_OLLAMA_LINE.search(str(e)) for e in causes):
         return "server"  # its runner died; litellm makes a 400 of it

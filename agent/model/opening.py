@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -40,6 +42,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
     if provider == DEMO:
         return open_demo(spec, model, env)
     at = resolve(spec, provider, model, env)
+    _reach_directly(at)
     entry = await asyncio.to_thread(find, provider, model)
     at, served = await _ask(at, entry, spec)
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
@@ -99,6 +102,17 @@ def _speaks_models(provider: str) -> bool:
 
 def _moved(at: Endpoint, api_base: str) -> Endpoint:
     return msgspec.structs.replace(at, api_base=api_base)
+
+
+def _reach_directly(at: Endpoint) -> None:
+    """A proxy of the environment cannot reach a server on this machine or network: litellm's client goes around it."""
+    host = urlsplit(at.api_base or "").hostname
+    if not at.local or host is None:
+        return
+    for name in ("NO_PROXY", "no_proxy"):
+        hosts = [h for h in os.environ.get(name, "").split(",") if h]
+        if host not in hosts:
+            os.environ[name] = ",".join([*hosts, host])
 
 
 def _patience(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> Patience:

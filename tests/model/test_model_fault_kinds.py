@@ -98,6 +98,7 @@ async def test_a_key_that_the_server_repeats_is_not_in_the_text(opened):
         Turn(raw=b"<html><body>Welcome to nginx</body></html>", raw_type="text/html"),
         Turn(raw=b'{"message": "hello', raw_type="application/json"),
         Turn(raw=b'{"status": "ok"}', raw_type="application/json"),
+        Turn(raw=b"data: hello, world\n\n"),
     ],
 )
 async def test_a_200_that_is_no_stream_is_no_model_server(opened, turn):

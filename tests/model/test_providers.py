@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from fakes.server import ScriptedServer
+from fakes.turns import say
 
 from rundry.agent.model.library import litellm
 from rundry.agent.protocol import CallPart, EndPart, Message, ModelFault, Refusal, Tokens, ToolCall, UsagePart
@@ -249,5 +251,17 @@ async def test_a_left_out_v1_is_found(opened, serve, sse):
     assert asked.text == "found"
 
 
-async def test_nothing_is_left_patched_open_to_the_network():
+async def test_litellm_looks_no_window_up_on_the_network():
     assert litellm().utils._get_max_position_embeddings("x") is None
+
+
+async def test_a_proxy_of_the_environment_does_not_stand_before_a_local_server(opened, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "corp.example")
+    with ScriptedServer([say("direct")], models=["fake"]) as server:
+        asked = await opened(server.base_url)
+        await asked.model.probe()
+        await asked.ask()
+    assert asked.text == "direct"

@@ -245,3 +245,28 @@ async def test_the_request_carries_tools_limit_and_history_in_the_providers_shap
     assert json.loads(sent[2]["tool_calls"][0]["function"]["arguments"]) == {"not_json": '{"path": "half'}
     assert sent[3]["content"] == "broken ? name"
     assert "cache_control" not in json.dumps(body)
+
+
+async def test_comments_and_other_lines_of_the_stream_are_passed_over(opened, sse):
+    body = b": OPENROUTER PROCESSING\r\n\r\nevent: message\nid: 7\n" + sse({"content": "hi"}, finish="stop", done=False)
+    with ScriptedServer([Turn(raw=body.replace(b"\n", b"\r\n").rstrip())]) as server:
+        asked = await opened(server.base_url)
+        parts = await asked.ask()
+    assert asked.text == "hi"
+    assert parts[-1] == EndPart("stop")
+
+
+async def test_a_connection_is_used_again_for_the_next_call(opened, serve, sse):
+    from aiohttp import web
+
+    peers: set[tuple[str, int]] = set()
+
+    async def chat(request: web.Request) -> web.Response:
+        assert request.transport is not None
+        peers.add(request.transport.get_extra_info("peername"))
+        return web.Response(body=sse({"content": "hi"}, finish="stop"), content_type="text/event-stream")
+
+    asked = await opened(await serve({"POST /v1/chat/completions": chat, "GET /v1/models": 404}) + "/v1")
+    for _ in range(3):
+        await asked.ask()
+    assert len(peers) == 1
