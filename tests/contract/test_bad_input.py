@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.project import changed_files
 from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
 
 MODEL = ["--model", "fake", "--api-base", "http://127.0.0.1:9/v1"]
 HEADLESS = ["run", "do it", "--headless", "--json", *MODEL]
@@ -91,18 +92,22 @@ def test_no_model_at_all_says_how_to_name_one(home: Home, project: Path):
 
 def test_an_unpriced_remote_model_with_a_dollar_limit_is_refused_until_it_has_a_price(home: Home, project: Path):
     argv = ["run", "x", "--headless", "--json", "--until", "false", "--model", "openai/nobody-knows", "--usd", "1"]
-    ran = home.run(*argv, "--api-base", "http://192.0.2.1:9/v1", cwd=project, env={"OPENAI_API_KEY": "sk-none"})
+    ran = home.run(*argv, cwd=project, env={"OPENAI_API_KEY": "sk-none"})
     assert ran.exit_code == 2, ran
-    assert "--price" in (ran.stderr if not ran.stdout else ran.outcome["detail"])
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("refused", 0)
+    assert "--price" in ran.outcome["detail"]
 
 
 def test_an_untrusted_project_config_is_ignored_with_one_line_and_trust_applies_it(home: Home, project: Path):
     (project / ".rundry.toml").write_text(
         'model = "evil/one"\napi_base = "http://127.0.0.1:9/evil"\n[budget]\nsteps = 7\n'
     )
-    ignored = home.run("run", "x", "--headless", "--until", "true", *MODEL, cwd=project)
+    with ScriptedServer() as server:
+        argv = ["run", "x", "--headless", "--until", "true", "--model", "fake", "--api-base", server.base_url]
+        ignored = home.run(*argv, cwd=project)
+        trusted = home.run(*argv, "--json", "--trust", cwd=project)
+    assert ignored.exit_code == 0, ignored
     assert "evil" not in ignored.stderr
-    assert ".rundry.toml" in ignored.stderr
-    assert "--trust" in ignored.stderr
-    trusted = home.run("run", "x", "--headless", "--json", "--until", "true", "--trust", *MODEL, cwd=project)
+    (line,) = [line for line in ignored.stderr.splitlines() if ".rundry.toml" in line]
+    assert "--trust" in line
     assert trusted.events[0]["budget"]["steps"] == 7, trusted

@@ -94,11 +94,11 @@ async def test_several_changes_in_one_step_land_in_their_order(runs: Path, proje
 
 
 async def test_a_file_keeps_its_mode_line_endings_mark_and_missing_last_newline(runs: Path, project: Path):
-    path = project / "odd.sh"
+    path = project / "odd.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree")
-    path.chmod(0o755)
+    path.chmod(0o640)
     before = path.stat()
-    turns = [read("odd.sh"), call("edit_file", path="odd.sh", old_text="two", new_text="TWO"), FIX_ADD, FIX_MEAN]
+    turns = [read("odd.txt"), call("edit_file", path="odd.txt", old_text="two", new_text="TWO"), FIX_ADD, FIX_MEAN]
     with ScriptedServer(turns) as server:
         ran = await play(runs, server, project, until=[CHECK])
     assert ran.outcome["reason"] == "done", ran.story()

@@ -98,14 +98,15 @@ async def test_a_context_overflow_trims_and_tries_again(runs: Path, project: Pat
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (calls(Call("read_file", '{"path": "NOTES.md"')), None),
+        (calls(Call("read_file", "{'path': 'NOTES.md',}")), None),
+        (calls(Call("read_file", '{"path": "NOTES.md"')), "cut off"),
         (calls(Call("read_file", "not json at all")), "path"),
-        (calls(Call("read_file", {"file": "NOTES.md"})), "path"),
+        (calls(Call("read_file", {"nonsense": "NOTES.md"})), "path"),
         (calls(Call("read_file", {"path": 7})), "path"),
         (calls(Call("delete_everything", {})), "delete_everything"),
         (
             calls(Call("edit_file", {"path": "calc/core.py", "old_text": "no such text", "new_text": "x"})),
-            "no such text",
+            "not in the file",
         ),
         (calls(Call("run_command", {"command": "true", "cwd": "/"})), "cwd"),
     ],
@@ -118,7 +119,7 @@ async def test_a_wrong_call_gets_an_error_that_says_what_is_wrong_and_the_run_go
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("answered", 3), ran.story()
     answered = text_of(server.requests[1].messages[-1])
     if said is None:
-        assert "The suite is red" in answered, "a missing brace is mended"
+        assert "The suite is red" in answered, "quotes and a comma are mended"
         assert ran.of("tool_called")[0]["repaired"] is True
     else:
         assert ran.of("tool_finished")[0]["ok"] is False

@@ -44,6 +44,19 @@ def of(home: Home, *kinds: str) -> list[dict]:
     return [json.loads(to_json_line(s)) for s in recorded(home) if event_type(s.event) in kinds]
 
 
+def at_gate(terminal: Terminal) -> str:
+    """The screen, once a proposal stands there and keys go to it; else the footer says how to get there."""
+    return terminal.wait_for(lambda lines: any("approve" in line for line in lines) and "F2 gate" not in lines[-1])
+
+
+def approve(terminal: Terminal) -> None:
+    """Having seen its end."""
+    while "more below" in at_gate(terminal):
+        terminal.press("pagedown")
+        terminal.wait_for(lambda lines, before=terminal.screen(): lines != before)
+    terminal.press("y")
+
+
 def quit_now(terminal: Terminal) -> int:
     """Ctrl+C twice, then stop now."""
     terminal.press("ctrl+c", "ctrl+c")
@@ -59,7 +72,7 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
         terminal.wait_for("rundry")
         terminal.wait_for("fix the failing suite")
         terminal.wait_for("waiting for you")
-        screen = terminal.wait_for("approve")
+        screen = at_gate(terminal)
         assert "return a - b" in screen
         assert "return a + b" in screen
         assert "calc/core.py" in screen
@@ -68,14 +81,17 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
         server.wait_requests(3)
         assert "a + b" in core.read_text()
         terminal.wait_for("len(values)")
-        terminal.wait_for("approve")
+        at_gate(terminal)
         terminal.press("tab")
+        terminal.wait_for("why not?")
         terminal.send("keep the parentheses")
+        terminal.wait_for("keep the parentheses")
         terminal.press("enter")
         requests = server.wait_requests(4)
         assert "keep the parentheses" in requests[3].text
         assert "(len(values) + 1)" in core.read_text()
-        terminal.wait_for("approve")
+        terminal.wait_for(re.compile(r"^ +4 +edit"))
+        at_gate(terminal)
         terminal.press("y")
         screen = terminal.wait_for(re.compile(r"done +check passed"))
         assert "First I read the code." in screen
@@ -120,7 +136,9 @@ def test_messages_queue_steer_and_are_taken_back_while_a_step_streams(home: Home
         terminal.wait_for("I think about")
         terminal.send("a later thought\r")
         terminal.wait_for("1 queued")
-        terminal.send("/queue\r")
+        terminal.send("/queue")
+        terminal.wait_for(re.compile("› +/queue$|› +/queue "))
+        terminal.press("enter")
         terminal.wait_gone("1 queued")
         terminal.wait_for(re.compile("› +a later thought"))
         terminal.press("ctrl+s")
@@ -150,7 +168,9 @@ def test_escape_interrupts_pause_holds_one_step_goes_and_limits_change(home: Hom
         server.wait_closed()
         terminal.wait_for("paused")
         assert len(server.requests) == 1
-        terminal.send("/limit steps 55\r")
+        terminal.send("/limit steps 55")
+        terminal.wait_for(re.compile("› +/limit steps 55"))
+        terminal.press("enter")
         terminal.wait_for("/55")
         terminal.press("f5")
         terminal.wait_for("read calc/core.py")
@@ -177,7 +197,9 @@ def test_keys_typed_before_a_proposal_was_painted_never_approve_it(home: Home, p
         terminal.wait_for(re.compile("queued|yes yy"))
         assert (project / "calc/core.py").read_text() == CORE
         assert of(home, "proposal_decided") == []
-        terminal.press("f2", "n")
+        terminal.press("f2")
+        at_gate(terminal)
+        terminal.press("n")
         terminal.wait_for(re.compile("rejected"))
         assert (project / "calc/core.py").read_text() == CORE
 
@@ -188,7 +210,7 @@ def test_a_command_waits_at_the_gate_with_its_hidden_signs_shown(home: Home, pro
         ScriptedServer([call("run_command", command=hostile), FIX_BOTH]) as server,
         on_goal(home, project, server, "--gate", "edits") as terminal,
     ):
-        screen = terminal.wait_for("approve")
+        screen = at_gate(terminal)
         assert "touch made" in screen
         assert "[@click=app.quit]x[/]" in screen
         assert "\u202e" not in terminal.raw().decode(errors="replace")
@@ -254,16 +276,22 @@ def test_a_signal_to_the_screen_restores_the_terminal(home: Home, project: Path)
 def test_the_demo_turns_its_project_green_and_says_that_it_is_scripted(home: Home, project: Path):
     with home.screen("demo", cwd=project, env={"RUNDRY_DEMO_PACE": "0"}) as terminal:
         terminal.wait_for("scripted")
-        seen = 0
-        while seen < 12:
-            screen = terminal.wait_for(re.compile(r"approve|done +check passed|your answer"))
+        for _ in range(12):
+            decided = len(of(home, "proposal_decided"))
+            screen = terminal.wait_for(re.compile(r"approve|done +check passed"))
             if re.search(r"done +check passed", screen):
                 break
-            seen += 1
-            decided = len(of(home, "proposal_decided"))
-            terminal.press("y")
+            approve(terminal)
             terminal.wait_for(lambda lines, n=decided: len(of(home, "proposal_decided")) > n)
         terminal.wait_for(re.compile(r"done +check passed"))
+    assert of(home, "run_ended")[0]["complete"] is True
+
+
+def test_keys_that_come_in_one_burst_mean_what_was_typed(home: Home, project: Path):
+    with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
+        terminal.wait_for("I think about")
+        terminal.send("/limit steps 55\r")
+        terminal.wait_for("/55")
 
 
 def test_without_a_model_the_screen_says_what_was_looked_for_and_what_mends_it(home: Home, project: Path):
