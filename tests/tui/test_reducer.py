@@ -248,7 +248,7 @@ def test_an_answered_question_is_closed_and_the_answer_stands_below():
         QuestionAnswered(question_id="q", text="b"),
     )
     question, answer = state.blocks[-2:]
-    assert (question.status, question.open, answer.kind, answer.text) == ("ok", False, "say", "b")
+    assert (question.status, question.text, answer.kind, answer.text) == ("ok", "which?\n1  a\n2  b", "say", "b")
     assert state.question is None
 
 

@@ -56,9 +56,8 @@ class HeaderLine(PieceLine):
 
     def show(self, state: ViewState, phase: str) -> None:
         """`phase` is the state's, or what the view knows better (the runner warms up, is gone)."""
-        self.set_pieces(
-            [Piece(one_line(piece.text), piece.kind) for piece in arrange_title(state, self.size.width + 2, phase)]
-        )
+        pieces = arrange_title(state, self.size.width + 2, phase)
+        self.set_pieces([p if p.kind == "gap" else Piece(one_line(p.text), p.kind) for p in pieces])
 
 
 class MeterLine(PieceLine):

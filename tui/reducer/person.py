@@ -173,9 +173,8 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
 
 def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | QuestionAnswered) -> None:
     if isinstance(event, QuestionAsked):
-        block = add(state, stamped, "question", text=event.question, status="waiting")
-        block.detail = "\n".join(f"{n}  {option}" for n, option in enumerate(event.options, 1))
-        block.open = bool(event.options)
+        options = [f"{n}  {option}" for n, option in enumerate(event.options, 1)]
+        add(state, stamped, "question", text="\n".join([event.question, *options]), status="waiting")
         state.at_question[event.question_id] = len(state.blocks) - 1
         state.question, state.activity = event, ""
         state.busy.halt(stamped.at)
@@ -185,7 +184,7 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
     index = state.at_question.get(event.question_id)
     if index is not None:
         block = touch(state, index)
-        block.status, block.open = "ok", False
+        block.status = "ok"
         block.right = "answered" if event.by == "person" else f"answered by {event.by}"
     add(state, stamped, "say" if event.by == "person" else "note", text=event.text)
 

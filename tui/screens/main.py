@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ..app import RundryApp
 
 BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
+CLOCK_SECONDS = 0.25
+"""Without news the view is drawn again this often: clocks go on, notices fade."""
 """Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
 BEAT_SECONDS = 5.0
 NOTICE_SECONDS = 6.0
@@ -79,6 +81,7 @@ class MainScreen(Screen[None]):
         self.footer = Footer(self.keymap)
         self._notice = ""
         self._told_at = 0.0
+        self._drawn_at = 0.0
         self._files_found: Sequence[str] | None = None
         self._leaving = False
         self._interrupts_at = 0.0
@@ -116,7 +119,9 @@ class MainScreen(Screen[None]):
         except RundryError as error:
             self.tell(str(error))
             moved = False
-        self.refresh_view()
+        if moved or self.gate.display or time.monotonic() - self._drawn_at > CLOCK_SECONDS:
+            self._drawn_at = time.monotonic()
+            self.refresh_view()
         if self._leaving and self.desk.is_over:
             self.rundry.leave(None)
         return moved

@@ -1,0 +1,261 @@
+"""When a key at the gate counts (REQUIREMENTS 6.6, 6.7)."""
+
+from __future__ import annotations
+
+from fakes.played import proposal, started
+from fakes.screens import Stage
+from textual.pilot import Pilot
+
+from rundry.agent import (
+    CommandRefused,
+    Decide,
+    GateMode,
+    ProposalDecided,
+    ProposalRebased,
+    SetGateMode,
+    StepStarted,
+)
+from rundry.tui.gate.arming import GRACE, Arming
+
+SIZE = (100, 30)
+
+
+async def opened(pilot: Pilot, stage: Stage, *events: object) -> None:
+    stage.play(*events)
+    await until(pilot, lambda: stage.screen.gate.arming.painted is not None)
+
+
+async def until(pilot: Pilot, fact: object, rounds: int = 60) -> None:
+    for _ in range(rounds):
+        if fact():  # type: ignore[operator]
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came about")
+
+
+def decisions(stage: Stage) -> list[tuple[str, str, str | None]]:
+    return [(c.proposal_id, c.verdict, c.reason) for c in stage.link.commands if isinstance(c, Decide)]
+
+
+async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_the_painted_digest():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        assert stage.screen.gate.has_focus
+        await pilot.press("y")
+        (command,) = stage.link.commands
+        assert isinstance(command, Decide)
+        assert (command.verdict, command.digest, command.always) == ("approve", "digest-1", False)
+
+
+async def test_a_message_that_is_being_typed_keeps_the_focus_and_its_keys():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started())
+        await pilot.press("h", "i")
+        await opened(pilot, stage, proposal())
+        await pilot.pause(GRACE + 0.1)
+        await pilot.press("y")
+        assert stage.screen.message.box.text == "hiy"
+        assert decisions(stage) == []
+        await pilot.press("f2", "n")
+        assert decisions(stage) == [("p1", "reject", None)]
+
+
+async def test_after_typing_the_first_proposal_waits_for_a_still_moment_and_the_next_does_not():
+    arming = Arming()
+    arming.keyed(10.0, empty=True)
+    arming.paint("p1", "d", 10.2)
+    assert not arming.may_focus(10.2 + GRACE - 0.01)
+    assert arming.may_focus(10.2 + GRACE + 0.01)
+    arming.focused()
+    arming.blank()
+    assert not arming.may_focus(20.0), "nothing is painted"
+    arming.paint("p2", "d", 20.0)
+    assert arming.may_focus(20.0)
+
+
+async def test_a_key_that_was_pressed_before_the_paint_never_counts():
+    arming = Arming()
+    arming.paint("p1", "d", 10.0)
+    assert not arming.counts(9.99)
+    assert not arming.counts(10.0)
+    assert arming.counts(10.01)
+    arming.blank()
+    assert not arming.counts(11.0)
+
+
+async def test_neither_enter_nor_a_paste_nor_a_click_decides():
+    from textual import events
+
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("enter")
+        await pilot.click("#keys")
+        await pilot.click("#gate")
+        assert decisions(stage) == []
+        stage.screen.gate.post_message(events.Paste("y"))
+        await pilot.pause()
+        assert decisions(stage) == []
+        assert stage.screen.message.box.text == "y", "a paste is a message"
+
+
+async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_was_seen():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, stage, started(), proposal(lines=80))
+        await pilot.press("y")
+        await pilot.pause()
+        assert decisions(stage) == []
+        assert "the end was not seen" in stage.text()
+        await pilot.press("end")
+        await pilot.pause()
+        await pilot.press("y")
+        assert decisions(stage) == [("p1", "approve", None)]
+
+
+async def test_a_long_change_is_approved_only_once_its_end_was_seen():
+    lines = "".join(f"+line {n}\n" for n in range(90))
+    edit = proposal(tool="write_file", command=None, path="a.txt", diff=f"--- a\n+++ b\n@@ -0,0 +1,90 @@\n{lines}")
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, stage, started(), edit)
+        await pilot.press("y", "A")
+        assert decisions(stage) == []
+        await pilot.press("end")
+        await pilot.pause()
+        await pilot.press("y")
+        assert decisions(stage) == [("p1", "approve", None)]
+
+
+async def test_a_rebased_proposal_is_decided_with_its_new_digest_and_says_so():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        edit = proposal(tool="edit_file", command=None, path="a.py", diff="@@ -1 +1 @@\n-a\n+b\n")
+        await opened(pilot, stage, started(), edit)
+        rebased = ProposalRebased(
+            proposal_id="p1", diff="@@ -1 +1 @@\n-x\n+b\n", digest="digest-2", before=None, after=None, why="12:04:31"
+        )
+        stage.play(rebased)
+        await until(pilot, lambda: (p := stage.screen.gate.arming.painted) is not None and p.digest == "digest-2")
+        assert "re-based" in stage.text()
+        await pilot.press("y")
+        assert [c.digest for c in stage.link.commands if isinstance(c, Decide)] == ["digest-2"]
+
+
+async def test_a_refused_decision_is_said_and_the_gate_asks_again():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("y", "y")
+        assert len(decisions(stage)) == 1, "a second key waits for the answer"
+        stage.play(CommandRefused(command_id=1, command="decide", why="the file changed"))
+        await until(pilot, lambda: "the file changed" in stage.text())
+        await pilot.press("n")
+        assert len(decisions(stage)) == 2
+
+
+async def test_always_shows_its_rule_first_and_is_confirmed_by_a_second_press():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("A")
+        await pilot.pause()
+        assert decisions(stage) == []
+        assert "allow run_command" in stage.text()
+        await pilot.press("A")
+        assert [c.always for c in stage.link.commands if isinstance(c, Decide)] == [True]
+
+
+async def test_there_is_no_always_for_what_is_dangerous():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal(danger=True, rule="allow x"))
+        await pilot.press("A", "A")
+        assert decisions(stage) == []
+        assert "A always" not in stage.text()
+
+
+async def test_tab_rejects_with_a_reason_and_escape_goes_back():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("tab", "n", "o", "escape")
+        assert decisions(stage) == []
+        await until(pilot, lambda: stage.screen.gate.has_focus)
+        await pilot.press("tab", "n", "o", "enter")
+        await pilot.pause()
+        assert decisions(stage) == [("p1", "reject", "no")]
+
+
+async def test_escape_rejects_at_the_gate():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("escape")
+        assert decisions(stage) == [("p1", "reject", None)]
+
+
+async def test_any_other_letter_begins_a_message():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("w", "h")
+        assert decisions(stage) == []
+        assert stage.screen.message.box.text.endswith("h")
+
+
+async def test_the_next_proposal_follows_at_once_and_a_double_press_hits_neither_it_nor_the_box():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal(1), proposal(2))
+        assert "1 of 2 waiting" in stage.text()
+        await pilot.press("y")
+        stage.play(ProposalDecided(proposal_id="p1", decision="approve", by="person"))
+        await until(pilot, lambda: (p := stage.screen.gate.arming.painted) is not None and p.proposal_id == "p2")
+        assert stage.screen.gate.has_focus
+        await pilot.press("n")
+        stage.play(ProposalDecided(proposal_id="p2", decision="reject", by="person"))
+        await until(pilot, lambda: not stage.screen.gate.display)
+        await pilot.press("n")
+        assert stage.screen.message.box.text == ""
+        assert decisions(stage) == [("p1", "approve", None), ("p2", "reject", None)]
+
+
+async def test_hidden_signs_of_a_command_are_marks_and_nothing_is_cut():
+    command = "echo " + "x" * 300 + " \u202e; rm -rf / \x1b[2J [@click=app.quit]q[/]"
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal(command=command))
+        text = stage.text()
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+        assert "⟨U+202E⟩" in text
+        assert "[@click=app.quit]q[/]" in text
+        assert text.count("x") >= 300
+
+
+async def test_the_edited_text_is_shown_and_then_approved():
+    stage = Stage()
+    edit = proposal(tool="write_file", command=None, path="a.txt", diff="@@ -0,0 +1 @@\n+b\n", after="blob")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), edit)
+        stage.screen.gate.show_edited(edit, "mine\n")
+        await until(pilot, lambda: "mine" in stage.text() and stage.screen.gate.arming.painted is not None)
+        await pilot.press("y")
+        assert [c.text for c in stage.link.commands if isinstance(c, Decide)] == ["mine\n"]
+
+
+async def test_the_gates_mode_is_cycled_and_auto_asks_twice_where_nothing_holds_commands():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started(sandbox=None), StepStarted(number=1))
+        await pilot.pause(0.1)
+        await pilot.press("shift+tab")
+        stage.screen.action_do("gate", "auto")
+        assert [c.mode for c in stage.link.commands if isinstance(c, SetGateMode)] == [GateMode.EDITS]
+        stage.screen.action_do("gate", "auto")
+        command = stage.link.commands[-1]
+        assert isinstance(command, SetGateMode)
+        assert (command.mode, command.unsandboxed_ok) == (GateMode.AUTO, True)
