@@ -30,7 +30,7 @@ from .outcome import ended_event, outcome_of_parked, refused
 from .outfit import load_model, outfit
 from .tools_on_offer import tools_of
 
-INBOX_SECONDS = 0.025
+INBOX_SECONDS = 0.04
 """How often the inbox is looked at: what a person does takes effect within this."""
 
 

@@ -32,9 +32,9 @@ from .welcome import Welcome
 if TYPE_CHECKING:
     from ..app import RundryApp
 
-BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
 CLOCK_SECONDS = 0.25
 """Without news the view is drawn again this often: clocks go on, notices fade."""
+BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
 """Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
 BEAT_SECONDS = 5.0
 NOTICE_SECONDS = 6.0
@@ -176,6 +176,7 @@ class MainScreen(Screen[None]):
     def tell(self, text: str) -> None:
         """A line for the person, in place of the keys for some seconds."""
         self._notice, self._told_at = one_line(text), time.monotonic()
+        self._drawn_at = 0.0
 
     def was_told(self, text: str) -> bool:
         """The person reads this line just now."""
