@@ -1,0 +1,75 @@
+"""Draws the README's pictures from a real run of the demo: `.venv/bin/python docs/pictures/draw.py [FOLDER]`.
+
+Writes streaming, gate and ended as SVG, at 120x40 dark; with --all also 80x24 and light, to look at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+
+from rundry.agent import Session
+from rundry.tui.app import RundryApp
+from rundry.tui.desk import Desk
+from rundry.tui.start import Setup, demo_flags
+from rundry.tui.state import ViewState
+
+
+async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:
+    """One demo run, approved key by key, photographed on the way."""
+    with tempfile.TemporaryDirectory() as folder:
+        task, flags = demo_flags({"cwd": str(Path(folder) / "project"), "runs_dir": folder})
+        setup = Setup(flags, headless=False)
+        desk = Desk(Session.warm(Path(folder) / "runner.log"), setup)
+        desk.begin(task)
+        app = RundryApp(desk, theme=theme)
+        async with app.run_test(size=size) as pilot:
+
+            async def until(fact: Callable[[ViewState], bool]) -> None:
+                for _ in range(1200):
+                    if fact(desk.state):
+                        return
+                    await pilot.pause(0.05)
+                raise TimeoutError(f"the demo did not get there: {desk.state.phase}")
+
+            def save(name: str) -> None:
+                svg = app.export_screenshot(title="rundry demo")
+                (target / f"{name}{suffix}.svg").write_text(svg)
+
+            await until(lambda state: bool(state.proposals))
+            await pilot.pause(1.2)
+            save("gate")
+            await pilot.press("end", "end", "y")
+            await until(lambda state: (state.step or 0) >= 3 and state.activity == "streaming")
+            await pilot.pause(0.3)
+            save("streaming")
+            while desk.state.outcome is None:
+                await pilot.pause(0.3)
+                if desk.state.proposals:
+                    await pilot.pause(1.0)
+                    await pilot.press("end", "end", "y")
+            await pilot.pause(1.0)
+            save("ended")
+            app.exit()
+        desk.link.close(stop="now")
+
+
+async def main() -> None:
+    """All pictures that were asked for."""
+    names = [name for name in sys.argv[1:] if not name.startswith("-")]
+    target = Path(names[0]) if names else Path(__file__).parent
+    await draw(target, (120, 40), "dark", "")
+    if "--all" in sys.argv:
+        await draw(target, (80, 24), "dark", "-80x24")
+        await draw(target, (120, 40), "light", "-light")
+        await draw(target, (80, 24), "light", "-80x24-light")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
