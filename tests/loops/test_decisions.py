@@ -1,4 +1,5 @@
 import pytest
+
 from rundry.agent.journal.facts import RunFacts
 from rundry.agent.loops import LoopState, decider
 from rundry.agent.protocol import (
@@ -7,8 +8,8 @@ from rundry.agent.protocol import (
     Finish,
     LoopKind,
     ModelSpec,
-    Predicates,
     PredicateJudged,
+    Predicates,
     Prompted,
     Reason,
     ReplyFinished,

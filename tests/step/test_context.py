@@ -1,5 +1,6 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rundry.agent.journal.conversation import Conversation
 from rundry.agent.protocol import Message, ToolCall
 from rundry.agent.step.context import cut_middle, fit, output_room
