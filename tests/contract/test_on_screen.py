@@ -55,14 +55,6 @@ def at_gate(terminal: Terminal) -> str:
     return terminal.wait_for(ready)
 
 
-def approve(terminal: Terminal) -> None:
-    """Having seen its end."""
-    while "more below" in (screen := at_gate(terminal)):
-        terminal.press("pagedown")
-        terminal.wait_for(lambda lines, before=screen: "\n".join(lines) != before)
-    terminal.press("y")
-
-
 def quit_now(terminal: Terminal) -> int:
     """Ctrl+C twice, then stop now."""
     terminal.press("ctrl+c", "ctrl+c")
@@ -301,6 +293,14 @@ def test_the_demo_turns_its_project_green_and_says_that_it_is_scripted(home: Hom
             terminal.press("end", "y")  # a proposal longer than the screen wants its end seen
             terminal.wait_for(lambda lines, n=decided: len(of(home, "proposal_decided")) > n)
         terminal.wait_for(re.compile(r"done +check passed"))
+    assert of(home, "run_ended")[0]["complete"] is True
+
+
+def test_keys_that_come_in_one_burst_mean_what_was_typed(home: Home, project: Path):
+    with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
+        terminal.wait_for("I think about")
+        terminal.send("/limit steps 55\r")
+        terminal.wait_for("/55")
 
 
 def test_without_a_model_the_screen_says_what_was_looked_for_and_what_mends_it(home: Home, project: Path):

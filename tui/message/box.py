@@ -114,6 +114,8 @@ class MessageBox(TextArea):
         return True
 
     def _suggestion_key(self, key: str) -> bool:
+        if self._suggestions.completion is not None:
+            self._complete()  # keys in a burst come before the change of the text was told
         chosen = self._suggestions.chosen
         completion = self._suggestions.completion
         if chosen is None or completion is None:
@@ -146,6 +148,9 @@ class MessageBox(TextArea):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Look for completions again."""
         event.stop()
+        self._complete()
+
+    def _complete(self) -> None:
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         files = self._files() if "@" in before else ()
