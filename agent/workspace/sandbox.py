@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -63,6 +64,7 @@ class Sandbox:
             # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
             *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
             *("--bind", temp, "/tmp"),
+            *_kept_below_temp(),
         ]
         if _is_real_folder(Path("/var/tmp")):
             wrapped += ["--bind", temp, "/var/tmp"]
@@ -154,6 +156,12 @@ class Sandbox:
             del self._standing_in[file]
             if file.is_file() and file.stat().st_size == 0:
                 file.unlink()
+
+
+def _kept_below_temp() -> list[str]:
+    """Python itself, where it stands below /tmp (a checkout there): the temp folder would hide it."""
+    places = {sys.prefix, sys.base_prefix}
+    return [word for place in sorted(places) if place.startswith("/tmp/") for word in ("--ro-bind", place, place)]
 
 
 def _read_only(ws: Path) -> list[str]:

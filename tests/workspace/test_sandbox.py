@@ -1,5 +1,6 @@
 import asyncio
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -38,7 +39,8 @@ async def test_a_command_writes_in_the_workspace_and_the_temp_folder_and_nowhere
     assert await run("echo in > here && cat here && echo t > /tmp/t && cat $TMPDIR/t") == (0, "in\nt\n")
     assert (tmp_path / "here").read_text() == "in\n"
     assert not Path("/tmp/t").exists()
-    for place in ("/etc/rundry-x", "/usr/rundry-x", "$HOME/rundry-x"):
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    for place in ("/etc/rundry-x", "/usr/rundry-x", f"{home}/rundry-x"):
         code, said = await run(f"touch {place}")
         assert code != 0 and "Read-only" in said
     await run(f"mkdir -p {outside}; touch {outside}/x")
