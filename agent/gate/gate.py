@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,6 +113,12 @@ class Gate:
             ruling = self._remember(waiting.verdict.rule, ruling)
         waiting.ruling.set_result(ruling)
         return None
+
+    def never_again(self, ids: Iterable[str]) -> None:
+        """Ids that an earlier runner of this run gave to its proposals."""
+        for name in ids:
+            base, _, number = name.partition(".")
+            self._ids[base] = max(self._ids.get(base, 0), int(number or 1))
 
     def cancel_all(self, why: str) -> None:
         """Rejects everything that waits."""

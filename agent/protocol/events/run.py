@@ -6,7 +6,7 @@ from typing import Any
 
 from ..budget import Budget, Tokens
 from ..outcome import FindingCounts, Reason
-from ..spec import GateMode, LoopKind
+from ..spec import GateMode, LoopKind, ModelSpec
 from .base import EventBase
 
 
@@ -27,6 +27,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
+    world: str | None = None
+    """Fingerprint of the workspace at the start."""
     notes: list[str] = []
     """What the person should know at the start, a line each (a limit that was dropped, config that was ignored)."""
 
@@ -55,6 +57,8 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     priced: bool = True
     by: str = "person"
+    spec: ModelSpec | None = None
+    """What a resumed run needs to open it again."""
 
 
 class BudgetChanged(EventBase, frozen=True, kw_only=True):

@@ -122,6 +122,8 @@ class Fault(EventBase, frozen=True, kw_only=True):
     text: str
     retry_in: float | None = None
     """Seconds until the next attempt; None: there is none."""
+    trace: str | None = None
+    """The traceback of a fault of the program itself (kind `program`)."""
 
 
 class Prompted(EventBase, frozen=True, kw_only=True):
