@@ -15,8 +15,8 @@ from ..protocol import (
     Interrupted,
     Message,
     Prompted,
-    QuestionAnswered,
     ReplyFinished,
+    RunResumed,
     Said,
     TextArrived,
     ToolCall,
@@ -25,6 +25,7 @@ from ..protocol import (
 )
 
 INTERRUPTED = "[interrupted by the person]"
+CUT_OFF = "[cut off here]"
 
 
 @dataclass(slots=True)
@@ -47,15 +48,18 @@ class Conversation:
                 self.messages.append(Message(role="user", text=text))
             case TextArrived(text=text):
                 self.pending += text
-            case Fault(retry_in=wait) if wait is not None:
-                self.pending = ""
+            case Fault(retry_in=wait):
+                self.pending = self.pending if wait is None else ""
+                self._break_off()
+            case RunResumed():
+                self._break_off()
             case ReplyFinished():
                 self._settle()
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
                 self._add_call(ToolCall(call_id, tool, raw))
             case ToolFinished(call_id=call_id, result=result):
-                self.messages.append(Message(role="tool", text=result, call_id=call_id))
+                self._add_result(Message(role="tool", text=result, call_id=call_id))
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._settle()
@@ -63,8 +67,6 @@ class Conversation:
                 self.upto = upto
             case ConversationCut(summary=summary):
                 self._cut(summary)
-            case QuestionAnswered():
-                pass
             case _:
                 pass
 
@@ -89,12 +91,29 @@ class Conversation:
             self.messages.append(Message(role="assistant", text=self.pending))
         self.pending = ""
 
+    def _break_off(self) -> None:
+        """What arrived of an answer that never ended is kept, and said to be a part."""
+        if self.pending.strip():
+            self.pending = f"{self.pending} {CUT_OFF}"
+        self._settle()
+
     def _add_call(self, call: ToolCall) -> None:
         last = self.messages[-1] if self.messages else None
         if last is not None and last.role == "assistant":
             self.messages[-1] = msgspec.structs.replace(last, calls=[*last.calls, call])
         else:
             self.messages.append(Message(role="assistant", calls=[call]))
+
+    def _add_result(self, result: Message) -> None:
+        """Results stand in the order of their calls, however they came in."""
+        self.messages.append(result)
+        start = len(self.messages) - 1
+        while start and self.messages[start - 1].role == "tool":
+            start -= 1
+        if start == len(self.messages) - 1:
+            return
+        place = {call.call_id: i for i, call in enumerate(self.messages[start - 1].calls)}
+        self.messages[start:] = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
 
     def _cut(self, summary: str | None) -> None:
         self._settle()

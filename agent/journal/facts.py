@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import msgspec
@@ -11,15 +11,15 @@ from ..protocol import (
     Budget,
     BudgetChanged,
     CallAdmitted,
-    Charged,
     CheckFinished,
     ContextTrimmed,
-    Fault,
     FileChanged,
     GateMode,
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
+    Interrupted,
+    ModelSpec,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -28,9 +28,11 @@ from ..protocol import (
     Prompted,
     ProposalDecided,
     ProposalOpened,
+    ProposalRebased,
     QuestionAnswered,
     QuestionAsked,
     Queued,
+    ReasoningArrived,
     ReplyFinished,
     RunEnded,
     RunResumed,
@@ -43,13 +45,13 @@ from ..protocol import (
     StepFinished,
     StepStarted,
     TextArrived,
-    Tokens,
     ToolCalled,
     ToolFinished,
     Unpaused,
     Unqueued,
 )
 from .conversation import Conversation
+from .spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Action:
     step: int | None
     ok: bool | None = None
     result: str = ""
+    summary: str | None = None
 
 
 @dataclass(slots=True)
@@ -72,21 +75,22 @@ class RunFacts:
     budget: Budget = field(init=False)
     gate_mode: GateMode = field(init=False)
     model: str = field(init=False)
-    spent: Spent = field(default_factory=Spent)
-    message_from: Spent = field(default_factory=Spent)
-    """What was spent when the newest message of a chat came: its budget starts there."""
-    admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
-    """Calls that were admitted and neither charged nor refused yet, by work."""
-    margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """(our count, billed) of prompts whose usage the provider reported."""
+    model_spec: ModelSpec = field(init=False)
+    """The one that answers now: the spec's, or what a person switched to."""
+    spending: Spending = field(default_factory=Spending)
     conversations: dict[str | None, Conversation] = field(default_factory=dict[str | None, Conversation])
     last_seq: int = 0
     step: int = 0
+    open_step: int | None = None
+    """A step that began and has no end yet."""
     passes: int = 0
     started: bool = False
     reply: ReplyFinished | None = None
-    """The newest answer of the main conversation, until the next step starts."""
-    text_of_step: str = ""
+    """The newest answer of a step in the main conversation, until the next step starts."""
+    wrapped_up: bool = False
+    """The last words were said, and no step came after them."""
+    interrupted: bool = False
+    """A person ended what ran, and nobody has said since that it goes on."""
     prompted_seq: int = 0
     """Where the model was last told something."""
     checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
@@ -105,6 +109,10 @@ class RunFacts:
     queue: dict[int, str] = field(default_factory=dict[int, str])
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait, by their id."""
+    turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
+    """Of the newest step: what the policy refused because nobody was there to ask."""
+    proposal_ids: list[str] = field(default_factory=list[str])
+    """All that were ever given."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
@@ -121,6 +129,27 @@ class RunFacts:
         self.budget = self.spec.budget
         self.gate_mode = self.spec.gate.mode
         self.model = self.spec.model.name
+        self.model_spec = self.spec.model
+
+    @property
+    def spent(self) -> Spent:
+        """By the whole run."""
+        return self.spending.spent
+
+    @property
+    def message_spent(self) -> Spent:
+        """By the newest message of a chat."""
+        return self.spending.since_message
+
+    @property
+    def margins(self) -> list[tuple[int, int]]:
+        """(our count, billed) of prompts whose usage the provider reported."""
+        return self.spending.margins
+
+    @property
+    def admitted(self) -> dict[str | None, CallAdmitted]:
+        """Calls that were admitted and neither charged nor given up yet, by work."""
+        return self.spending.admitted
 
     @property
     def main(self) -> Conversation:
@@ -130,26 +159,6 @@ class RunFacts:
     def conversation(self, work: str | None) -> Conversation:
         """That of an item or lens, or the run's."""
         return self.conversations.setdefault(work, Conversation())
-
-    @property
-    def message_spent(self) -> Spent:
-        """What the newest message of a chat has used."""
-        a, b = self.spent, self.message_from
-        return Spent(
-            steps=a.steps - b.steps,
-            tokens=Tokens(
-                a.tokens.in_ - b.tokens.in_,
-                a.tokens.out - b.tokens.out,
-                a.tokens.cached - b.tokens.cached,
-                a.tokens.reasoning - b.tokens.reasoning,
-            ),
-            usd=a.usd - b.usd,
-            seconds=a.seconds - b.seconds,
-            held_tokens=a.held_tokens - b.held_tokens,
-            held_usd=a.held_usd - b.held_usd,
-            unpriced=a.unpriced,
-            estimated=a.estimated,
-        )
 
     @property
     def files_changed(self) -> list[str]:
@@ -164,83 +173,71 @@ class RunFacts:
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
         self.last_seq = stamped.seq
-        self.conversation(stamped.work).apply(stamped.event)
+        event = stamped.event
+        if isinstance(event, ReasoningArrived):
+            return
+        self.conversation(stamped.work).apply(event)
+        if isinstance(event, TextArrived):
+            return
         self._apply_frame(stamped)
-        self._apply_money(stamped)
+        self.spending.apply(stamped)
         self._apply_step(stamped)
         self._apply_person(stamped)
 
     def _apply_frame(self, stamped: Stamped) -> None:
         match stamped.event:
-            case RunStarted():
+            case RunStarted(budget=budget, world=world):
                 self.started = True
-            case RunResumed():
+                self.budget = budget
+                self.world = world
+            case RunResumed() as resumed:
                 self.ended = None
                 self.paused = False
-                self._hold_lost_calls()
+                self.stall = None
+                for work, conversation in self.conversations.items():
+                    if work != stamped.work:
+                        conversation.apply(resumed)
             case RunEnded() as ended:
                 self.ended = ended
-                self.spent += Spent(seconds=max(0.0, ended.seconds - self.spent.seconds))
             case BudgetChanged(budget=budget):
                 self.budget = budget
             case GateModeChanged(mode=mode):
                 self.gate_mode = mode
-            case ModelSwitched(model=model):
+            case ModelSwitched(model=model, spec=spec):
                 self.model = model
+                self.model_spec = spec or self.model_spec
             case PassStarted(number=number) | PassFinished(number=number):
                 self.passes = number
             case Paused():
                 self.paused = True
             case Unpaused():
                 self.paused = False
+                self.interrupted = False
+            case Interrupted():
+                self.interrupted = True
             case HandoffOpened() as handoff:
                 self.handoff = handoff
             case HandoffClosed():
                 self.handoff = None
-            case _:
-                pass
-
-    def _apply_money(self, stamped: Stamped) -> None:
-        match stamped.event:
-            case CallAdmitted() as admitted:
-                self.admitted[stamped.work] = admitted
-            case Charged() as charged:
-                self.admitted.pop(stamped.work, None)
-                self.spent += Spent(
-                    tokens=Tokens(
-                        charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning
-                    ),
-                    usd=charged.usd or 0.0,
-                    held_tokens=charged.held_tokens,
-                    held_usd=charged.held_usd,
-                    unpriced=charged.usd is None,
-                    estimated=charged.estimated,
-                )
-                if not charged.estimated and charged.prompt_counted:
-                    self.margins.append((charged.prompt_counted, charged.tokens_in))
-                    del self.margins[:-50]
-            case Fault():
-                self.admitted.pop(stamped.work, None)
-            case StepFinished(seconds=seconds):
-                self.spent += Spent(seconds=seconds)
+                self.stall = None
             case _:
                 pass
 
     def _apply_step(self, stamped: Stamped) -> None:
         match stamped.event:
             case StepStarted(number=number):
-                self.step = number
-                self.spent += Spent(steps=1)
+                self.step = self.open_step = number
                 self.reply = None
-                self.text_of_step = ""
+                self.wrapped_up = self.interrupted = False
                 self.stall = None
-            case TextArrived(text=text):
-                self.text_of_step += text
-            case Fault(retry_in=wait) if wait is not None:
-                self.text_of_step = ""
+                self.turned_down = []
             case ReplyFinished() as reply:
-                self.reply = reply
+                if stamped.step is None:
+                    self.wrapped_up = True
+                else:
+                    self.reply = reply
             case StepFinished(world=world):
+                self.open_step = None
                 self.world = world or self.world
             case Prompted(kind=kind):
                 self.prompted_seq = stamped.seq
@@ -271,9 +268,9 @@ class RunFacts:
             case Said(queued_id=queued_id):
                 if queued_id is not None:
                     self.queue.pop(queued_id, None)
-                self.message_from = self.spent
                 self.finish = None
                 self.reply = None
+                self.wrapped_up = self.interrupted = False
                 self.stall = None
                 self.checks.clear()
                 self.predicates.clear()
@@ -283,10 +280,11 @@ class RunFacts:
                 self.queue.pop(queued_id, None)
             case ProposalOpened() as opened:
                 self.proposals[opened.proposal_id] = opened
-            case ProposalDecided(proposal_id=proposal_id, decision=decision):
-                opened = self.proposals.pop(proposal_id, None)
-                if opened is not None and decision != "reject":
-                    self.approved[opened.call_id] = opened
+                self.proposal_ids.append(opened.proposal_id)
+            case ProposalRebased() as rebased:
+                self._rebase(rebased)
+            case ProposalDecided() as decided:
+                self._decide(decided)
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id, text=text):
@@ -297,29 +295,34 @@ class RunFacts:
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         self.approved.pop(finished.call_id, None)
+        self.questions.pop(finished.call_id, None)
         if finished.full is not None:
             self.outputs.append(finished.full)
         for i in range(len(self.actions) - 1, -1, -1):
             action = self.actions[i]
             if action.call_id == finished.call_id:
-                done = Action(
-                    action.call_id, action.tool, action.arguments, action.step, finished.ok, finished.result[:400]
-                )
+                done = replace(action, ok=finished.ok, result=finished.result[:400], summary=finished.summary)
                 self.actions[i] = done
                 if done.tool == "finish" and done.ok:
                     self.finish, self.finish_seq = done, seq
                 return
 
-    def _hold_lost_calls(self) -> None:
-        """A call that was admitted by a runner that died may have been billed: it counts at its worst case."""
-        for admitted in self.admitted.values():
-            self.spent += Spent(
-                held_tokens=admitted.worst_tokens,
-                held_usd=admitted.worst_usd or 0.0,
-                unpriced=admitted.worst_usd is None,
-                estimated=True,
+    def _rebase(self, rebased: ProposalRebased) -> None:
+        opened = self.proposals.get(rebased.proposal_id)
+        if opened is not None and not rebased.conflict:
+            self.proposals[rebased.proposal_id] = msgspec.structs.replace(
+                opened, diff=rebased.diff, digest=rebased.digest, before=rebased.before, after=rebased.after
             )
-        self.admitted.clear()
+
+    def _decide(self, decided: ProposalDecided) -> None:
+        opened = self.proposals.pop(decided.proposal_id, None)
+        if opened is None:
+            return
+        if decided.decision != "reject":
+            if opened.call_id:
+                self.approved[opened.call_id] = opened
+        elif decided.by == "policy" and opened.asks:
+            self.turned_down.append(opened)
 
 
 def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:

@@ -13,12 +13,12 @@ def decide(state: LoopState) -> Decision:
     match ends(state):
         case Finish(reason=Reason.BUDGET) as end:
             return end
-        case Finish() | Wait() as end:
-            return Wait(None, end.detail if isinstance(end, Finish) else end.why)
+        case Finish() | Wait():
+            return Wait(None, "message")
         case None:
             pass
     has_message = any(m.role == "user" for m in facts.main.messages)
-    if not has_message or is_silent(facts) or (facts.reply is not None and facts.reply.finish == "interrupted"):
+    if not has_message or is_silent(facts) or facts.interrupted:
         return Wait(None, "message")
     text = hint(facts.stall.kind, facts.stall.signature) if facts.stall and facts.stall.response == "hint" else None
     return Again([Work(prompt=text, prompt_kind="hint")])

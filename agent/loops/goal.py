@@ -12,6 +12,10 @@ NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
     "if not, take the next step with a tool. If you need an answer from a person, call `ask_person`."
 )
+CUT = (
+    "Your answer was cut off: it was longer than an answer may be here, so no tool was called. "
+    "Say less and call the next tool at once; write a long file in several shorter edits."
+)
 
 _DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
@@ -33,17 +37,18 @@ def decide(state: LoopState) -> Decision:
 def _prompt(facts: RunFacts) -> tuple[str, str | None]:
     """What the program has to say before the next step, if anything."""
     parts: list[tuple[str, str]] = []
+    claimed = facts.finish is not None and facts.finish_seq > facts.prompted_seq
     if facts.checked_seq > facts.prompted_seq:
         parts += [("check", feedback(check, facts.told.get(check.command))) for check in failing_checks(facts)]
     parts += [
         ("check", f"Not met yet: {judged.name}: {judged.detail}")
         for judged in facts.predicates.values()
-        if not judged.passed and (facts.finish is not None or is_silent(facts))
+        if not judged.passed and (claimed or is_silent(facts))
     ]
-    if facts.finish is not None:
+    if claimed:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Go on."))
     if is_silent(facts):
-        parts.append(("nudge", NUDGE))
+        parts.append(("nudge", CUT if facts.reply is not None and facts.reply.finish == "length" else NUDGE))
     if facts.stall is not None and facts.stall.response == "hint":
         parts.append(("hint", hint(facts.stall.kind, facts.stall.signature)))
     if not parts:

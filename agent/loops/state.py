@@ -64,7 +64,7 @@ def failing_checks(facts: RunFacts) -> list[CheckFinished]:
 
 def is_silent(facts: RunFacts) -> bool:
     """The newest answer asked for no tool."""
-    return facts.reply is not None and facts.reply.calls == 0 and facts.reply.finish != "interrupted"
+    return facts.reply is not None and facts.reply.calls == 0
 
 
 def _verdicts(facts: RunFacts) -> dict[str, bool]:

@@ -1,0 +1,88 @@
+"""What a run used of its budget, from the events: charged, held, and admitted but not yet charged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..protocol import (
+    CallAdmitted,
+    Charged,
+    Fault,
+    RunEnded,
+    Said,
+    Spent,
+    Stamped,
+    StepFinished,
+    StepStarted,
+    Tokens,
+)
+
+_REMEMBERED = 50
+"""Prompts from which the margin is learned."""
+
+
+@dataclass(slots=True)
+class Spending:
+    """Derived from events alone."""
+
+    spent: Spent = field(default_factory=Spent)
+    message_from: Spent = field(default_factory=Spent)
+    """What was spent when the newest message of a chat came: its budget starts there."""
+    admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
+    """Calls that were admitted and neither charged nor given up yet, by work."""
+    margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(our count, billed) of prompts whose usage the provider reported."""
+
+    @property
+    def since_message(self) -> Spent:
+        """What the newest message of a chat has used."""
+        a, b = self.spent, self.message_from
+        return Spent(
+            steps=a.steps - b.steps,
+            tokens=Tokens(
+                a.tokens.in_ - b.tokens.in_,
+                a.tokens.out - b.tokens.out,
+                a.tokens.cached - b.tokens.cached,
+                a.tokens.reasoning - b.tokens.reasoning,
+            ),
+            usd=a.usd - b.usd,
+            seconds=a.seconds - b.seconds,
+            held_tokens=a.held_tokens - b.held_tokens,
+            held_usd=a.held_usd - b.held_usd,
+            unpriced=a.unpriced,
+            estimated=a.estimated,
+        )
+
+    def apply(self, stamped: Stamped) -> None:
+        """Takes in the next event, in order."""
+        match stamped.event:
+            case StepStarted():
+                self.spent += Spent(steps=1)
+            case CallAdmitted() as admitted:
+                self.admitted[stamped.work] = admitted
+            case Charged() as charged:
+                self.admitted.pop(stamped.work, None)
+                self._charge(charged)
+            case Fault():
+                self.admitted.pop(stamped.work, None)
+            case StepFinished(seconds=seconds):
+                self.spent += Spent(seconds=seconds)
+            case Said():
+                self.message_from = self.spent
+            case RunEnded(seconds=seconds):
+                self.spent += Spent(seconds=max(0.0, seconds - self.spent.seconds))
+            case _:
+                pass
+
+    def _charge(self, charged: Charged) -> None:
+        self.spent += Spent(
+            tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
+            usd=charged.usd or 0.0,
+            held_tokens=charged.held_tokens,
+            held_usd=charged.held_usd,
+            unpriced=charged.usd is None,
+            estimated=charged.estimated,
+        )
+        if not charged.estimated and charged.prompt_counted:
+            self.margins.append((charged.prompt_counted, charged.tokens_in))
+            del self.margins[:-_REMEMBERED]
