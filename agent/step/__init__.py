@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from .act import perform_calls
+from .act import OVER_QUOTA, perform_calls
+from .commands import settle_lost_command
 from .kit import Kit, PersonInterrupted
+from .lost import charge_lost_calls
 from .perform import perform
 from .prompt import system_prompt
 from .verify import verify
 from .wrap_up import wrap_up
 
-__all__ = ["Kit", "PersonInterrupted", "perform", "perform_calls", "system_prompt", "verify", "wrap_up"]
+__all__ = [
+    "OVER_QUOTA",
+    "Kit",
+    "PersonInterrupted",
+    "charge_lost_calls",
+    "perform",
+    "perform_calls",
+    "settle_lost_command",
+    "system_prompt",
+    "verify",
+    "wrap_up",
+]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..gate import CommandDraft, Draft, Ruling
 from ..protocol import (
-    Event,
+    Fault,
     FileChanged,
+    JournalError,
     PlanChanged,
-    ProposalOpened,
     QuestionAsked,
     Record,
-    Stamped,
     ToolCall,
     ToolCalled,
     ToolFinished,
@@ -22,17 +22,20 @@ from ..protocol import (
 )
 from ..stops import reject_finish
 from ..tools import TOOLS, Parsed, ToolResult, draft_of, land, parse_arguments, plan_again, read
-from .call import Reply
-from .commands import run_at_gate
-from .kit import Kit, PersonInterrupted
+from .commands import CommandEnded, run_at_gate
+from .kit import Kit, PersonInterrupted, tell_waiting
+from .stream import Reply
 
 _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
     "steer": "not run: the person said something new first",
     "pause": "not run: the person paused the run",
     "stop": "not run: the person stopped the run",
+    "deadline": "not run: the deadline passed",
 }
+OVER_QUOTA = "over quota"
 NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
+HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
 
 
 @dataclass(slots=True)
@@ -59,35 +62,45 @@ class _Call:
 async def act(kit: Kit, reply: Reply, record: Record, *, step: int, names: Sequence[str]) -> Acted:
     """All calls are answered: reads at once, changes in order, `finish` last. Raises PersonInterrupted after that."""
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
-    return await perform_calls(kit, calls, record, names=names)
+    made = _parsed(calls, names)
+    with kit.journal.transaction():
+        for one in made:
+            record(_called(one))
+    return await _perform(kit, made, record)
 
 
 async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
-    """As `act`, for calls that have their ids (a resumed run's are taken up again)."""
+    """As `act`, for calls that stand in the journal already: a resumed run takes them up again."""
+    return await _perform(kit, _parsed(calls, names), record)
+
+
+def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
+    return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
+
+
+async def _perform(kit: Kit, made: Sequence[_Call], record: Record) -> Acted:
     acted = Acted()
-    known = {action.call_id for action in kit.facts.actions}
-    made = [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
-    for one in made:
-        if one.call.call_id not in known:
-            record(_called(one))
-    interrupted: PersonInterrupted | None = None
-    for batch in _batches(made):
-        if interrupted is None:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for one in batch:
-                        group.create_task(_answer(kit, one, record, acted))
-            except* PersonInterrupted as several:
-                interrupted = PersonInterrupted(str(several.exceptions[0]))
-    if interrupted is not None:
+    try:
+        for batch in _batches(made):
+            await _at_once(kit, batch, record, acted)
+    except PersonInterrupted as how:
         answered = {call.call_id for call, _, _ in acted.results}
         for one in made:
             if one.call.call_id not in answered:
-                _finish(
-                    one, ToolResult(ok=False, text=_SKIPPED[str(interrupted)], summary="not run"), 0.0, record, acted
-                )
-        raise interrupted
+                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, acted)
+        raise
     return acted
+
+
+async def _at_once(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
+    """Each has its result when this ends, also where a person interrupts them all."""
+    if len(batch) == 1:
+        await _answer(kit, batch[0], record, acted)
+        return
+    ends = await asyncio.gather(*(_answer(kit, one, record, acted) for one in batch), return_exceptions=True)
+    raised = [end for end in ends if end is not None]
+    for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
+        raise error
 
 
 def _batches(made: Sequence[_Call]) -> list[list[_Call]]:
@@ -127,27 +140,32 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acte
 
 
 async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
-    """One call's one result."""
+    """One call's one result. What the program itself did wrong is told to the model, and kept with its traceback."""
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary="wrong call")
     elif refusal := kit.quotas.take(one.call.tool, kit.clock.now()):
-        result = ToolResult(ok=False, text=refusal, summary="over quota")
+        result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:
             result = await _run(kit, one, record, acted)
         except PersonInterrupted as how:
-            _finish(one, _interrupted(one, how), kit.clock.monotonic() - before, record, acted)
+            _finish(one, _interrupted(how), kit.clock.monotonic() - before, record, acted)
             raise
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - here a step turns faults into data
+            what = f"{type(error).__name__}: {error}"
+            record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
+            result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
     _finish(one, result, kit.clock.monotonic() - before, record, acted)
 
 
-def _interrupted(one: _Call, how: PersonInterrupted) -> ToolResult:
-    """A call that had begun: what it left half-done is said."""
-    if one.call.tool != "run_command":
-        return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
-    text = "the person ended this command while it ran or waited: it may have done a part of its work. Look first."
-    return ToolResult(ok=False, text=text, summary="interrupted")
+def _interrupted(how: PersonInterrupted) -> ToolResult:
+    """A call that had begun: a command says what it left half-done."""
+    if isinstance(how, CommandEnded):
+        return ToolResult(ok=False, text=how.left, summary="interrupted")
+    return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
 async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
@@ -169,7 +187,7 @@ async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolRe
     """A change or a command: drafted, ruled on, done. What went stale in between comes before the gate again."""
     draft = draft_of(one.call.tool, one.parsed.arguments, kit.tools)
     while not isinstance(draft, ToolResult):
-        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=_tell_waiting(record)))
+        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=tell_waiting(record)))
         if ruling.handoff:
             acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
         if not ruling.approved and ruling.by == "person":
@@ -205,18 +223,6 @@ def _what(draft: Draft) -> str:
     return draft.command if isinstance(draft, CommandDraft) else draft.path
 
 
-def _tell_waiting(record: Record) -> Record:
-    """Says that the run waits for a person when a proposal opens that the policy does not decide."""
-
-    def tell(event: Event) -> Stamped:
-        stamped = record(event)
-        if isinstance(event, ProposalOpened) and event.asks:
-            record(Waiting(why="gate"))
-        return stamped
-
-    return tell
-
-
 def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
     lines = kit.tools.plan(one.parsed.arguments)
     record(PlanChanged(lines=lines))
@@ -225,15 +231,18 @@ def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
 
 async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
     """Waits for the person's answer; where nobody is there the run is handed off, or the model decides."""
-    question = kit.tools.question(one.parsed.arguments)
+    question, name = kit.tools.question(one.parsed.arguments), one.call.call_id
+    if name in kit.facts.answers:
+        return ToolResult(ok=True, text=kit.facts.answers[name], summary="answered")
     if not kit.watched():
-        if kit.gate.policy.on_ask != "refuse":
-            acted.handoff = f"the model asks: {question.question}"
-        return ToolResult(ok=kit.gate.policy.on_ask == "refuse", text=NOBODY, summary="nobody there")
-    record(QuestionAsked(question_id=one.call.call_id, question=question.question, options=question.options))
+        if kit.gate.policy.on_ask == "refuse":
+            return ToolResult(ok=True, text=NOBODY, summary="nobody there")
+        acted.handoff = f"the model asks: {question.question}"
+        return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
+    record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
-    await kit.interruptible(kit.until(lambda: one.call.call_id not in kit.facts.questions))
-    return ToolResult(ok=True, text=kit.facts.answers[one.call.call_id], summary="answered")
+    await kit.interruptible(kit.until(lambda: name not in kit.facts.questions))
+    return ToolResult(ok=True, text=kit.facts.answers[name], summary="answered")
 
 
 def _judge_finish(kit: Kit, one: _Call, acted: Acted) -> ToolResult:

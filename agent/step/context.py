@@ -25,6 +25,8 @@ class Fitted:
     upto: int
     dropped: int
     """Messages that no longer go to the model and did before."""
+    dropped_tokens: int
+    """By our own count, cut texts included."""
     shortened: int
     """Texts that were cut in the middle."""
 
@@ -52,19 +54,19 @@ def fit(
     messages = conversation.current()
     tokens = count(messages)
     if tokens <= room and not harder:
-        return Fitted(messages, tokens, conversation.upto, 0, 0)
+        return Fitted(messages, tokens, conversation.upto, 0, 0, 0)
     target = min(int(window * TARGET), room)
     if harder:
         target = min(target, tokens // 2)
     upto = _new_upto(conversation, count, target)
     trimmed = _from(conversation, upto)
     dropped = len(messages) - len(trimmed)
-    tokens = count(trimmed)
+    before, tokens = tokens, count(trimmed)
     shortened = 0
     if tokens > (target if harder else room):
         trimmed, shortened = _shorten(trimmed, count, target if harder else room)
         tokens = count(trimmed)
-    return Fitted(trimmed, tokens, upto, dropped, shortened)
+    return Fitted(trimmed, tokens, upto, dropped, max(0, before - tokens), shortened)
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:

@@ -11,45 +11,17 @@ from typing import Any, TypeVar
 from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
-from ..protocol import Clock, Event, LoopKind, Model, Record, Spent, Stamped
-from ..stops import Guard, Quotas, StallWatch
+from ..protocol import Clock, Event, LoopKind, Model, ProposalDecided, ProposalOpened, Record, Spent, Stamped, Waiting
+from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
+from .stopwatch import Stopwatch
 
 T = TypeVar("T")
 
 
 class PersonInterrupted(Exception):
-    """A person ended what ran. The text says how: `interrupt`, `steer`, `pause` or `stop`."""
-
-
-class Stopwatch:
-    """Seconds in which a model, a tool or a check ran; two at once count once."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._busy = 0
-        self._since = 0.0
-        self._total = 0.0
-
-    @contextmanager
-    def running(self) -> Generator[None]:
-        """Counts while the block runs."""
-        if self._busy == 0:
-            self._since = self._clock.monotonic()
-        self._busy += 1
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            if self._busy == 0:
-                self._total += self._clock.monotonic() - self._since
-
-    @property
-    def seconds(self) -> float:
-        """So far, the interval that runs included."""
-        running = self._clock.monotonic() - self._since if self._busy else 0.0
-        return self._total + running
+    """A person ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
 @dataclass(slots=True)
@@ -79,14 +51,17 @@ class Kit:
     notes: list[str] = field(default_factory=list[str])
     """Lines for the person at the start of the run."""
     interrupted: str | None = None
-    """How a person interrupted the step that runs, until the step has ended."""
+    """How a person interrupted what runs, until that has ended."""
     changed: bool = False
     """Something in the workspace may have changed since the last snapshot."""
+    unverified: bool = False
+    """A tool changed something since the last look of the predicates, where no fingerprint can tell."""
     verified_world: str | None = None
     """Fingerprint of the workspace at the last look of the predicates."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a command of a person was taken."""
     _counted: float = 0.0
+    _active: int = 0
     _running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
@@ -95,7 +70,11 @@ class Kit:
     def record(
         self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
     ) -> Stamped:
-        """Appends, folds into the facts, and tells the plain view of a headless run."""
+        """Appends, folds into the facts, and tells the plain view of a headless run.
+
+        What lets an action happen is on the disk before it happens.
+        """
+        durable = durable or (isinstance(event, ProposalDecided) and event.decision != "reject")
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
         self.facts.apply(stamped)
         self.on_event(stamped)
@@ -133,6 +112,51 @@ class Kit:
             left.append(budget.deadline - self.clock.now())
         return min(left, default=None)
 
+    def use(self, model: Model, *, key_from: str | None = None) -> None:
+        """Calls go to this model from now on; no command sees the variable that holds its key."""
+        self.model = model
+        if key_from is not None and key_from in self.env:
+            self.env = {name: value for name, value in self.env.items() if name != key_from}
+            self.tools.env = self.env
+
+    def seconds_for_work(self) -> float | None:
+        """What a tool or a check may take: what is left, without what is set aside for the wrap-up (3.3, 3.5)."""
+        left = self.seconds_left()
+        if left is None:
+            return None
+        aside = reserve_for(self.facts.budget, self.model.price, self.model.window).seconds
+        return max(0.0, left - min(aside, max(left, 0.0) / 2))
+
+    @property
+    def active(self) -> bool:
+        """Something runs that a person can interrupt."""
+        return self._active > 0
+
+    @contextmanager
+    def activity(self) -> Generator[None]:
+        """What a person can interrupt: a step, a check, the wrap-up. What they did before it began does not count."""
+        if not self.active:
+            self.interrupted = None
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+
+    def interrupt(self, how: str) -> bool:
+        """Ends the activity that runs; false when there is none."""
+        if not self.active:
+            return False
+        self.interrupted = how
+        for task in self._running:
+            task.cancel()
+        return True
+
+    def heed(self) -> None:
+        """Raises PersonInterrupted when a person ended what runs."""
+        if self.interrupted is not None:
+            raise PersonInterrupted(self.interrupted)
+
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs it so that a person can end it. Raises PersonInterrupted when one did."""
         if self.interrupted is not None:
@@ -140,15 +164,13 @@ class Kit:
             raise PersonInterrupted(self.interrupted)
         task = asyncio.ensure_future(work)
         self._running.add(task)
+        task.add_done_callback(self._running.discard)
         try:
             return await task
         except asyncio.CancelledError:
-            if self.interrupted is not None and task.cancelled():
+            if self.interrupted is not None and task.cancelled() and not _is_cancelled():
                 raise PersonInterrupted(self.interrupted) from None
-            task.cancel()
             raise
-        finally:
-            self._running.discard(task)
 
     async def until(self, enough: Callable[[], bool]) -> None:
         """Looks again whenever a command of a person was taken."""
@@ -158,9 +180,11 @@ class Kit:
 
     async def look_at_world(self) -> str | None:
         """Fingerprint of the workspace, taken anew where something may have changed."""
+        if self.changed:
+            self.unverified = True
         if self.changed or self.facts.world is None:
             self.changed = False
-            return await self.snapshots.take()
+            return await self.snapshots.take() or None
         return self.facts.world
 
     async def close(self) -> None:
@@ -169,12 +193,20 @@ class Kit:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    def interrupt(self, how: str) -> bool:
-        """Ends what runs now; false when nothing does."""
-        running = [task for task in self._running if not task.done()]
-        if not running:
-            return False
-        self.interrupted = how
-        for task in running:
-            task.cancel()
-        return True
+
+def _is_cancelled() -> bool:
+    """The task itself is to end, not only what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def tell_waiting(record: Record) -> Record:
+    """Says that the run waits for a person when a proposal opens that the policy does not decide."""
+
+    def tell(event: Event) -> Stamped:
+        stamped = record(event)
+        if isinstance(event, ProposalOpened) and event.asks:
+            record(Waiting(why="gate"))
+        return stamped
+
+    return tell

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..protocol import Record, StallDetected
 from ..stops import Call, Observation
 from .act import Acted
-from .call import Reply
 from .kit import Kit
+from .stream import Reply
 
 
 def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> None:

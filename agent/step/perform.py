@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol import Prompted, Record, StepFinished, StepStarted, ToolSpec, Work, WorkResult
+from ..protocol import Interrupted, Prompted, Record, StepFinished, StepStarted, ToolSpec, Work, WorkResult
 from ..stops import Exhausted, Grant
 from ..tools import offered
 from .act import Acted, act
-from .call import Failed, Reply, call, prepare
+from .call import Failed, call, prepare
 from .context import Fitted
 from .kit import Kit, PersonInterrupted
 from .observe import look_for_stalls
+from .stream import Reply
 from .verify import verify
 
 
@@ -22,6 +23,9 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
     specs = offered(work.tools if work.tools is not None else tools)
     for done in range(work.step_cap):
         fitted, grant = prepare(kit, work.work, specs)
+        if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
+            kit.record(Prompted(kind="note", text="Go on."), work=work.work)
+            fitted, grant = prepare(kit, work.work, specs)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         result = await _step(kit, work, specs, fitted, grant)
@@ -32,28 +36,43 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
     return WorkResult(work=work.work, steps=work.step_cap)
 
 
+def _has_last_word(kit: Kit, work: str | None) -> bool:
+    """The model spoke last: not every provider takes that up, so it has to hear something."""
+    messages = kit.facts.conversation(work).messages
+    return bool(messages) and messages[-1].role == "assistant"
+
+
 async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant) -> Acted | WorkResult:
     """One step, from its start to its end in the journal."""
     number = kit.facts.step + 1
     record = kit.recorder(number, work.work)
     record(StepStarted(number=number))
+    runs = "model"
     try:
         reply = await call(kit, work.work, specs, record, fitted, grant)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
+        runs = "tool"
         acted = await act(kit, reply, record, step=number, names=[spec.name for spec in specs])
+        runs = "check"
         await _look_back(kit, work, reply, acted, record)
-        if acted.handoff is not None:
-            return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
-        if kit.quotas.stop is not None:
-            return WorkResult(work=work.work, steps=1, exhausted=kit.quotas.stop)
-        return acted
-    except PersonInterrupted:
+        return _handed_off(kit, work, acted) or acted
+    except PersonInterrupted as how:
+        record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
     finally:
         record(StepFinished(number=number, seconds=kit.count_seconds(), world=kit.facts.world))
+
+
+def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
+    """Someone has to decide, or a quota is used up."""
+    if acted.handoff is not None:
+        return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
+    if kit.quotas.stop is not None:
+        return WorkResult(work=work.work, steps=1, exhausted=kit.quotas.stop)
+    return None
 
 
 async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> None:
@@ -62,3 +81,4 @@ async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: R
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)
     look_for_stalls(kit, reply, acted, record, work=work.work)
+    kit.heed()

@@ -31,7 +31,7 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
         _judged(judge_required(action, kit.facts.actions), record)
     if wanted.schema is not None and claim:
         _judged(judge_schema(wanted.schema, _answer(kit)), record)
-    kit.verified_world = kit.facts.world
+    kit.verified_world, kit.unverified = kit.facts.world, False
 
 
 def _is_due(kit: Kit, *, claim: bool) -> bool:
@@ -43,7 +43,7 @@ def _is_due(kit: Kit, *, claim: bool) -> bool:
         case Verify.EVERY_STEP:
             return True
         case Verify.ON_CHANGE:
-            return kit.verified_world != kit.facts.world
+            return kit.verified_world != kit.facts.world or (kit.unverified and kit.facts.world is None)
         case Verify.ON_CLAIM:
             return claim
 
@@ -71,7 +71,7 @@ async def _check(kit: Kit, command: str, record: Record, *, baseline: bool) -> N
 
 def _seconds(kit: Kit) -> float:
     """A check's own time-out, or what is left of the run's time where that is less."""
-    own, left = kit.facts.spec.predicates.timeout, kit.seconds_left()
+    own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
     return own if left is None else max(1.0, min(own, left))
 
 

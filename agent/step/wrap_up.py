@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ..protocol import Prompted
+from ..journal.conversation import last_text
+from ..protocol import Interrupted, Prompted
 from ..stops import Exhausted, Grant, Margin, admit, reserve_for
-from .call import Reply, call
+from .call import call
 from .context import Fitted, fit
 from .kit import Kit, PersonInterrupted
+from .stream import Reply
 
 _PROMPT = (
     "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, "
@@ -19,17 +21,24 @@ _SMALLEST = 200
 
 
 async def wrap_up(kit: Kit, why: str) -> str | None:
-    """The model's last words, or None where not even they fit the limits. Counts as no step."""
+    """The model's last words, or None where not even they fit the limits. Counts as no step.
+
+    What was said already is not asked for again, while no step came after it.
+    """
+    if kit.facts.wrapped_up:
+        return last_text(kit.facts.main.messages)
     kit.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
     found = _room(kit)
     if found is None:
         return None
     fitted, grant = found
     record = kit.recorder(None, None)
-    try:
-        reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
-    except PersonInterrupted:
-        return None
+    with kit.activity():
+        try:
+            reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
+        except PersonInterrupted as how:
+            record(Interrupted(what="model", detail=str(how)))
+            return None
     return reply.text.strip() or None if isinstance(reply, Reply) else None
 
 

@@ -1,0 +1,37 @@
+"""How long a run was busy (REQUIREMENTS 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..protocol import Clock
+
+
+class Stopwatch:
+    """Seconds in which a model, a tool or a check ran; two at once count once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._busy = 0
+        self._since = 0.0
+        self._total = 0.0
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Counts while the block runs."""
+        if self._busy == 0:
+            self._since = self._clock.monotonic()
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if self._busy == 0:
+                self._total += self._clock.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """So far, the interval that runs included."""
+        running = self._clock.monotonic() - self._since if self._busy else 0.0
+        return self._total + running
