@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from ..journal.facts import replace_budget
 from ..protocol import (
+    Budget,
     BudgetChanged,
+    FileChanged,
     GateModeChanged,
     HandoffClosed,
+    Interrupted,
     LoopKind,
-    ModelSwitched,
     Prompted,
+    ProposalDecided,
     ProposalOpened,
+    Record,
+    RunEnded,
     RunResumed,
     RunStarted,
     Said,
+    StepFinished,
     ToolCall,
     ToolFinished,
+    WorkResult,
 )
-from ..step import perform_calls, system_prompt
+from ..step import Kit, PersonInterrupted, charge_lost_calls, perform_calls, settle_lost_command, system_prompt
 from .conduct import Conduct
+from .frame import switched
 from .orders import Order
 
 
@@ -32,7 +44,7 @@ def begin(run: Conduct, order: Order) -> None:
             task=spec.task,
             workspace=spec.workspace,
             model=kit.model.name,
-            budget=run.facts.budget,
+            budget=kept_budget(kit),
             journal=str(kit.journal.path),
             local=kit.model.local,
             window=kit.model.window,
@@ -40,6 +52,7 @@ def begin(run: Conduct, order: Order) -> None:
             sandbox=kit.sandbox.kind,
             gate=spec.gate.mode,
             instructions=spec.instructions,
+            world=kit.snapshots.fingerprint() or None,
             notes=[*order.notes, *kit.notes],
         )
     )
@@ -48,64 +61,110 @@ def begin(run: Conduct, order: Order) -> None:
         kit.record(Said(text=spec.task, kind="task"))
 
 
-async def take_up(run: Conduct, order: Order) -> None:
-    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly."""
-    kit, changes = run.kit, order.changes
-    before = run.facts.ended
-    kit.record(RunResumed(run_id=run.facts.spec.run_id, from_seq=run.facts.last_seq, notes=order.notes))
+async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
+    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly.
+
+    What came of the step that was finished so is for the loop.
+    """
+    kit, facts, changes = run.kit, run.facts, order.changes
+    before = facts.ended
+    arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
+    kit.record(
+        RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=[*order.notes, *kit.notes, *_said(before)])
+    )
+    charge_lost_calls(kit, arrived)
     for name, value in changes.limits.items():
-        kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
+        kit.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))
+    if (kept := kept_budget(kit)) != facts.budget:
+        kit.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        kit.record(
-            ModelSwitched(
-                model=kit.model.name,
-                local=kit.model.local,
-                window=kit.model.window,
-                priced=kit.model.price is not None,
-            )
-        )
+        kit.record(switched(kit.model, changes.model))
     if changes.gate is not None:
         kit.record(GateModeChanged(mode=changes.gate))
-    if run.facts.handoff is not None:
+    if facts.handoff is not None:
         kit.record(HandoffClosed(by="person", note=changes.hint or ""))
-    await _settle(run)
+    results = await settle(run)
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer"))
-    elif before is not None and run.facts.spec.loop is not LoopKind.CHAT:
+        return ()
+    if before is not None and not before.complete and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
         kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
+    return results
 
 
-async def _settle(run: Conduct) -> None:
-    """Calls that have no result: those that may have happened are said to be unknown, the others are made now."""
-    facts = run.facts
-    dangling = facts.main.unanswered()
-    if not dangling:
-        return
-    record = run.kit.recorder(facts.step or None, None)
+def kept_budget(kit: Kit) -> Budget:
+    """The limits without the one that cannot be kept: USD, where a model has no price."""
+    budget = kit.facts.budget
+    return budget if kit.model.price is not None else msgspec.structs.replace(budget, usd=None)
+
+
+def _said(before: RunEnded | None) -> list[str]:
+    """A run that is complete says so: there is nothing to go on with."""
+    return [f"this run is {before.reason} already: {before.detail}"] if before is not None and before.complete else []
+
+
+async def settle(run: Conduct) -> Sequence[WorkResult]:
+    """What the earlier runner left in the middle of a step is brought to that step's end.
+
+    Calls that may have happened are said to be unknown, never repeated; the others are made now. Proposals that still
+    waited are closed, and opened anew with their calls.
+    """
+    kit, facts = run.kit, run.facts
+    world, facts.world = facts.world, kit.snapshots.fingerprint() or None
+    if facts.open_step is None:
+        return ()
+    record = kit.recorder(facts.open_step, None)
+    for proposal_id in list(facts.proposals):
+        why = "the program stopped while it waited"
+        record(ProposalDecided(proposal_id=proposal_id, decision="reject", by="policy", reason=why))
     again: list[ToolCall] = []
-    for call in dangling:
+    for call in facts.main.unanswered():
         approved = facts.approved.get(call.call_id)
         if approved is None:
             again.append(call)
-            continue
-        record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=_unknown(run, approved)))
-    for opened in list(facts.proposals.values()):
-        facts.proposals.pop(opened.proposal_id, None)
-    await perform_calls(run.kit, again, record, names=run.tools)
+        else:
+            text = await _unknown(run, approved, world, record)
+            record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="unknown"))
+    number = facts.open_step
+    with kit.activity():
+        try:
+            acted = await perform_calls(kit, again, record, names=run.tools)
+            return [WorkResult(steps=1, handoff=acted.handoff)]
+        except PersonInterrupted as how:
+            record(Interrupted(what="tool", detail=str(how)))
+            run.rest()
+            return ()
+        finally:
+            record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
 
 
-def _unknown(run: Conduct, proposal: ProposalOpened) -> str:
+async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:
     """What became of an approved action whose runner died."""
-    if proposal.path is None or proposal.after is None:
-        return (
-            "unknown: the program stopped while this command ran; it may have run in part. Look before you repeat it."
-        )
-    target = run.kit.workspace.root / proposal.path
+    if proposal.path is not None and proposal.after is not None:
+        return _of_write(run, proposal, proposal.after, record)
+    text = "unknown: the program stopped while this command ran; it may have run in part. Look before you repeat it."
+    if world is None:
+        return text
+    return "\n".join([text, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
+
+
+def _of_write(run: Conduct, proposal: ProposalOpened, after: str, record: Record) -> str:
+    """The file itself says how far the write came."""
+    target = run.kit.workspace.root / (proposal.path or "")
     data = target.read_bytes() if target.is_file() else None
-    if data is not None and data == run.kit.journal.blob(proposal.after):
+    old = None if proposal.before is None else run.kit.journal.blob(proposal.before)
+    if data is not None and data == run.kit.journal.blob(after):
+        record(
+            FileChanged(
+                path=proposal.path or "",
+                by="model",
+                before=proposal.before,
+                after=after,
+                added=proposal.added,
+                removed=proposal.removed,
+            )
+        )
         return "done: the program stopped after the file was written; its new content is in place."
-    if data is None and proposal.before is None:
-        return "not done: the program stopped before the file was written."
-    if data is not None and proposal.before is not None and data == run.kit.journal.blob(proposal.before):
+    if data == old:
         return "not done: the program stopped before the file was written; it is unchanged."
     return "unknown: the program stopped during the write and the file is neither the old nor the new one. Read it."

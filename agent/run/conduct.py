@@ -27,13 +27,6 @@ from ..step import Kit, perform, wrap_up
 from .handoff import handoff_record, suggested_action
 from .outcome import outcome_of
 
-PARK_SECONDS = 1800.0
-"""A run that waits for a person this long with no view attached ends its process and stays resumable."""
-
-
-class Parked(Exception):
-    """Nobody came: the process ends, the run stays as it is."""
-
 
 class Conduct:
     """One run in motion. The runner's inbox sets the wishes; the loop honours them between two steps."""
@@ -43,10 +36,12 @@ class Conduct:
         self.tools = tools
         self.stop: str | None = None
         """`wrap_up` or `now` once someone asked for it."""
-        self.stop_detail = "the person stopped it"
+        self.stop_detail = ""
         self.step_once = False
         self.steers: set[int] = set()
         """Queued messages that interrupted the step."""
+        self.waits = False
+        """Nothing happens until a person does something."""
 
     @property
     def facts(self) -> RunFacts:
@@ -57,6 +52,14 @@ class Conduct:
         """What the loop decides from."""
         return LoopState(self.facts, results, self.kit.watched())
 
+    def ask_to_stop(self, how: str, detail: str) -> None:
+        """Ends what runs. `how`: `wrap_up`, or `now`, which also ends a wrap-up and is not taken back."""
+        if self.stop != "now":
+            self.stop, self.stop_detail = how, detail
+        self.kit.gate.cancel_all(detail)
+        self.kit.interrupt("stop")
+        self.kit.news.set()
+
     def stop_asked(self) -> Finish | None:
         """The person's stop, or nothing."""
         if self.stop is None:
@@ -65,9 +68,7 @@ class Conduct:
 
     async def between_steps(self) -> None:
         """Honours a pause, then delivers the messages that waited."""
-        self.kit.interrupted = None
-        while self.facts.paused and self.stop is None and not self.step_once:
-            await self._until_news(lambda: not self.facts.paused or self.stop is not None or self.step_once)
+        await self._until(lambda: not self.facts.paused or self.step_once or self._deadline_passed())
         self.deliver()
 
     def deliver(self) -> None:
@@ -84,37 +85,45 @@ class Conduct:
 
     async def perform(self, works: Sequence[Work]) -> list[WorkResult]:
         """All works, at once where there are several."""
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(perform(self.kit, work, self.tools)) for work in works]
-        results = [task.result() for task in tasks]
+        with self.kit.activity():
+            if len(works) == 1:
+                results = [await perform(self.kit, works[0], self.tools)]
+            else:
+                async with asyncio.TaskGroup() as group:
+                    tasks = [group.create_task(perform(self.kit, work, self.tools)) for work in works]
+                results = [task.result() for task in tasks]
         if self.step_once:
             self.step_once = False
-            self._pause("one step was asked for")
-        elif any(r.interrupted for r in results) and self._rests_after_interrupt():
-            self._pause("interrupted")
+            self.pause("one step was asked for", by="program")
+        elif any(r.interrupted for r in results):
+            self.rest()
         return results
 
     async def wait(self, decision: Wait) -> None:
         """Until the time is over, a message came, or a stop was asked for."""
         if decision.seconds is not None:
-            await self.kit.clock.sleep(decision.seconds)
+            sleep = asyncio.ensure_future(self.kit.clock.sleep(decision.seconds))
+            sleep.add_done_callback(lambda _: self.kit.news.set())
+            try:
+                await self._until(lambda: sleep.done() or bool(self.facts.queue), of_person=False)
+            finally:
+                sleep.cancel()
             return
         self.kit.record(Waiting(why=decision.why))
-        await self._until_news(lambda: bool(self.facts.queue) or self.stop is not None)
+        await self._until(lambda: bool(self.facts.queue))
 
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
-        watched = self.kit.watched()
         if decision.reason is Reason.HANDOFF:
             self._open_handoff(decision.detail)
-            if watched and await self._handed_back():
+            if self.kit.watched() and await self._handed_back():
                 return None
-        if decision.reason is Reason.ERROR and watched:
-            self._pause(decision.detail)
+        if decision.reason is Reason.ERROR and self.kit.watched():
+            self.pause(decision.detail, by="program")
             return None
         answer = await wrap_up(self.kit, decision.detail) if decision.wrap_up and self.stop != "now" else None
-        if watched and self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
-            await self.wait(Wait(None, "message"))
+        if self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
+            await self._until_more()
             return None
         return outcome_of(
             self.facts, decision, answer=answer, seconds=self.kit.uncounted(), journal=self.kit.journal.path
@@ -128,19 +137,35 @@ class Conduct:
         def moved() -> bool:
             return bool(facts.queue) or facts.budget != budget or facts.model != model
 
-        await self._until_news(lambda: moved() or self.stop is not None or not self.kit.watched())
+        await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
         self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq))
         return True
 
-    def _rests_after_interrupt(self) -> bool:
-        """An interrupted chat waits anyway; a message or a stop that came with the interrupt goes on at once."""
-        return self.stop is None and not self.facts.queue and self.facts.spec.loop is not LoopKind.CHAT
+    def rest(self) -> None:
+        """After an interrupt the run waits, but for a chat, which waits anyway.
 
-    def _pause(self, why: str) -> None:
+        A message, a stop or a deadline that came with the interrupt goes on at once.
+        """
+        if self.stop is not None or self.facts.queue or self._deadline_passed():
+            return
+        if self.facts.spec.loop is not LoopKind.CHAT:
+            self.pause("interrupted", by="person")
+
+    def pause(self, why: str, *, by: str) -> None:
+        """The run rests until someone lets it go on."""
         if not self.facts.paused:
-            self.kit.record(Paused(by="program" if why != "interrupted" else "person", why=why))
+            self.kit.record(Paused(by=by, why=why))
+
+    def unpause(self) -> None:
+        """The run goes on."""
+        if self.facts.paused:
+            self.kit.record(Unpaused())
+
+    def _deadline_passed(self) -> bool:
+        deadline = self.facts.budget.deadline
+        return deadline is not None and self.kit.clock.now() >= deadline
 
     def _open_handoff(self, reason: str) -> None:
         facts = self.facts
@@ -149,33 +174,23 @@ class Conduct:
         )
 
     async def _handed_back(self) -> bool:
-        """A person took it up: true when the run goes on."""
+        """A person took it up or stopped it: true when the run goes on from that. False: they went away."""
         self.kit.record(Waiting(why="handoff"))
-        await self._until_news(lambda: bool(self.facts.queue) or self.stop is not None or not self.kit.watched())
-        if not self.facts.queue:
-            return self.stop is not None
-        self.kit.record(HandoffClosed(by="person"))
-        return True
+        await self._until(lambda: bool(self.facts.queue) or self.facts.handoff is None or not self.kit.watched())
+        if self.facts.queue and self.facts.handoff is not None:
+            self.kit.record(HandoffClosed(by="person"))
+        return self.stop is not None or self.facts.handoff is None
 
-    async def _until_news(self, enough: Callable[[], bool]) -> None:
-        """Looks again whenever a command was taken, and now and then for views that went away."""
-        alone_since: float | None = None
-        while not enough():
-            self.kit.news.clear()
-            if self.kit.watched():
-                alone_since = None
-            else:
-                now = self.kit.clock.monotonic()
-                alone_since = now if alone_since is None else alone_since
-                if now - alone_since > PARK_SECONDS:
-                    raise Parked
-            try:
-                async with asyncio.timeout(5.0):
-                    await self.kit.news.wait()
-            except TimeoutError:
-                continue
+    async def _until_more(self) -> None:
+        """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
+        budget = self.facts.budget
+        self.kit.record(Waiting(why="message"))
+        await self._until(lambda: bool(self.facts.queue) or self.facts.budget != budget)
 
-    def unpause(self, by: str = "person") -> None:
-        """The run goes on."""
-        if self.facts.paused:
-            self.kit.record(Unpaused(by=by))
+    async def _until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
+        """Looks again at whatever news there is; a stop is always enough. `of_person`: someone has to do something."""
+        self.waits = of_person
+        try:
+            await self.kit.until(lambda: self.stop is not None or enough())
+        finally:
+            self.waits = False

@@ -10,10 +10,12 @@ from ..protocol import Again, Finish, Outcome, Wait, WorkResult
 from .conduct import Conduct
 
 
-async def drive(run: Conduct) -> Outcome:
-    """Drives the run to its outcome. Raises RundryError only for what no outcome can say (a broken journal)."""
+async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
+    """Drives the run to its outcome. Raises RundryError only for what no outcome can say (a broken journal).
+
+    `results`: of a step that an earlier runner left.
+    """
     decide = decider(run.facts.spec.loop)
-    results: Sequence[WorkResult] = ()
     while True:
         await run.between_steps()
         decision = run.stop_asked() or decide(run.state(results))

@@ -21,7 +21,8 @@ def handoff_record(facts: RunFacts) -> dict[str, Any]:
             for a in facts.actions[-LAST_ACTIONS:]
         ],
         "open_proposals": [
-            {"tool": p.tool, "path": p.path, "command": p.command, "diff": p.diff} for p in facts.proposals.values()
+            {"tool": p.tool, "path": p.path, "command": p.command, "diff": p.diff}
+            for p in [*facts.proposals.values(), *facts.turned_down]
         ],
         "files_changed": facts.files_changed,
         "failing_check": (
@@ -36,9 +37,9 @@ def handoff_record(facts: RunFacts) -> dict[str, Any]:
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
     """One sentence: what the person who takes it up would do first."""
-    if facts.questions:
+    if facts.questions or reason.startswith("the model asks"):
         return "Answer the model's question, then resume the run."
-    if facts.proposals or "gate" in reason or "approve" in reason:
+    if facts.proposals or facts.turned_down:
         return "Look at the proposal, then resume the run and approve or reject it."
     failing = [c for c in facts.checks.values() if not c.passed]
     if failing:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..journal import Journal
 from ..protocol import Outcome, Stamped
 from .orders import Order, ResumeChanges
+from .outfit import Outside
 from .runner import run_order
 
 
@@ -17,6 +18,7 @@ async def run_here(
     on_event: Callable[[Stamped], None],
     changes: ResumeChanges | None = None,
     notes: Sequence[str] = (),
+    outside: Outside | None = None,
 ) -> Outcome:
     """Drives the journal's run to its outcome; a run that had begun is taken up. Raises RunHeld, JournalError.
 
@@ -28,4 +30,4 @@ async def run_here(
     finally:
         journal.close()
     order = Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=False, notes=list(notes))
-    return await run_order(order, on_event)
+    return await run_order(order, on_event, outside)

@@ -43,21 +43,5 @@ def ended_event(outcome: Outcome) -> RunEnded:
 
 def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
     """Of a runner that went away while the run waits for a person. Not in the journal: the run has no end yet."""
-    return outcome_of(
-        facts,
-        Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited"),
-        answer=None,
-        seconds=0.0,
-        journal=journal,
-    )
-
-
-def refused(detail: str, journal: str) -> Outcome:
-    """A precondition did not hold: nothing was changed."""
-    return Outcome(
-        reason=Reason.REFUSED,
-        detail=detail,
-        complete=False,
-        exit_code=exit_code(Reason.REFUSED, complete=False),
-        journal=journal,
-    )
+    end = Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited")
+    return outcome_of(facts, end, answer=None, seconds=0.0, journal=journal)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..config import remember_rule
 from ..gate import Gate
 from ..journal import Journal
-from ..journal.facts import fold
+from ..journal.facts import RunFacts
 from ..model import KEY_NAMES, open_model
-from ..protocol import Model, ModelSpec, Refusal, RunSpec, Stamped
-from ..step import Kit
-from ..stops import Quotas, default_guard
+from ..protocol import Clock, Model, ModelSpec, Refusal, Stamped
+from ..step import OVER_QUOTA, Kit
+from ..stops import Guard, Quotas, default_guard
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
+from .frame import OpenModel
 from .orders import Order
 
 
@@ -24,65 +26,103 @@ async def load_model(spec: ModelSpec) -> Model:
     return await open_model(spec, os.environ)
 
 
-async def outfit(journal: Journal, order: Order, env: Mapping[str, str], on_event: Callable[[Stamped], None]) -> Kit:
-    """Raises Refusal where the model cannot be reached or a limit cannot be kept."""
-    spec = journal.spec
-    facts = fold(spec, journal.read())
-    model = await open_model(order.changes.model or spec.model, env)
-    notes = _check_price(spec, model)
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a run takes from the world around it."""
+
+    open_model: OpenModel = load_model
+    clock: Clock = field(default_factory=SystemClock)
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+async def outfit(
+    journal: Journal, facts: RunFacts, order: Order, outside: Outside, on_event: Callable[[Stamped], None]
+) -> Kit:
+    """Raises Refusal or UserError where the model cannot be reached or a limit cannot be kept."""
+    spec, changes = journal.spec, order.changes
+    asked = changes.model or facts.model_spec
+    model = await outside.open_model(asked)
+    notes = _check_price(facts, order, model)
     await model.probe()
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent])
-    commands = command_env(env, provider_key_names=_key_names(spec.model))
+    env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
     guard = default_guard(spec.predicates, spec.task, workspace.root)
-    clock = SystemClock()
     snapshots = Snapshots(workspace, store)
     await snapshots.start()
-    facts.world = snapshots.fingerprint() or None
     if snapshots.too_large:
         notes.append(snapshots.too_large)
+    kit = Kit(
+        journal=journal,
+        facts=facts,
+        clock=outside.clock,
+        model=model,
+        gate=_gate(journal, facts, order, workspace, guard, sandbox, outside),
+        workspace=workspace,
+        snapshots=snapshots,
+        sandbox=sandbox,
+        tools=_tools(journal, facts, workspace, env, sandbox, model),
+        guard=guard,
+        quotas=Quotas(spec.gate.quotas, _used(facts)),
+        env=env,
+        watched=journal.watched,
+        stall_ends=lambda: changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop"),
+        on_event=on_event,
+        notes=notes,
+    )
+    kit.tools.seconds_left = kit.seconds_for_work
+    return kit
+
+
+def _gate(
+    journal: Journal,
+    facts: RunFacts,
+    order: Order,
+    workspace: Workspace,
+    guard: Guard,
+    sandbox: Sandbox,
+    outside: Outside,
+) -> Gate:
     gate = Gate(
         workspace=workspace,
         keep=journal.keep,
-        policy=spec.gate,
+        policy=journal.spec.gate,
         guard=guard.matches,
         sandbox=sandbox.kind,
         attended=journal.watched,
-        clock=clock,
-        persist=lambda rule: remember_rule(workspace.root, rule, dict(env)),
+        clock=outside.clock,
+        persist=lambda rule: remember_rule(workspace.root, rule, dict(outside.env)),
     )
     gate.mode = order.changes.gate or facts.gate_mode
+    gate.unsandboxed_ok = gate.unsandboxed_ok or order.changes.unsandboxed_ok
+    gate.never_again(facts.proposal_ids)
+    return gate
+
+
+def _tools(
+    journal: Journal, facts: RunFacts, workspace: Workspace, env: Mapping[str, str], sandbox: Sandbox, model: Model
+) -> ToolContext:
     tools = ToolContext(
         workspace=workspace,
-        env=commands,
+        env=env,
         sandbox=sandbox,
         keep=journal.keep,
         load=journal.blob,
         limit=_result_limit(model.window),
     )
-    kit = Kit(
-        journal=journal,
-        facts=facts,
-        clock=clock,
-        model=model,
-        gate=gate,
-        workspace=workspace,
-        snapshots=snapshots,
-        sandbox=sandbox,
-        tools=tools,
-        guard=guard,
-        quotas=Quotas(spec.gate.quotas),
-        env=commands,
-        watched=journal.watched,
-        stall_ends=lambda: order.changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop"),
-        on_event=on_event,
-        notes=notes,
-    )
-    tools.seconds_left = kit.seconds_left
     for sha in facts.outputs:
         tools.remember(sha)
-    return kit
+    return tools
+
+
+def _used(facts: RunFacts) -> dict[str, int]:
+    """Calls that an earlier runner let through, by tool."""
+    used: dict[str, int] = {}
+    for action in facts.actions:
+        if action.ok is not None and action.summary != OVER_QUOTA:
+            used[action.tool] = used.get(action.tool, 0) + 1
+    return used
 
 
 def _result_limit(window: int) -> int:
@@ -90,18 +130,20 @@ def _result_limit(window: int) -> int:
     return max(1_000, min(12_000, window))
 
 
-def _key_names(spec: ModelSpec) -> set[str]:
+def _key_names(*specs: ModelSpec) -> set[str]:
     """Variables that no command may see."""
-    return {*(name for names in KEY_NAMES.values() for name in names), *([spec.key_from] if spec.key_from else [])}
+    known = {name for names in KEY_NAMES.values() for name in names}
+    return known | {spec.key_from for spec in specs if spec.key_from}
 
 
-def _check_price(spec: RunSpec, model: Model) -> list[str]:
+def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
     """A dollar limit that cannot be kept is refused where it was asked for, and dropped visibly where it was not."""
-    if model.price is not None or spec.budget.usd is None:
+    limit = order.changes.limits.get("usd", facts.budget.usd)
+    if model.price is not None or limit is None:
         return []
-    if spec.usd_asked:
+    if facts.spec.usd_asked or "usd" in order.changes.limits:
         raise Refusal(
-            f"no price is known for {model.name}, so the limit of {spec.budget.usd} USD cannot be kept: "
+            f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: "
             "give one with --price IN/OUT (USD per million tokens), or --usd none"
         )
     return [

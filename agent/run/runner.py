@@ -3,79 +3,117 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
-from collections.abc import Callable, Generator
+import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from ..journal import Journal, claim
+from ..journal.facts import RunFacts, fold
 from ..protocol import (
-    CommandRefused,
-    CommandTaken,
+    Fault,
+    Finish,
+    JournalError,
     LoopKind,
     Outcome,
+    Reason,
     Refusal,
+    RunResumed,
     RunStarted,
     Stamped,
-    command_type,
+    UserError,
+    WorkResult,
 )
-from ..step import PersonInterrupted, verify
+from ..step import Kit, PersonInterrupted, verify
 from .beginning import begin, take_up
-from .conduct import Conduct, Parked
+from .conduct import Conduct
 from .drive import drive
-from .obey import obey
+from .inbox import obey_inbox
 from .orders import Order
-from .outcome import ended_event, outcome_of_parked, refused
-from .outfit import load_model, outfit
+from .outcome import ended_event, outcome_of, outcome_of_parked
+from .outfit import Outside, outfit
+from .signals import Signals, heard
 from .tools_on_offer import tools_of
+from .vigil import keep_vigil
 
-INBOX_SECONDS = 0.04
-"""How often the inbox is looked at: what a person does takes effect within this."""
+OnEvent = Callable[[Stamped], None]
 
 
-async def run_order(order: Order, on_event: Callable[[Stamped], None] = lambda stamped: None) -> Outcome:
+async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outside: Outside | None = None) -> Outcome:
     """Drives the ordered run to its outcome. Raises RunHeld, JournalError."""
     path = Path(order.journal)
-    with claim(path):
+    with claim(path), heard() as signals:
         journal = Journal.open(path)
         try:
-            return await _run(journal, order, on_event)
+            return await _run(journal, order, on_event, outside or Outside(), signals)
         finally:
             journal.close()
 
 
-async def _run(journal: Journal, order: Order, on_event: Callable[[Stamped], None]) -> Outcome:
+async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
+    facts = fold(journal.spec, journal.read())
+    making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
+    signals.on = lambda _: making.cancel()
     try:
-        kit = await outfit(journal, order, os.environ, on_event)
-    except Refusal as refusal:
-        return _refuse(journal, order, str(refusal), on_event)
-    run = Conduct(kit, tools_of(journal.spec))
-    with _signals(run):
-        inbox = asyncio.create_task(_obey_inbox(run, order.stale))
-        try:
-            return await _live(run, order)
-        finally:
-            inbox.cancel()
-            await asyncio.gather(inbox, return_exceptions=True)
-            kit.gate.cancel_all("the run ended")
-            await kit.close()
+        kit = await making
+    except (Refusal, UserError) as refusal:
+        return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
+    except asyncio.CancelledError:
+        if not signals.names:
+            raise
+        detail = f"stopped by {signals.names[0]} before it began"
+        return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
+    try:
+        return await _watch_over(Conduct(kit, tools_of(journal.spec)), order, outside, signals)
+    except JournalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - here the runner ends
+        return _broke(kit, error)
+    finally:
+        await kit.close()
+
+
+async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Signals) -> Outcome:
+    """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
+    live = asyncio.ensure_future(_live(run, order))
+    inbox = asyncio.ensure_future(obey_inbox(run, order.stale, outside.open_model))
+    vigil = asyncio.ensure_future(keep_vigil(run))
+
+    def stop(name: str) -> None:
+        if len(signals.names) > 1:
+            live.cancel()
+        run.ask_to_stop("now", f"stopped by {name}")
+
+    signals.on = stop
+    try:
+        await asyncio.wait({live, inbox, vigil}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (live, inbox, vigil):
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+        if live.done() and not live.cancelled():
+            return live.result()
+    finally:
+        for task in (live, inbox, vigil):
+            task.cancel()
+        await asyncio.gather(live, inbox, vigil, return_exceptions=True)
+    if run.stop is None:
+        return outcome_of_parked(run.facts, run.kit.journal.path)
+    return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
 
 
 async def _live(run: Conduct, order: Order) -> Outcome:
     """Begins or takes up the run, drives it, and drives on when a person raises a limit after its end."""
-    kit = run.kit
-    if kit.facts.started:
-        await take_up(run, order)
+    results: Sequence[WorkResult] = ()
+    if run.facts.started:
+        results = await take_up(run, order)
     else:
         begin(run, order)
     await _baseline(run)
     while True:
-        try:
-            outcome = await drive(run)
-        except Parked:
-            return outcome_of_parked(kit.facts, kit.journal.path)
-        kit.record(ended_event(outcome), durable=True)
+        outcome = await drive(run, results)
+        results = ()
+        run.kit.record(ended_event(outcome), durable=True)
+        run.kit.count_seconds()
         if not (order.linger and await run.taken_up_again()):
             return outcome
 
@@ -83,71 +121,56 @@ async def _live(run: Conduct, order: Order) -> Outcome:
 async def _baseline(run: Conduct) -> None:
     """A goal that is met already needs no model."""
     if run.facts.spec.loop is LoopKind.GOAL and run.facts.step == 0 and not run.facts.checks:
-        with contextlib.suppress(PersonInterrupted):
-            await verify(run.kit, run.kit.recorder(None, None), claim=False, baseline=True)
+        with run.kit.activity():
+            try:
+                await verify(run.kit, run.kit.recorder(None, None), claim=False, baseline=True)
+            except PersonInterrupted:
+                run.rest()
 
 
-async def _obey_inbox(run: Conduct, stale: list[int]) -> None:
-    """Takes commands as they come; each is answered with an event, taken or refused."""
-    left = set(stale)
-    while True:
-        if run.kit.journal.changed():
-            for command_id, command in run.kit.journal.take():
-                kind = command_type(command) if command is not None else "unknown"
-                if command is None:
-                    why = "this version does not know that command"
-                elif command_id in left:
-                    why = "it was given to a runner that died before it took it; give it again if you still want it"
-                else:
-                    why = await obey(run, command_id, command, load_model)
-                if why is None:
-                    run.kit.record(CommandTaken(command_id=command_id, command=kind))
-                else:
-                    run.kit.record(CommandRefused(command_id=command_id, command=kind, why=why))
-            run.kit.news.set()
-        await asyncio.sleep(INBOX_SECONDS)
+def _ended(kit: Kit, end: Finish) -> Outcome:
+    """The run's end, recorded."""
+    outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.uncounted(), journal=kit.journal.path)
+    kit.record(ended_event(outcome), durable=True)
+    return outcome
 
 
-@contextlib.contextmanager
-def _signals(run: Conduct) -> Generator[None]:
-    """SIGINT and SIGTERM end the run with an outcome."""
-    loop = asyncio.get_running_loop()
-
-    def stop(name: str) -> None:
-        run.stop, run.stop_detail = "now", f"stopped by {name}"
-        run.kit.gate.cancel_all(run.stop_detail)
-        run.kit.interrupt("stop")
-        run.kit.news.set()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, stop, number.name)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
+def _broke(kit: Kit, error: Exception) -> Outcome:
+    """A fault of the program: its traceback is kept in the journal, a person reads one line."""
+    error = _innermost(error)
+    what = f"internal error: {type(error).__name__}: {error}"
+    trace = "".join(traceback.format_exception(error))
+    kit.record(Fault(kind="program", text=what, trace=trace))
+    return _ended(kit, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
 
 
-def _refuse(journal: Journal, order: Order, detail: str, on_event: Callable[[Stamped], None]) -> Outcome:
-    """A precondition does not hold: said in the journal, nothing else was touched."""
+def _innermost(error: Exception) -> Exception:
+    """What a task group wrapped, where it is one error."""
+    inner: Sequence[Exception] = ()
+    if isinstance(error, ExceptionGroup):
+        inner = cast("ExceptionGroup[Exception]", error).exceptions
+    return _innermost(inner[0]) if len(inner) == 1 else error
+
+
+def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_event: OnEvent) -> Outcome:
+    """The run cannot begin or go on: said in the journal, nothing else was touched."""
     spec = journal.spec
-    outcome = refused(detail, str(journal.path))
-    if journal.last_seq() == 0:
-        on_event(
-            journal.append(
-                RunStarted(
-                    run_id=spec.run_id,
-                    loop=spec.loop,
-                    task=spec.task,
-                    workspace=spec.workspace,
-                    model=spec.model.name,
-                    budget=spec.budget,
-                    journal=str(journal.path),
-                    gate=spec.gate.mode,
-                    notes=order.notes,
-                )
-            )
+    first = (
+        RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)
+        if facts.started
+        else RunStarted(
+            run_id=spec.run_id,
+            loop=spec.loop,
+            task=spec.task,
+            workspace=spec.workspace,
+            model=spec.model.name,
+            budget=spec.budget,
+            journal=str(journal.path),
+            gate=spec.gate.mode,
+            notes=order.notes,
         )
+    )
+    outcome = outcome_of(facts, end, answer=None, seconds=0.0, journal=journal.path)
+    on_event(journal.append(first))
     on_event(journal.append(ended_event(outcome), durable=True))
     return outcome

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ..journal import Journal, holder
-from ..protocol import Command, JournalError, RunEnded, RunSpec, Stamped, Stop
+from ..protocol import Command, JournalError, RunEnded, RunResumed, RunSpec, Stamped, Stop
 from .orders import Order, ResumeChanges
 
 BATCH = 2000
@@ -82,9 +82,12 @@ class Session:
             return []
         events = self.journal.read(self._after, BATCH)
         self._more = len(events) == BATCH
-        if events:
-            self._after = events[-1].seq
-            self._ended = isinstance(events[-1].event, RunEnded)
+        for stamped in events:
+            self._after = stamped.seq
+            if isinstance(stamped.event, RunEnded):
+                self._ended = True
+            elif isinstance(stamped.event, RunResumed):
+                self._ended = False
         return events
 
     def beat(self) -> None:
@@ -105,7 +108,7 @@ class Session:
     def close(self, *, stop: str | None = None) -> None:
         """Detaches. `stop`: `wrap_up` or `now` ends the run too; None lets it go on."""
         if self.journal is not None:
-            if stop is not None and self.runner_state() == "running":
+            if stop is not None and self.runner_state() in ("warming", "running"):
                 self.journal.put(Stop(how=stop))
             self.journal.detach(self._view)
             self.journal.close()

@@ -1,0 +1,29 @@
+"""Looks out for a run that waits for a person: whether one is there, and whether its time is over."""
+
+from __future__ import annotations
+
+from .conduct import Conduct
+
+PARK_SECONDS = 1800.0
+"""A run that waits for a person this long with no view attached ends its process and stays resumable."""
+LOOK_SECONDS = 1.0
+
+
+async def keep_vigil(run: Conduct) -> None:
+    """Returns once nobody came for so long. Meanwhile those who wait look again, and a deadline ends their wait."""
+    kit = run.kit
+    alone_since: float | None = None
+    while True:
+        await kit.clock.sleep(LOOK_SECONDS)
+        kit.news.set()
+        at_gate = bool(kit.gate.open or kit.facts.questions)
+        if not (run.waits or at_gate) or kit.watched():
+            alone_since = None
+        elif alone_since is None:
+            alone_since = kit.clock.monotonic()
+        elif kit.clock.monotonic() - alone_since >= PARK_SECONDS:
+            return
+        deadline = kit.facts.budget.deadline
+        if at_gate and deadline is not None and kit.clock.now() >= deadline:
+            kit.gate.cancel_all("the deadline passed")
+            kit.interrupt("deadline")
