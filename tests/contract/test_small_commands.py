@@ -55,3 +55,37 @@ def test_runs_lists_them_with_their_outcomes(home: Home, project: Path):
     assert ran.events[0]["run_id"] in listed.stdout
     assert "done" in listed.stdout
     assert json.loads(listed.stdout) if listed.stdout.startswith("[") else listed.events
+
+
+def test_doctor_names_the_origin_of_each_value_and_needs_trust_for_the_folder(home: Home, project: Path):
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text('model = "fake"\n[budget]\nsteps = 12\nusd = 1\n')
+    (project / ".rundry.toml").write_text("[budget]\nsteps = 7\nusd = 2\n")
+
+    def shown(*argv: str) -> dict[str, tuple[object, str]]:
+        settings = json.loads(home.run("doctor", "--json", *argv, cwd=project).stdout)["settings"]
+        return {name: (settings[name]["value"], settings[name]["origin"]) for name in ("steps", "usd", "tokens")}
+
+    untrusted = shown()
+    assert untrusted == {"steps": (12, "user config"), "usd": (1.0, "user config"), "tokens": (200_000, "default")}
+    trusted = shown("--trust", "--steps", "3")
+    assert (trusted["steps"][0], trusted["usd"][0]) == (3, 2.0)
+    assert len({trusted["steps"][1], trusted["usd"][1], trusted["tokens"][1], "user config"}) == 4
+    assert "not trusted" in home.run("doctor", cwd=project).stdout
+
+
+def test_a_damaged_journal_is_listed_and_hides_no_other(home: Home, project: Path):
+    with ScriptedServer() as server:
+        argv = ["run", "look", "--headless", "--until", "true", "--model", "fake", "--api-base", server.base_url]
+        assert home.run(*argv, cwd=project).exit_code == 0
+    whole = home.journals()[0]
+    damaged = whole.with_name("20200101-000000-aaaaa.db")
+    damaged.write_bytes(b"\x93no journal\x00" * 400)
+    listed = home.run("runs", cwd=project)
+    assert listed.exit_code == 0, listed
+    assert whole.stem in listed.stdout
+    assert "damaged" in listed.stdout
+    refused = home.run("resume", str(damaged), "--headless", cwd=project)
+    assert refused.exit_code == 2, refused
+    assert str(damaged) in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1, refused
