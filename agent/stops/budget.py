@@ -181,7 +181,7 @@ def _kept_of_deadline(deadline: float, spent: Spent, kept: Reserve, now: float) 
 
 def _seconds_end(budget: Budget, spent: Spent, kept: Reserve, now: float) -> Exhausted | None:
     limit, deadline = budget.seconds, budget.deadline
-    if limit is not None and limit - kept.seconds - spent.seconds < min(_LEAST_SECONDS, limit / 10):
+    if limit is not None and (limit <= 0 or limit - kept.seconds - spent.seconds < min(_LEAST_SECONDS, limit / 10)):
         places = 0 if limit >= 10 else 1
         aside = (
             f", {kept.seconds:.{places}f} s are kept for the wrap-up" if spent.seconds < limit and kept.seconds else ""

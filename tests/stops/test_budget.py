@@ -355,3 +355,21 @@ def test_it_never_raises(budget, spent, price, prompt):
     reserve = reserve_for(budget, price, 4_096)
     answer = ask(budget, spent, prompt, price=price, reserve=reserve, window=1)
     assert isinstance(answer, Grant | Exhausted)
+
+
+def test_no_time_at_all_admits_no_call_and_no_last_word():
+    for wrap_up in (False, True):
+        answer = admit(
+            Budget(seconds=0.0),
+            Spent(),
+            100,
+            price=None,
+            margin=Margin(),
+            reserve=Reserve(),
+            window=8_000,
+            max_output=None,
+            wrap_up=wrap_up,
+            now=0.0,
+        )
+        assert isinstance(answer, Exhausted)
+        assert answer.resource == "seconds"
