@@ -51,13 +51,16 @@ async def measure(folder: Path) -> list[Row]:
 
 def _steps(ran: Played) -> list[tuple[float, float, float]]:
     """Of each step but the last: all of it, its check, its call (from admitted to charged), seconds."""
-    at = {kind: {e["step"]: e["at"] for e in ran.of(kind)} for kind in ("step_started", "call_admitted", "charged")}
-    checks = {e["step"]: e["seconds"] for e in ran.of("check_finished")}
-    started = at["step_started"]
+    kinds = ("step_started", "call_admitted", "charged", "check_started", "check_finished")
+    at = {kind: {e["step"]: e["at"] for e in ran.of(kind)} for kind in kinds}
     return [
-        (started[step + 1] - began, checks[step], at["charged"][step] - at["call_admitted"][step])
-        for step, began in started.items()
-        if step + 1 in started
+        (
+            at["step_started"][step + 1] - began,
+            at["check_finished"][step] - at["check_started"][step],
+            at["charged"][step] - at["call_admitted"][step],
+        )
+        for step, began in at["step_started"].items()
+        if step + 1 in at["step_started"]
     ]
 
 
