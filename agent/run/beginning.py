@@ -111,21 +111,21 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
     """
     kit, facts = run.kit, run.facts
     world, facts.world = facts.world, kit.snapshots.fingerprint() or None
-    if facts.open_step is None:
+    dangling, number = facts.main.unanswered(), facts.open_step
+    if number is None and not dangling:
         return ()
-    record = kit.recorder(facts.open_step, None)
+    record = kit.recorder(facts.step, None)
     for proposal_id in list(facts.proposals):
         why = "the program stopped while it waited"
         record(ProposalDecided(proposal_id=proposal_id, decision="reject", by="policy", reason=why))
     again: list[ToolCall] = []
-    for call in facts.main.unanswered():
+    for call in dangling:
         approved = facts.approved.get(call.call_id)
         if approved is None:
             again.append(call)
         else:
             text = await _unknown(run, approved, world, record)
             record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="unknown"))
-    number = facts.open_step
     with kit.activity():
         try:
             acted = await perform_calls(kit, again, record, names=run.tools)
@@ -135,7 +135,8 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
             run.rest()
             return ()
         finally:
-            record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
+            if number is not None:
+                record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
 
 
 async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:

@@ -146,9 +146,7 @@ def _broke(kit: Kit, error: Exception) -> Outcome:
 
 def _innermost(error: Exception) -> Exception:
     """What a task group wrapped, where it is one error."""
-    inner: Sequence[Exception] = ()
-    if isinstance(error, ExceptionGroup):
-        inner = cast("ExceptionGroup[Exception]", error).exceptions
+    inner = cast("Sequence[Exception]", getattr(error, "exceptions", ()))
     return _innermost(inner[0]) if len(inner) == 1 else error
 
 
