@@ -1,0 +1,172 @@
+"""A run inside the test's process on a scripted model: real runner, journal, gate, tools and files, no HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rundry.agent.journal import Journal
+from rundry.agent.protocol import (
+    Budget,
+    Clock,
+    Command,
+    Event,
+    GateMode,
+    GatePolicy,
+    LoopKind,
+    ModelSpec,
+    Outcome,
+    Predicates,
+    RunSpec,
+    Stamped,
+    event_type,
+    to_json_line,
+)
+from rundry.agent.run.orders import Order, ResumeChanges
+from rundry.agent.run.outfit import Outside
+from rundry.agent.run.runner import run_order
+from rundry.agent.workspace import SystemClock
+
+from .model import ScriptedModel
+from .rundry import Events
+
+
+class Driven(Events):
+    """One journal, driven once or several times. What a person does is written as reactions to events."""
+
+    def __init__(self, folder: Path, project: Path, model: ScriptedModel, **options: Any) -> None:
+        self.model = model
+        self.folder = folder
+        self.events: list[dict[str, Any]] = []
+        self.stamped: list[Stamped] = []
+        self.spec = _spec(project, **options)
+        self.path = folder / f"run{len(list(folder.glob('*.db')))}.db"
+        Journal.create(self.path, self.spec).close()
+        self._reactions: list[list[Any]] = []
+
+    def on(self, kind: str, /, *commands: Command | Callable[[dict[str, Any]], Command], nth: int = 1, **fields: Any):
+        """At the nth event of that type with these fields the person does this."""
+        self._reactions.append([kind, fields, nth, commands])
+        return self
+
+    async def run(
+        self,
+        *,
+        watched: bool = False,
+        linger: bool = False,
+        clock: Clock | None = None,
+        changes: ResumeChanges | None = None,
+        within: float = 30.0,
+    ) -> Outcome:
+        """To its outcome; taken up where it had begun. `watched`: a view is there."""
+        view = Journal.open(self.path)
+        if watched:
+            view.attach("test")
+        stale = [number for number, _ in view.untaken()]
+        order = Order(journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, stale=stale)
+
+        async def open_model(spec: ModelSpec) -> ScriptedModel:
+            return self.model
+
+        def see(stamped: Stamped) -> None:
+            self.stamped.append(stamped)
+            event = json.loads(to_json_line(stamped))
+            self.events.append(event)
+            self._react(view, event)
+
+        try:
+            outside = Outside(open_model=open_model, clock=clock or SystemClock())
+            async with asyncio.timeout(within):
+                return await run_order(order, see, outside)
+        finally:
+            view.close()
+
+    async def put_once(self, path: Path, command: Command) -> None:
+        """The person does this as soon as the file is there."""
+        while not path.exists():
+            await asyncio.sleep(0.01)
+        view = Journal.open(self.path)
+        view.put(command)
+        view.close()
+
+    def killed_at(self, kind: str, /, nth: int = 1, **fields: Any) -> Driven:
+        """Another run whose runner was killed right after that event."""
+        other = object.__new__(Driven)
+        other.model, other.folder, other.spec = self.model, self.folder, self.spec
+        other.events, other.stamped, other._reactions = [], [], []
+        other.path = self.folder / f"killed{len(list(self.folder.glob('*.db')))}.db"
+        old, new = Journal.open(self.path), Journal.create(other.path, self.spec)
+        for stamped in self.stamped:
+            _copy_blobs(old, new, stamped.event)
+            new.append(stamped.event, step=stamped.step, work=stamped.work)
+            event = json.loads(to_json_line(stamped))
+            if event_type(stamped.event) == kind and all(event.get(k) == v for k, v in fields.items()):
+                nth -= 1
+                if nth == 0:
+                    break
+        else:
+            raise AssertionError(f"no such {kind}\n{self.story()}")
+        old.close()
+        new.close()
+        shutil.copytree(self.path.with_suffix(".snapshots"), other.path.with_suffix(".snapshots"))
+        return other
+
+    def assert_legal(self) -> None:
+        """Every request: each call answered once, in order, right after it was made; nobody speaks twice unheard."""
+        for request in self.model.requests:
+            messages = request.messages
+            asked = [call.call_id for m in messages for call in m.calls]
+            answered = [m.call_id for m in messages if m.role == "tool"]
+            assert asked == answered, (asked, answered, self.story())
+            assert messages[-1].role in ("user", "tool"), self.story()
+
+    def heard(self, request: int = -1) -> str:
+        """All texts of one request."""
+        return "\n".join(m.text for m in self.model.requests[request].messages)
+
+    def _react(self, view: Journal, event: dict[str, Any]) -> None:
+        for reaction in self._reactions:
+            kind, fields, nth, commands = reaction
+            if event["type"] == kind and all(event.get(k) == v for k, v in fields.items()):
+                reaction[2] = nth - 1
+                if reaction[2] == 0:
+                    for command in commands:
+                        view.put(command(event) if callable(command) else command)
+
+
+def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
+    for name in ("before", "after", "full"):
+        sha = getattr(event, name, None)
+        if isinstance(sha, str):
+            new.keep(old.blob(sha))
+
+
+def _spec(
+    project: Path,
+    *,
+    task: str = "do it",
+    loop: LoopKind = LoopKind.GOAL,
+    until: Sequence[str] = (),
+    gate: GateMode = GateMode.AUTO,
+    on_ask: str | None = "refuse",
+    budget: Budget | None = None,
+    predicates: Predicates | None = None,
+    quotas: dict[str, str] | None = None,
+    **more: Any,
+) -> RunSpec:
+    return RunSpec(
+        run_id=f"r{time.time_ns()}",
+        loop=loop,
+        task=task,
+        workspace=str(project.resolve()),
+        model=ModelSpec(name="scripted"),
+        budget=budget or Budget(),
+        gate=GatePolicy(mode=gate, unsandboxed_ok=True, on_ask=on_ask, quotas=quotas or {}),
+        predicates=predicates or Predicates(until=list(until)),
+        **more,
+    )

@@ -1,0 +1,232 @@
+from fakes.clock import ManualClock
+from fakes.turns import Call, Turn, call, calls, finish, say
+
+from rundry.agent.journal import Journal
+from rundry.agent.protocol import Answer, Budget, Decide, GateMode, LoopKind, ModelFault, Predicates, Say, Stop
+from rundry.agent.run.orders import ResumeChanges
+
+DONE = finish("all is well", "a.txt:1")
+READ = call("read_file", path="a.txt")
+
+
+def approve(event):
+    return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict="approve")
+
+
+async def test_a_call_that_died_with_its_runner_is_charged_by_an_event(driven):
+    run = driven(READ, say("Now I think about the rest of it"), DONE)
+    await run.run()
+    killed = run.killed_at("text_arrived", step=2)
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    outcome = await killed.run()
+    admitted = run.of("call_admitted")[1]
+    (lost, own) = killed.of("charged")
+    assert lost["estimated"] is True
+    assert lost["tokens_in"] == admitted["prompt_tokens"]
+    assert lost["tokens_in"] + lost["tokens_out"] + lost["held_tokens"] == admitted["worst_tokens"]
+    assert killed.types().index("run_resumed") == 0
+    assert outcome.tokens.in_ == run.of("charged")[0]["tokens_in"] + lost["tokens_in"] + own["tokens_in"]
+    killed.assert_legal()
+
+
+async def test_text_that_had_arrived_is_kept_and_said_to_be_a_part(driven):
+    run = driven(READ, say("Now I think about the rest of it"), DONE)
+    await run.run()
+    killed = run.killed_at("text_arrived", step=2)
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    await killed.run()
+    assert "[cut off here]" in killed.heard(0)
+    killed.assert_legal()
+
+
+async def test_a_second_resume_charges_nothing_again_and_calls_nobody(driven):
+    run = driven(READ, say("Now I think"), DONE)
+    await run.run()
+    killed = run.killed_at("text_arrived", step=2)
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    first = await killed.run()
+    killed.events.clear()
+    second = await killed.run()
+    assert killed.types() == ["run_resumed", "run_ended"], killed.story()
+    assert "answered already" in killed.events[0]["notes"][0]
+    assert (second.reason, second.answer, second.tokens) == (first.reason, first.answer, first.tokens)
+
+
+async def test_a_proposal_that_waited_is_closed_and_shown_again_under_another_id(driven, work):
+    write = call("write_file", path="a.txt", content="new\n")
+    run = driven(write, DONE, gate=GateMode.ASK).on("proposal_opened", approve)
+    await run.run(watched=True)
+    killed = run.killed_at("proposal_opened")
+    (work / "a.txt").write_text("one\n")
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    outcome = await killed.on("proposal_opened", approve).run(watched=True)
+    assert outcome.reason == "answered", killed.story()
+    (closed, again) = killed.of("proposal_decided")
+    assert (closed["proposal_id"], closed["decision"]) == ("p_call_1_1", "reject")
+    assert again["proposal_id"] not in ("p_call_1_1", "")
+    assert [e["call_id"] for e in killed.of("tool_finished")] == ["call_1_1", "call_2_1"]
+    assert [e["number"] for e in killed.of("step_finished")] == [1, 2]
+    assert (work / "a.txt").read_text() == "new\n"
+    killed.assert_legal()
+
+
+async def test_a_write_that_had_landed_is_known_by_the_file_and_counted_as_a_change(driven, work):
+    run = driven(call("write_file", path="a.txt", content="new\n"), DONE)
+    await run.run()
+    killed = run.killed_at("proposal_decided")
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    outcome = await killed.run()
+    assert "after the file was written" in killed.results("write_file")[0]
+    assert outcome.files_changed == ["a.txt"]
+
+
+async def test_a_guarded_file_that_a_lost_command_changed_is_put_back(driven, work):
+    (work / "conftest.py").write_text("x = 1\n")
+    cheat = call("run_command", command="echo 'x = 2' > conftest.py; cp conftest.py /dev/null")
+    predicates = Predicates(until=["grep -q 2 conftest.py"])
+    run = driven(cheat, then=READ, predicates=predicates, budget=Budget(steps=1))
+    await run.run()
+    assert (work / "conftest.py").read_text() == "x = 1\n"
+    killed = run.killed_at("proposal_decided")
+    (work / "conftest.py").write_text("x = 2\n")
+    killed.model.requests[:] = []
+    outcome = await killed.run()
+    assert outcome.reason == "budget", killed.story()
+    assert (work / "conftest.py").read_text() == "x = 1\n"
+    assert "put back" in killed.results("run_command")[0]
+
+
+async def test_queued_messages_are_kept_and_commands_that_nobody_took_are_refused(driven):
+    run = driven(READ, DONE).on("step_started", Say(text="look at b.txt"))
+    await run.run()
+    killed = run.killed_at("queued")
+    view = Journal.open(killed.path)
+    view.put(Stop(how="now"))
+    view.close()
+    killed.model.turns, killed.model.requests[:] = [READ, DONE], []
+    outcome = await killed.run()
+    assert outcome.reason == "answered", killed.story()
+    (refused,) = killed.of("command_refused")
+    assert "a runner that died" in refused["why"]
+    assert "look at b.txt" in killed.heard(0)
+
+
+async def test_a_budget_end_is_told_again_without_another_call_and_goes_on_where_it_is_raised(driven):
+    run = driven(READ, say("I read a.txt"), DONE, budget=Budget(steps=1))
+    first = await run.run()
+    assert (first.reason, first.answer) == ("budget", "I read a.txt")
+    again = await run.run()
+    assert (again.reason, again.answer, len(run.model.requests)) == ("budget", "I read a.txt", 2)
+    last = await run.run(changes=ResumeChanges(limits={"steps": 5.0}))
+    assert last.reason == "answered", run.story()
+    assert last.steps == 2
+    run.assert_legal()
+
+
+async def test_a_quota_of_the_whole_run_holds_over_a_resume(driven):
+    run = driven(READ, READ, DONE, budget=Budget(steps=1), quotas={"read_file": "1/run"})
+    run.model.turns.insert(1, say("wrapped up"))
+    await run.run()
+    await run.run(changes=ResumeChanges(limits={"steps": 5.0}))
+    assert "quota of read_file" in run.results("read_file")[1]
+
+
+async def test_an_answer_that_was_given_before_the_kill_is_not_asked_for_again(driven):
+    run = driven(call("ask_person", question="which?"), DONE, on_ask=None)
+    run.on("question_asked", lambda e: Answer(question_id=e["question_id"], text="the first"))
+    await run.run(watched=True)
+    killed = run.killed_at("question_answered")
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    await killed.run()
+    assert killed.results("ask_person") == ["the first"]
+    assert killed.of("question_asked") == []
+
+
+async def test_a_lost_question_hands_a_run_without_a_person_over(driven):
+    run = driven(call("ask_person", question="which?"), DONE, on_ask=None)
+    run.on("question_asked", lambda e: Answer(question_id=e["question_id"], text="the first"))
+    await run.run(watched=True)
+    killed = run.killed_at("question_asked")
+    outcome = await killed.run()
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), killed.story()
+    assert "which?" in outcome.detail
+
+
+async def test_calls_of_one_answer_are_known_whole_or_not_at_all(driven):
+    both = calls(Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": "b.txt"}))
+    run = driven(both, DONE)
+    await run.run()
+    killed = run.killed_at("tool_finished")
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    await killed.run()
+    assert [e["call_id"] for e in killed.of("tool_finished")] == ["call_1_2", "call_2_1"]
+    killed.assert_legal()
+
+
+async def test_a_stall_that_ended_the_run_does_not_end_it_again_at_once(driven):
+    run = driven(READ, then=READ, on_stall="stop")
+    first = await run.run()
+    assert (first.reason, first.exit_code) == ("stagnation", 4)
+    run.model.then = DONE
+    assert (await run.run()).reason == "answered", run.story()
+
+
+async def test_a_run_that_waits_at_the_gate_parks_when_nobody_comes_and_comes_back_with_its_proposal(driven, work):
+    clock = ManualClock()
+    write = call("write_file", path="a.txt", content="new\n")
+    run = driven(write, DONE, gate=GateMode.ASK)
+    outcome = await _left_alone(run, clock)
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5)
+    assert run.of("run_ended") == []
+    assert (work / "a.txt").read_text() == "one\n"
+    run.on("proposal_opened", approve)
+    assert (await run.run(watched=True)).reason == "answered", run.story()
+    assert (work / "a.txt").read_text() == "new\n"
+    run.assert_legal()
+
+
+async def _left_alone(run, clock):
+    """The view goes away while the gate waits; an hour goes by."""
+    import asyncio
+
+    async def hour():
+        while not run.of("proposal_opened"):
+            await asyncio.sleep(0.01)
+        view = Journal.open(run.path)
+        view.detach("test")
+        view.close()
+        for _ in range(3700):
+            clock.tick(1.0)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    going = asyncio.create_task(hour())
+    try:
+        return await run.run(watched=True, clock=clock)
+    finally:
+        going.cancel()
+
+
+async def test_a_model_that_was_switched_to_is_the_one_that_a_resume_opens(driven):
+    from rundry.agent.journal.facts import fold
+    from rundry.agent.protocol import ModelSpec, SwitchModel
+
+    run = driven(READ, DONE).on(
+        "step_started", SwitchModel(model=ModelSpec(name="other", api_base="http://127.0.0.1:1"))
+    )
+    await run.run()
+    assert fold(run.spec, run.stamped).model_spec.name == "other"
+
+
+async def test_a_server_that_is_gone_refuses_a_resume_and_keeps_what_was(driven):
+    run = driven(Turn(text="hm"), ModelFault("auth", "401: the key was refused"))
+    first = await run.run()
+    assert (first.reason, first.exit_code) == ("error", 1), run.story()
+
+
+async def test_a_chat_waits_again_after_a_resume_and_calls_nobody(driven):
+    run = driven(say("hello"), loop=LoopKind.CHAT).on("waiting", Stop(how="now"))
+    await run.run(watched=True)
+    run.on("waiting", Stop(how="now"))
+    await run.run(watched=True)
+    assert len(run.model.requests) == 1, run.story()
