@@ -52,9 +52,8 @@ class Family:
         Family._living.discard(self)
 
     def members(self) -> list[int]:
-        """The pids that are alive now; dead orphans are reaped on the way."""
+        """The pids that are alive now; dead orphans, of whichever family, are reaped on the way."""
         found = self._members_linux() if sys.platform == "linux" else self._members_elsewhere()
-        self._seen.update(found)
         return [pid for pid in found if _state(pid) not in ("Z", "X", "")]
 
     async def end(self, grace: float) -> int:
@@ -100,7 +99,7 @@ class Family:
                 found.append(child)
         for pid in found:  # grows while it is walked: children of children
             found.extend(child for child in _children(pid) if child not in found)
-        self._seen.update(found)
+        self._seen = {pid for pid in (*self._seen, *found) if _state(pid)}
         self._reap()
         return found
 
@@ -118,11 +117,12 @@ class Family:
         return not mine.intersection(environment) and _session(child) != os.getsid(0)
 
     def _reap(self) -> None:
-        """Takes the dead orphans off the process table; the first process is waited for by who started it."""
-        for pid in self._seen - {self._root}:
-            if _state(pid) == "Z":
+        """Takes dead orphans off the process table; what this process started itself is waited for by who did."""
+        for pid in _children(os.getpid()):
+            if _state(pid) == "Z" and pid != self._root and (pid in self._seen or _was_adopted(pid)):
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
+                self._seen.discard(pid)
 
     def _members_elsewhere(self) -> list[int]:
         import psutil  # ~15 ms
@@ -185,6 +185,23 @@ def _state(pid: int) -> str:
 def _session(pid: int) -> int:
     fields = _stat(pid)
     return int(fields[3]) if len(fields) > 3 else 0
+
+
+def _was_adopted(pid: int) -> bool:
+    """A child that this process did not start: of its own it has the session, or leads one, and shares its namespace.
+
+    Also told of a zombie, whose environment is gone. False for a dead orphan that led a session of its own here.
+    """
+    return _session(pid) not in (0, pid, os.getsid(0)) or _depth(pid) > _depth(os.getpid())
+
+
+def _depth(pid: int) -> int:
+    """How many pid namespaces deep it is (proc(5), NSpid); a sandbox's first process is one deeper than we."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return 0
+    return len(status.partition("\nNSpid:")[2].partition("\n")[0].split())
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -136,6 +136,25 @@ async def test_a_time_out_ends_the_sandbox_with_all_in_it(sandbox, tmp_path):
     assert not (tmp_path / ".rundry.toml").exists()
 
 
+def zombies():
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] == "Z" and int(fields[1]) == os.getpid():
+            found.append(int(stat.parent.name))
+    return found
+
+
+async def test_a_long_run_of_commands_leaves_no_dead_process_behind(run):
+    before = set(zombies())
+    for _ in range(10):
+        assert (await run("true"))[0] == 0
+    assert len(set(zombies()) - before) <= 1  # of the last one, it may not have been seen yet
+
+
 async def test_a_hidden_folder_cannot_even_be_read(tmp_path):
     runs, ws = tmp_path / "runs", tmp_path / "w"
     runs.mkdir()

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -94,6 +95,20 @@ async def test_another_process_of_ours_is_not_taken_for_the_commands(tmp_path, e
     finally:
         other.kill()
         await other.wait()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux adopts orphans")
+async def test_dead_orphans_are_reaped_and_the_exit_codes_of_our_own_processes_are_left_to_us(tmp_path, env):
+    own = [subprocess.Popen(["sh", "-c", "exit 7"], start_new_session=new) for new in (True, False)]
+    await run_process("(sh -c 'echo $$ > pid' &); sleep 0.05; sleep 0.05", cwd=tmp_path, env=env, timeout=5)
+    waited = [
+        await asyncio.create_subprocess_exec("sh", "-c", "exit 8", start_new_session=new) for new in (True, False)
+    ]
+    done = await asyncio.gather(*(run_process("(true &); exit 9", cwd=tmp_path, env=env, timeout=5) for _ in range(5)))
+    assert [each.exit_code for each in done] == [9] * 5
+    assert [process.wait() for process in own] == [7, 7]
+    assert [await process.wait() for process in waited] == [8, 8]
+    assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
 
 
 async def test_a_cancelled_command_leaves_nothing(tmp_path, env):
