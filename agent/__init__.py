@@ -17,6 +17,7 @@ __all__ = [
     "Survey",
     "Trust",
     "check_usable",
+    "config_file",
     "discover",
     "find_run",
     "holder",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .config import Settings, Trust, load_settings, parse_duration, parse_money, parse_number, to_spec
+    from .config import Settings, Trust, config_file, load_settings, parse_duration, parse_money, parse_number, to_spec
     from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
@@ -56,6 +57,7 @@ _HOMES: dict[str, str] = {
     "Survey": "model",
     "Trust": "config",
     "check_usable": "run.usable",
+    "config_file": "config",
     "discover": "model",
     "find_run": "journal",
     "holder": "journal",

@@ -15,13 +15,16 @@ import msgspec
 from rundry.agent import FREE, ModelLine, Sandbox, Survey, UserError, discover, list_runs
 
 from .reducer.numbers import clock, plural, short
-from .start import NO_MODEL, Setup, folder_of
+from .start import NO_MODEL, Setup, folder_of, workspace_of
 from .text import one_line
 
 
 def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     """A run a line, the newest first."""
     found = list_runs(folder_of(flags))
+    if flags.get("cwd"):
+        here = str(workspace_of(flags))
+        found = [run for run in found if run.workspace == here]
     if as_json:
         _json(found)
         return 0

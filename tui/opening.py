@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def open_new(task: str | None, flags: Mapping[str, object]) -> int:
     """The screen of a new run; with a task it begins at once. The exit code. Raises RundryError."""
-    return _open_drafted(task or "", flags, lambda: (task, flags))
+    return _open_drafted(task or "", flags, lambda: (task, flags), "run")
 
 
 def open_demo(flags: Mapping[str, object]) -> int:
@@ -31,13 +31,16 @@ def open_demo(flags: Mapping[str, object]) -> int:
 
         return demo_flags(flags)
 
-    return _open_drafted("the demo", flags, lay_out)
+    return _open_drafted("the demo", flags, lay_out, "demo")
 
 
 def _open_drafted(
-    title: str, flags: Mapping[str, object], options: Callable[[], tuple[str | None, Mapping[str, object]]]
+    title: str,
+    flags: Mapping[str, object],
+    options: Callable[[], tuple[str | None, Mapping[str, object]]],
+    command: str,
 ) -> int:
-    frame = _first_frame(title, flags)
+    frame = _first_frame(title, flags, command)
     try:
         task, flags = options()
         setup, session = _set_up(flags)
@@ -94,7 +97,7 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 def _open(attach: Callable[[], Desk], flags: Mapping[str, object]) -> int:
     from .start import Setup
 
-    frame = _first_frame("", flags)
+    frame = _first_frame("", flags, "resume")
     try:
         desk = attach()
         setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False)
@@ -104,11 +107,11 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object]) -> int:
     return _part(desk, _show(desk, frame, setup))
 
 
-def _first_frame(task: str, flags: Mapping[str, object]) -> FirstFrame:
+def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         from rundry.agent import UserError
 
-        raise UserError("there is no terminal here for a screen: use `rundry run --headless`")
+        raise UserError(f"there is no terminal here for a screen: use `rundry {command} --headless`")
     # before textual is imported: echo while streaming takes 15 ms with it and 32 without
     os.environ.setdefault("TEXTUAL_FPS", "120")
     model = flags.get("model")

@@ -32,7 +32,12 @@ def workspace_of(flags: Mapping[str, object]) -> Path:
     folder = Path(str(asked)) if asked else Path.cwd()
     if not folder.is_dir():
         raise UserError(f"--cwd {folder}: there is no such folder")
-    return folder.resolve()
+    resolved = folder.resolve()
+    try:
+        str(resolved).encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{os.fsencode(resolved)!r}: a workspace needs a path that is UTF-8 text") from None
+    return resolved
 
 
 def folder_of(flags: Mapping[str, object]) -> Path:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from fakes.project import changed_files
-from fakes.rundry import Home, Ran
+from fakes.rundry import RUNDRY, Home, Ran
 from fakes.server import ScriptedServer
 
 MODEL = ["--model", "fake", "--api-base", "http://127.0.0.1:9/v1"]
@@ -58,6 +59,11 @@ def refused(ran: Ran, *names: str) -> str:
         (["resume", "--headless"], ["run"]),
         (["watch", "no-such-run"], ["no-such-run"]),
         (["resume", "NOTES.md", "--headless"], ["NOTES.md"]),
+        (["run", "\udcff\udcfe", "--headless", *MODEL], ["\\xff\\xfe", "UTF-8"]),
+        (["fix", "the", "suite", "--headless", *MODEL], ["3 words", "rundry 'fix the suite'"]),
+        (["resum", "abc", "--headless"], ["rundry resume"]),
+        (["--json", "runs", "--steps", "3"], ["--steps"]),
+        (["demo", "--model", "fake"], ["--model"]),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None,
 )
@@ -65,6 +71,27 @@ def test_bad_input_is_one_line_that_names_it(home: Home, project: Path, argv: li
     refused(home.run(*argv, cwd=project), *names)
     assert home.journals() == []
     assert changed_files(project) == []
+
+
+def test_a_task_on_standard_input_that_is_no_text_is_one_line(home: Home, project: Path):
+    argv = [RUNDRY, "run", "-", "--headless", *MODEL]
+    done = subprocess.run(argv, cwd=project, env=home.env, input=b"fix\xff\xfe", capture_output=True, timeout=60)
+    refused(Ran(done.returncode, done.stdout.decode(), done.stderr.decode()), "standard input", "UTF-8", "0xff")
+    assert home.journals() == []
+
+
+def test_a_screen_where_there_is_no_terminal_names_what_goes_without_one(home: Home, project: Path):
+    with ScriptedServer() as server:
+        argv = ["--headless", "--model", "fake", "--api-base", server.base_url, "look", "--until", "true"]
+        assert home.run(*argv, cwd=project).exit_code == 0
+    run_id = home.journals()[0].stem
+    for argv, names in (
+        (["run", "x"], "rundry run --headless"),
+        (["resume", run_id], "rundry resume --headless"),
+        (["watch"], "rundry resume --headless"),
+        (["demo"], "rundry demo --headless"),
+    ):
+        refused(home.run(*argv, cwd=project), names)
 
 
 def test_a_bad_value_in_the_users_config_names_the_file_and_the_key(home: Home, project: Path):

@@ -34,6 +34,37 @@ def test_help_and_version_need_no_model(home: Home, project: Path):
     assert home.run("--version", cwd=project).stdout.strip().endswith("0.1.0")
 
 
+def test_help_says_how_a_run_ends_what_it_may_cost_and_where_it_is_kept(home: Home, project: Path):
+    shown = home.run("--model", "x", "--help", cwd=project).stdout
+    assert "rundry [OPTIONS] [TASK]" in shown
+    for code in ("0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "6 ", "75 ", "130 "):
+        assert f"\n  {code}" in shown
+    for words in (str(home.runs), str(home.config_file), "--steps none", "--headless --gate auto", "resume"):
+        assert words in shown
+    assert "[RUN]" in home.run("watch", "--help", cwd=project).stdout
+    assert "--until" not in home.run("doctor", "--help", cwd=project).stdout
+
+
+def test_options_may_stand_before_the_command_and_a_bare_task_is_a_run(home: Home, project: Path):
+    with ScriptedServer() as server:
+        model = ["--model", "fake", "--api-base", server.base_url, "--until", "true"]
+        for argv in (
+            [*model, "run", "look", "--headless"],
+            ["look", "--headless", *model],
+            ["--headless", *model, "look"],
+            ["--cwd", "calc", "--headless", *model, "--", "run"],
+        ):
+            ran = home.run(*argv, cwd=project)
+            assert ran.exit_code == 0, ran
+            assert ran.stderr.splitlines()[-1].startswith("-> done"), ran
+    listed = {
+        Path(run["workspace"]).name: run["task"] for run in json.loads(home.run("--json", "runs", cwd=project).stdout)
+    }
+    assert listed == {"project": "look", "calc": "run"}
+    (here,) = home.run("runs", "--cwd", "calc", cwd=project).stdout.splitlines()
+    assert here.endswith("run")
+
+
 def test_models_names_the_keys_that_are_set_and_never_shows_them(home: Home, project: Path):
     key = "sk-ant-canary-0123456789abcdefghij"
     shown = home.run("models", cwd=project, env={"ANTHROPIC_API_KEY": key})

@@ -1,0 +1,105 @@
+"""The options of the command line, by what they are for. Light: click alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
+
+
+def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN401 - click's own keywords
+    def make(hidden: bool) -> Option:
+        return click.option(*names, hidden=hidden, **about)
+
+    return make
+
+
+_RUN: Mapping[str, Callable[[bool], Option]] = {
+    "model": _option("--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
+    "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
+    "loop": _option(
+        "--loop", metavar="KIND", help="chat, goal or naive. Default: goal with a check or --headless, else chat."
+    ),
+    "until": _option(
+        "--until", multiple=True, metavar="CMD", help="Done when this command exits with 0. May be repeated."
+    ),
+    "until_file": _option(
+        "--until-file", multiple=True, metavar="PATH", help="Done when this file exists and is not empty."
+    ),
+    "until_py": _option("--until-py", multiple=True, metavar="FILE:FUNCTION", help="Done when this function says so."),
+    "schema": _option("--schema", metavar="FILE", help="Done when the final answer fits this JSON Schema."),
+    "require": _option("--require", multiple=True, metavar="ACTION", help="Must have happened: TOOL or TOOL:TEXT."),
+    "any": _option("--any", "any_", is_flag=True, default=None, help="One of these is enough; default: all."),
+    "guard": _option(
+        "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
+    ),
+    "verify": _option("--verify", metavar="WHEN", help="Check on every-step (default), on-change or on-claim."),
+    "steps": _option("--steps", metavar="N", help="At most so many steps."),
+    "tokens": _option("--tokens", metavar="N", help="At most so many billed tokens, e.g. 200k."),
+    "usd": _option("--usd", metavar="X", help="At most so many dollars."),
+    "time": _option("--time", metavar="D", help="At most so long at work, e.g. 10m."),
+    "deadline": _option("--deadline", metavar="WHEN", help="Wall-clock bound: a duration from now, or a time."),
+    "context": _option("--context", metavar="N", help="Tokens of the model's window."),
+    "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
+    "gate": _option("--gate", metavar="MODE", help="read, ask (default), edits or auto: what passes without you."),
+    "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
+    "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
+    "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
+    "trust": _option("--trust", is_flag=True, help="Use this folder's .rundry.toml for this call."),
+    "runs_dir": _option("--runs-dir", metavar="DIR", help="Where journals go (RUNDRY_RUNS_DIR)."),
+    "continue": _option(
+        "--continue", "continue_", is_flag=True, help="Go on with this folder's newest unfinished run."
+    ),
+}
+_HEADLESS = (
+    click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
+    click.option("--json", "json_", is_flag=True, help="With --headless: one event a line on stdout."),
+)
+RESUMED = (
+    "model",
+    "api_base",
+    "steps",
+    "tokens",
+    "usd",
+    "time",
+    "deadline",
+    "gate",
+    "on_stall",
+    "cwd",
+    "trust",
+    "runs_dir",
+)
+"""What can be different when a run goes on."""
+PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "cwd", "runs_dir")
+"""What the demo leaves to choose: model, task and check are its own."""
+LOOKED_AT = ("model", "api_base", "cwd", "trust", "runs_dir")
+"""What changes what a doctor finds; the others are only shown back."""
+
+
+def run_options(shown: Collection[str] | None = None, *, others: bool = True) -> Callable[[Command], Command]:
+    """All options of a run; where `shown` is given, the rest is hidden from the help, or not there at all."""
+    return _added(
+        [
+            make(shown is not None and name not in shown)
+            for name, make in _RUN.items()
+            if others or shown is None or name in shown
+        ]
+    )
+
+
+def headless_options(command: Command) -> Command:
+    """`--headless` and `--json`."""
+    return _added(list(_HEADLESS))(command)
+
+
+def _added(options: list[Option]) -> Callable[[Command], Command]:
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add

@@ -1,0 +1,110 @@
+"""What the command line makes of its words, and what `--help` says. Light: click alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import click
+
+ABOUT = """\
+A terminal session in which a model drives a loop and you hold the brakes.
+
+\b
+rundry                                open the screen
+rundry "fix the suite" --until "pytest -q"
+rundry run "fix the suite" --until "pytest -q" --headless --gate auto
+rundry demo                           a scripted model on a sample project: no key, no network
+
+`rundry TASK` is `rundry run TASK`; options may stand before or after it.
+"""
+LIMITS = (
+    ("chat, goal, naive", "40 steps, 200,000 tokens, 0.50 USD, 10 minutes"),
+    ("other loops", "200 steps, 2,000,000 tokens, 5 USD, 60 minutes"),
+)
+EXIT_CODES = (
+    ("0", "done, answered, dry, plateau; a chat that was left"),
+    ("1", "error: the model or the program failed for good"),
+    ("2", "bad input, or refused before it began: nothing was changed"),
+    ("3", "budget: a limit was reached"),
+    ("4", "it went in circles: stagnation, oscillation, tool-errors"),
+    ("5", "handoff: it waits for someone"),
+    ("6", "claimed, or dry but not complete"),
+    ("75", "error, but trying later can help"),
+    ("130", "you stopped it"),
+)
+"""By what a run ended on (REQUIREMENTS 4.1)."""
+RUN = "run"
+
+
+class Usage(click.Group):
+    """`rundry TASK` is `rundry run TASK`: what is no subcommand is the task. Options may stand before either."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the subcommand first."""
+        at = self._first_word(args)
+        if at is None and (asked := next((arg for arg in args if arg in ("--help", "--version")), None)):
+            return super().parse_args(ctx, [asked])
+        if at is None or args[at] not in self.commands:
+            return super().parse_args(ctx, [RUN, *args])
+        return super().parse_args(ctx, [args[at], *args[:at], *args[at + 1 :]])
+
+    def _first_word(self, args: Sequence[str]) -> int | None:
+        """Where the first word stands that is neither an option nor its value."""
+        valued = {name for option in self._options() if not option.is_flag for name in option.opts}
+        at = 0
+        while at < len(args) and args[at] != "--":
+            if not args[at].startswith("-") or args[at] == "-":
+                return at
+            at += 2 if args[at] in valued else 1
+        return None
+
+    def _options(self) -> Iterator[click.Option]:
+        for command in self.commands.values():
+            yield from (param for param in command.params if isinstance(param, click.Option))
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Both ways."""
+        formatter.write_usage(ctx.command_path, "[OPTIONS] [TASK]")
+        formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] ...", prefix="       ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The subcommands, then the options of a run."""
+        self.format_commands(ctx, formatter)
+        options = (param for param in self.commands[RUN].params if isinstance(param, click.Option))
+        rows = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+        with formatter.section("Options (--headless and --json: run, resume and demo)"):
+            formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What holds without options, how it ends, where things are."""
+        del ctx
+        _write_ends(formatter)
+        with formatter.section("Places"):
+            for name, place in _places():
+                formatter.write(f"  {name:<9} {place}\n")  # a path that is broken over two lines is no path
+
+
+class RunCommand(click.Command):
+    """A command whose help ends with the limits that hold by default and the exit codes."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Limits and exit codes."""
+        super().format_epilog(ctx, formatter)
+        _write_ends(formatter)
+
+
+def _write_ends(formatter: click.HelpFormatter) -> None:
+    with formatter.section("Limits, unless an option or a config says otherwise"):
+        formatter.write_dl([*LIMITS, ("no limit", "write it out: --steps none, --usd none")])
+    with formatter.section("Exit codes"):
+        formatter.write_dl(EXIT_CODES)
+
+
+def _places() -> Iterator[tuple[str, str]]:
+    from rundry.agent import config_file, runs_dir
+
+    yield "journals", str(runs_dir(None, os.environ))
+    yield "", "else: --runs-dir DIR, RUNDRY_RUNS_DIR"
+    yield "config", f"{config_file(os.environ)}, yours"
+    yield "", ".rundry.toml of the workspace, once you trust it: --trust, /trust"
