@@ -5,7 +5,7 @@ from .environment import command_env
 from .errors import CommandNotStarted, PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .ignore import Ignore
 from .paths import Workspace
-from .processes import Finished, Running, run_process, shell, start_process
+from .processes import Finished, run_process, shell
 from .sandbox import Sandbox
 from .snapshots import Change, Snapshots
 from .states import FileState, read_state
@@ -19,7 +19,6 @@ __all__ = [
     "Finished",
     "Ignore",
     "PathRefused",
-    "Running",
     "Sandbox",
     "SnapshotDamaged",
     "Snapshots",
@@ -33,7 +32,6 @@ __all__ = [
     "remove_file",
     "run_process",
     "shell",
-    "start_process",
     "watch",
     "write_file",
 ]

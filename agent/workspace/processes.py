@@ -74,30 +74,30 @@ async def run_process(
     """
     started = time.monotonic()
     try:
-        running = await start_process(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin)
+        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin)
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
     return await running.finish(timeout, limit)
 
 
-async def start_process(
+async def _start(
     command: str | list[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
-    on_output: Callable[[bytes], None] | None = None,
-    stdin: bytes | None = None,
-) -> Running:
-    """The command, running. Who asked for it must `finish` or `end` it. Raises CommandNotStarted."""
+    on_output: Callable[[bytes], None] | None,
+    stdin: bytes | None,
+) -> _Running:
+    """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
     argv = shell(command) if isinstance(command, str) else command
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
     family = Family()
     reading, writing = os.pipe()
-    try:
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env={**env, **family.mark},
@@ -106,48 +106,51 @@ async def start_process(
             stderr=writing,
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:
+    )
+    cancelled = await _outlast(starting)
+    try:
+        process = starting.result()
+    except BaseException as error:
+        family.kill()
         os.close(reading)
-        raise CommandNotStarted(_why_not(error, argv, cwd)) from None
-    except BaseException:
-        os.close(reading)
-        raise
+        if cancelled is None and isinstance(error, OSError | ValueError):
+            raise CommandNotStarted(_why_not(error, argv, cwd)) from None
+        raise cancelled or error from None
     finally:
         os.close(writing)
     family.begin(process.pid)
     if process.stdin is not None:
         process.stdin.write(stdin or b"")
         process.stdin.close()
-    return Running(process, _Reader(reading, on_output), family)
+    running = _Running(process, _Reader(reading, on_output), family)
+    if cancelled is not None:
+        await running.wind_up(GRACE)
+        raise cancelled
+    return running
 
 
-class Running:
-    """A command that runs. It is ended with the run at the latest."""
+async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
+    """Waits for it also when cancelled meanwhile, and gives the cancelling back.
+
+    asyncio ends only the first process when a start is cancelled: what that one has started already would live on.
+    """
+    cancelled = None
+    while not starting.done():
+        try:
+            await asyncio.wait([starting])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    return cancelled
+
+
+class _Running:
+    """A command that runs."""
 
     def __init__(self, process: asyncio.subprocess.Process, reader: _Reader, family: Family) -> None:
         self._process, self._reader, self._family = process, reader, family
         self._started = time.monotonic()
 
-    @property
-    def pid(self) -> int:
-        """Of the command's first process."""
-        return self._process.pid
-
-    @property
-    def is_running(self) -> bool:
-        """Its first process has not ended."""
-        return self._process.returncode is None
-
-    @property
-    def written(self) -> int:
-        """Bytes of output so far."""
-        return self._reader.kept.total
-
-    def output(self) -> bytes:
-        """The output so far, at most 16 MB, head and tail."""
-        return self._reader.kept.value()
-
-    async def finish(self, seconds: float, limit: int = 200_000) -> Finished:
+    async def finish(self, seconds: float, limit: int) -> Finished:
         """Waits for the end; after so many seconds, or when cancelled, ends the whole tree."""
         timed_out = False
         try:
@@ -157,16 +160,11 @@ class Running:
             timed_out = True
         finally:
             # Also on the way out of a cancelled task: nothing of a command outlives it.
-            left = await self._wind_up(GRACE if self.is_running else _LEFT_BEHIND_GRACE)
+            left = await self.wind_up(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
         return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
 
-    async def end(self, limit: int = 200_000) -> Finished:
-        """Ends the whole tree now."""
-        was_running = self.is_running
-        await self._wind_up(GRACE)
-        return self._finished(False, 0, 0.0, limit, "it was ended" if was_running else None)
-
-    async def _wind_up(self, grace: float) -> int:
+    async def wind_up(self, grace: float) -> int:
+        """Ends the whole tree; gives the number of processes that were still alive."""
         try:
             left = await self._family.end(grace)
             with suppress(TimeoutError):
@@ -179,12 +177,11 @@ class Running:
             self._family.close()
             self._reader.close()
 
-    def _finished(self, timed_out: bool, left: int, allowed: float, limit: int, error: str | None = None) -> Finished:
+    def _finished(self, timed_out: bool, left: int, allowed: float, limit: int) -> Finished:
         code = self._process.returncode
         full = self._reader.kept.value()
         output, dropped = shorten(full, limit)
-        if timed_out:
-            error = f"timed out after {allowed:.3g} s"
+        error = f"timed out after {allowed:.3g} s" if timed_out else None
         return Finished(
             exit_code=None if timed_out or code is None else code if code >= 0 else 128 - code,
             output=output,
