@@ -158,7 +158,10 @@ class RunFacts:
 
     def conversation(self, work: str | None) -> Conversation:
         """That of an item or lens, or the run's."""
-        return self.conversations.setdefault(work, Conversation())
+        found = self.conversations.get(work)
+        if found is None:
+            found = self.conversations[work] = Conversation()
+        return found
 
     @property
     def files_changed(self) -> list[str]:
@@ -174,11 +177,12 @@ class RunFacts:
         """Takes in the next event, in order."""
         self.last_seq = stamped.seq
         event = stamped.event
+        if isinstance(event, TextArrived):  # most events are text
+            self.conversation(stamped.work).pending += event.text
+            return
         if isinstance(event, ReasoningArrived):
             return
         self.conversation(stamped.work).apply(event)
-        if isinstance(event, TextArrived):
-            return
         self._apply_frame(stamped)
         self.spending.apply(stamped)
         self._apply_step(stamped)
