@@ -30,7 +30,7 @@ async def measure(folder: Path) -> list[Row]:
         rng = random.Random(seed)
         limit = Budget(steps=8, tokens=int(rng.uniform(2_500, 40_000)), usd=rng.uniform(0.01, 0.3))
         turns = [_turn(rng) for _ in range(12)]
-        with ScriptedServer(turns, prompt_factor=rng.uniform(0.4, 1.1)) as server:
+        with ScriptedServer(turns, prompt_factor=rng.uniform(0.4, 1.05)) as server:
             await play(runs, server, project, until=["false"], budget=limit, price=(IN, OUT))
             used = [request.usage for request in server.requests]
         tokens = sum(u["total_tokens"] for u in used)

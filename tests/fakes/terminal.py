@@ -69,6 +69,7 @@ class Terminal:
         """Everything that the program wrote: monotonic seconds, bytes."""
         self.exit_code: int | None = None
         self._emulator, self._drawn = Emulator(rows, columns), 0
+        self._drawing = threading.RLock()
         self._news = threading.Condition()
         self._closed = False
         base = dict(os.environ if env is None else env)
@@ -109,13 +110,13 @@ class Terminal:
 
     def resize(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
-        with self._news:
+        with self._drawing:
             self._draw()
             self._emulator.resize(rows, columns)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def screen(self) -> list[str]:
-        with self._news:
+        with self._drawing:
             self._draw()
             return self._emulator.lines()
 
@@ -123,7 +124,7 @@ class Terminal:
         return "\n".join(self.screen())
 
     def cell(self, row: int, column: int) -> Char:
-        with self._news:
+        with self._drawing:
             self._draw()
             return self._emulator.cell(row, column)
 
@@ -145,6 +146,19 @@ class Terminal:
 
     def wait_gone(self, want: Want, timeout: float = 60.0) -> str:
         return self._wait(lambda lines: not _shows(lines, want), timeout, f"still showed {want!r}")
+
+    def wait_for_bytes(self, want: bytes, timeout: float = 60.0) -> None:
+        """Until the program wrote these, escape sequences apart. Draws nothing, so it takes nothing from a measurement."""
+        end, seen, tail = time.monotonic() + timeout, 0, b""
+        while want not in tail:
+            fresh = b"".join(data for _, data in self.output[seen:])
+            seen = len(self.output)
+            tail = tail[-200:] + re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", fresh)
+            if time.monotonic() > end:
+                raise TimeoutError(f"never wrote {want!r} in {timeout} s; the screen:\n{self.text()}")
+            with self._news:
+                if want not in tail and seen == len(self.output):
+                    self._news.wait(0.5)
 
     def wait_for_exit(self, timeout: float = 60.0) -> int:
         """Its exit code; minus the signal where one ended it."""
@@ -218,9 +232,8 @@ class Terminal:
                 data = b""
             if not data:
                 break
-            now = time.monotonic()
+            self.output.append((time.monotonic(), data))
             with self._news:
-                self.output.append((now, data))
                 self._news.notify_all()
             tail = self._answer(tail + data)
         with self._news:
@@ -247,17 +260,18 @@ class Terminal:
 
     def _wait(self, fact: Callable[[list[str]], bool], timeout: float, complaint: str) -> str:
         end = time.monotonic() + timeout
-        with self._news:
-            while True:
-                self._draw()
-                lines = self._emulator.lines()
-                if fact(lines):
-                    return "\n".join(lines)
-                left = end - time.monotonic()
-                if left <= 0 or not self._reader.is_alive():
-                    why = f"in {timeout} s" if left <= 0 else "before the program ended"
-                    raise TimeoutError(f"{complaint} {why}; the screen:\n" + "\n".join(lines))
-                self._news.wait(min(left, 1.0))
+        while True:
+            is_alive = self._reader.is_alive()
+            lines = self.screen()
+            if fact(lines):
+                return "\n".join(lines)
+            left = end - time.monotonic()
+            if left <= 0 or not is_alive:
+                why = f"in {timeout} s" if left <= 0 else "before the program ended"
+                raise TimeoutError(f"{complaint} {why}; the screen:\n" + "\n".join(lines))
+            with self._news:
+                if self._drawn == len(self.output):
+                    self._news.wait(min(left, 1.0))
 
     def _reap(self) -> int:
         if self.exit_code is None:
