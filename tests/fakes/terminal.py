@@ -148,7 +148,7 @@ class Terminal:
         return self._wait(lambda lines: not _shows(lines, want), timeout, f"still showed {want!r}")
 
     def wait_for_bytes(self, want: bytes, timeout: float = 60.0) -> None:
-        """Until the program wrote these, escape sequences apart. Draws nothing, so it takes nothing from a measurement."""
+        """Until the program wrote these, escape sequences apart. Draws nothing: it takes nothing from a measurement."""
         end, seen, tail = time.monotonic() + timeout, 0, b""
         while want not in tail:
             fresh = b"".join(data for _, data in self.output[seen:])
