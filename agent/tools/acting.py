@@ -152,7 +152,13 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
 async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
     done = await ctx.sandbox.run(
-        draft.command, ctx.workspace.root, cwd=draft.cwd, env=ctx.env, timeout=timeout, on_output=ctx.on_output
+        draft.command,
+        ctx.workspace.root,
+        cwd=draft.cwd,
+        env=ctx.env,
+        timeout=timeout,
+        on_output=ctx.on_output,
+        may_configure=True,  # all that a command changed is judged after it
     )
     return _command_result(done, timeout, ctx)
 

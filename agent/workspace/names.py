@@ -10,6 +10,9 @@ import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+CONFIG = ".rundry.toml"
+"""rundry's own, in a workspace."""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -66,7 +69,7 @@ _CI_FOLDERS = frozenset({".ci", ".circleci", ".buildkite", ".woodpecker", ".sema
 _FORGES = frozenset({".github", ".gitea", ".forgejo", ".gitlab"})
 _EDITOR_FOLDERS = frozenset({".vscode", ".idea", ".zed", ".cursor", ".devcontainer", ".fleet", ".vs"})
 _EDITOR_FILES = frozenset({".vimrc", ".nvimrc", ".exrc", ".nvim.lua", ".dir-locals.el"})
-_OWN = frozenset({".rundry.toml", ".rundry"})
+_OWN = frozenset({CONFIG, ".rundry"})
 _AGENT_FOLDERS = frozenset({".claude", ".codex", ".gemini", ".opencode"})
 _AGENT_FILES = frozenset({".mcp.json"})
 _START_UP = frozenset({"sitecustomize.py", "usercustomize.py", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"})

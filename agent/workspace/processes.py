@@ -110,12 +110,13 @@ async def _start(
     cancelled = await _outlast(starting)
     try:
         process = starting.result()
-    except BaseException as error:
+    except (OSError, ValueError) as error:
+        os.close(reading)
+        raise cancelled or CommandNotStarted(_why_not(error, argv, cwd)) from None
+    except asyncio.CancelledError:  # the whole loop ends
         family.kill()
         os.close(reading)
-        if cancelled is None and isinstance(error, OSError | ValueError):
-            raise CommandNotStarted(_why_not(error, argv, cwd)) from None
-        raise cancelled or error from None
+        raise
     finally:
         os.close(writing)
     family.begin(process.pid)

@@ -5,22 +5,30 @@ Where bubblewrap is missing or does not work, `kind` is None and nothing is held
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from .environment import command_env
+from .names import CONFIG
 from .processes import Finished, run_process, shell
 
-_PROTECTED = (".rundry.toml", ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
+_PROTECTED = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
 """Of the workspace: readable, not writable: what stands there is run or obeyed later, outside of the sandbox."""
 _GIT_PROTECTED = ("config", "config.worktree", "info/attributes", "commondir")
-_UNBORN = ".rundry.toml"
-"""Must not even come to be (CVE-2026-25725): while a command runs, an empty one that cannot be written stands in."""
+_ASIDE = ".untrusted"
+_FOLDER = "rundry-commands-"
+_LOCK = "owner.lock"
+"""Locked as long as the process lives that a temp folder belongs to."""
 _HIDDEN_AT_HOME = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".password-store")
 _HIDDEN_FILES_AT_HOME = (".netrc", ".git-credentials", ".pypirc", ".pgpass", ".docker/config.json")
 
@@ -36,13 +44,13 @@ class Sandbox:
         """Where there is none: why, one line with the mend."""
         self._hide = tuple(Path(os.path.realpath(path)) for path in hide)
         self._own: Path | None = None
-        self._standing_in: dict[Path, int] = {}
 
     @staticmethod
     async def detect(hide: Sequence[Path] = ()) -> Sandbox:
         """What works here. bubblewrap may be installed and not work: it is tried."""
         if shutil.which("bwrap") is None:
             return Sandbox(None, "no sandbox: bubblewrap is not installed (apt install bubblewrap)")
+        await asyncio.to_thread(_sweep)
         found = Sandbox("bubblewrap", hide=hide)
         with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
             probe = found.wrap(["true"], Path(folder))
@@ -71,7 +79,7 @@ class Sandbox:
         if network:
             wrapped += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
         # After the temp folder, or a workspace below /tmp vanishes.
-        wrapped += ["--bind", str(ws), str(ws), *_read_only(ws), *self._unseen_by_git(ws), *self._hidden(ws)]
+        wrapped += ["--bind", str(ws), str(ws), *_read_only(ws), *self._hidden(ws)]
         wrapped += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
         wrapped += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
         return [*wrapped, "--", *argv]
@@ -88,12 +96,18 @@ class Sandbox:
         on_output: Callable[[bytes], None] | None = None,
         stdin: bytes | None = None,
         network: bool = False,
+        may_configure: bool = False,
     ) -> Finished:
-        """`run_process` in the sandbox. Also keeps a command from making the workspace's own `.rundry.toml`."""
+        """`run_process` in the sandbox.
+
+        `may_configure`: whoever calls judges a `.rundry.toml` that the command made. Else a new one is moved aside, and
+        the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
+        """
         argv = shell(command) if isinstance(command, str) else command
-        held = self._stand_in(ws)
+        unborn = not may_configure and not _is_there(ws / CONFIG)
+        said = b""
         try:
-            return await run_process(
+            done = await run_process(
                 self.wrap(argv, ws, network=network),
                 cwd=cwd,
                 env=env,
@@ -103,26 +117,17 @@ class Sandbox:
                 stdin=stdin,
             )
         finally:
-            if held is not None:
-                self._stand_down(held)
+            if unborn and _is_there(ws / CONFIG):
+                said = _moved_aside(ws / CONFIG)
+        return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
 
     def _own_folder(self) -> Path:
         """One for all commands of a run, owner-only, gone with this object; `tmp` in it is what they see as /tmp."""
         if self._own is None:
-            self._own = Path(tempfile.mkdtemp(prefix="rundry-"))
+            self._own = Path(tempfile.mkdtemp(prefix=_FOLDER))
             (self._own / "tmp").mkdir(mode=0o700)
-            weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
+            weakref.finalize(self, _give_up, self._own, _lock_for(self._own))
         return self._own
-
-    def _unseen_by_git(self, ws: Path) -> list[str]:
-        """Keeps the file that stands in out of `git add -A`."""
-        exclude = ws / ".git" / "info" / "exclude"
-        if ws / _UNBORN not in self._standing_in or not _is_real_folder(exclude.parent):
-            return []
-        ours = self._own_folder() / "exclude"
-        old = exclude.read_bytes() if exclude.is_file() else b""
-        ours.write_bytes(old + f"\n/{_UNBORN}\n".encode())
-        return ["--ro-bind", str(ours), str(exclude)]
 
     def _hidden(self, ws: Path) -> list[str]:
         home = Path.home()
@@ -136,26 +141,50 @@ class Sandbox:
                 hidden += ["--ro-bind", "/dev/null", str(home / name)]
         return hidden
 
-    def _stand_in(self, ws: Path) -> Path | None:
-        """The empty file that stands there for us until `_stand_down`; None: none has to, or none can."""
-        file = Path(os.path.realpath(ws)) / _UNBORN
-        if self.kind is None:
-            return None
-        if file not in self._standing_in:
-            try:
-                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o400))
-            except OSError:  # there is one already, or nobody can make one
-                return None
-            self._standing_in[file] = 0
-        self._standing_in[file] += 1
-        return file
 
-    def _stand_down(self, file: Path) -> None:
-        self._standing_in[file] -= 1
-        if self._standing_in[file] == 0:
-            del self._standing_in[file]
-            if file.is_file() and file.stat().st_size == 0:
-                file.unlink()
+def _is_there(path: Path) -> bool:
+    return os.path.lexists(path)
+
+
+def _moved_aside(config: Path) -> bytes:
+    aside = config.with_name(config.name + _ASIDE)
+    try:
+        config.replace(aside)
+    except OSError as error:
+        return f"\n[rundry: {config.name} came while this ran, and cannot be moved: {error.strerror}]\n".encode()
+    return f"\n[rundry: {config.name} came while this ran: moved to {aside.name}, it does not count]\n".encode()
+
+
+def _lock_for(folder: Path) -> int:
+    """The open lock of a temp folder; it has its name only once it is held."""
+    making = folder / f"{_LOCK}.new"
+    lock = os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    making.rename(folder / _LOCK)
+    return lock
+
+
+def _give_up(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def _sweep() -> None:
+    """Removes the temp folders of processes that were killed: those whose lock nobody holds."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        try:
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+                continue
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # it is being made, or it is gone
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # its owner lives
+            os.close(lock)
+        else:
+            _give_up(folder, lock)
 
 
 def _kept_below_temp() -> list[str]:

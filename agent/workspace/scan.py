@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from .ignore import Ignore
+from .names import CONFIG, fold
 from .objects import EXECUTABLE, FILE, FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
 from .states import LIMIT
 
@@ -52,13 +53,19 @@ class Scanner:
         for entry in self._listing(path):
             name = entry.name
             inside = entry.is_dir(follow_symlinks=False)
-            if self._ignore.names(path, name, inside) or f"{self._root}/{path}{name}" in self._skipped:
+            if self._left_out(path, name, inside):
                 continue
             if inside:
                 seen.folders[name] = self._folder(f"{path}{name}/", old.folders.get(name) if old else None)
             else:
                 self._look(path, name, old.files.get(name) if old else None, seen)
         return self._settled(seen, old)
+
+    def _left_out(self, path: str, name: str, is_folder: bool) -> bool:
+        """The config of rundry is looked at whatever the project ignores: who made it has to be known."""
+        if f"{self._root}/{path}{name}" in self._skipped:
+            return True
+        return self._ignore.names(path, name, is_folder) and (is_folder or path != "" or fold(name) != CONFIG)
 
     def _known_names(self, path: str, old: _Folder) -> _Folder:
         """A folder whose names are the same: a stat a file, and nothing else."""

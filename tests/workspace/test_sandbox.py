@@ -2,6 +2,8 @@ import asyncio
 import os
 import pwd
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -71,17 +73,23 @@ async def test_there_is_no_network_unless_it_is_asked_for(run):
         await server.wait_closed()
 
 
-async def test_rundrys_own_config_cannot_come_to_be_and_nothing_is_left_in_its_place(run, tmp_path, repository):
-    for line in (
-        "echo x > .rundry.toml",
-        "echo x > y; mv -f y .rundry.toml",
-        "rm -f .rundry.toml; echo x > .rundry.toml",
-    ):
-        assert (await run(line))[0] != 0
+async def test_a_config_that_a_check_makes_does_not_count_and_nothing_stands_in_for_it_meanwhile(run, tmp_path):
+    assert await run("ls -A") == (0, "")
+    for line in ("echo x > .rundry.toml", "echo x > y; mv -f y .rundry.toml", "ln -s /etc/passwd .rundry.toml"):
+        code, said = await run(line)
+        assert code == 0 and "moved to .rundry.toml.untrusted, it does not count" in said
+        assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml.untrusted"]
+
+
+async def test_a_config_made_before_a_time_out_does_not_count_either(run, tmp_path):
+    code, said = await run("echo x > .rundry.toml; sleep 60", timeout=0.3)
+    assert code is None and "does not count" in said
     assert not (tmp_path / ".rundry.toml").exists()
-    code, _ = await run("git add -A && git -c user.name=a -c user.email=b commit -qm x")
-    listed = subprocess.run(["git", "ls-files"], cwd=tmp_path, capture_output=True, check=True).stdout
-    assert code == 0 and b".rundry.toml" not in listed and b"y" in listed
+
+
+async def test_who_judges_what_a_command_made_finds_the_config_where_it_was_made(run, tmp_path):
+    assert await run("echo x > .rundry.toml", may_configure=True) == (0, "")
+    assert (tmp_path / ".rundry.toml").read_text() == "x\n"
 
 
 async def test_a_config_that_is_there_cannot_be_changed(run, tmp_path):
@@ -89,13 +97,6 @@ async def test_a_config_that_is_there_cannot_be_changed(run, tmp_path):
     assert (await run("echo x > .rundry.toml"))[0] != 0
     assert (await run("mv .rundry.toml z"))[0] != 0
     assert (tmp_path / ".rundry.toml").read_text() == "mine"
-
-
-async def test_two_commands_at_once_are_both_held(run, tmp_path):
-    line = "for i in 1 2 3 4 5 6 7 8; do (echo x > .rundry.toml) 2>/dev/null && echo WROTE; sleep 0.02; done"
-    said = await asyncio.gather(run(line), run("sleep 0.05"), run(line))
-    assert all("WROTE" not in output for _, output in said)
-    assert not (tmp_path / ".rundry.toml").exists()
 
 
 @pytest.mark.parametrize("hooks", ["there", "missing"])
@@ -133,7 +134,6 @@ async def test_a_time_out_ends_the_sandbox_with_all_in_it(sandbox, tmp_path):
     assert done.timed_out
     left = await run_process(["pgrep", "-fx", "sleep 272"], cwd=tmp_path, env=env, timeout=5)
     assert left.output == b""
-    assert not (tmp_path / ".rundry.toml").exists()
 
 
 def zombies():
@@ -153,6 +153,35 @@ async def test_a_long_run_of_commands_leaves_no_dead_process_behind(run):
     for _ in range(10):
         assert (await run("true"))[0] == 0
     assert len(set(zombies()) - before) <= 1  # of the last one, it may not have been seen yet
+
+
+OWNER = """
+import asyncio, sys, time
+from pathlib import Path
+from rundry.agent.workspace import Sandbox
+sandbox = asyncio.run(Sandbox.detect())
+words = sandbox.wrap(["true"], Path(sys.argv[1]))
+print(words[words.index("/tmp") - 1], flush=True)
+time.sleep(60)
+"""
+
+
+async def test_temp_folders_of_killed_runners_are_swept_and_no_others(sandbox, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    argv = [sys.executable, "-c", OWNER, str(tmp_path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as lives:
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as dies:
+            kept, left = (Path(each.stdout.readline().strip()).parent for each in (lives, dies))
+            dies.kill()
+        (left / "tmp" / "big").write_text("x")
+        theirs = [tmp_path / name for name in ("rundry-commands-other", "rundry-demo-1")]
+        for path in theirs:
+            path.mkdir()
+        assert left.parent == tmp_path and left.exists()
+        await Sandbox.detect()
+        assert not left.exists() and kept.exists() and all(path.exists() for path in theirs)
+        lives.terminate()
 
 
 async def test_a_hidden_folder_cannot_even_be_read(tmp_path):

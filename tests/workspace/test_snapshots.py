@@ -46,6 +46,19 @@ async def test_a_change_within_the_clocks_tick_and_of_the_same_size_is_seen(ws, 
     assert len(seen) == 40
 
 
+@pytest.mark.parametrize("ignored", ["", ".rundry.toml\n", "*\n"])
+async def test_a_new_config_of_rundrys_own_is_seen_and_taken_back_whatever_is_ignored(ws, snapshots, ignored):
+    (ws.root / ".gitignore").write_text(ignored)
+    before = await snapshots.take()
+    (ws.root / ".rundry.toml").write_text('until = "true"\n')
+    after = await snapshots.take()
+    (change,) = await snapshots.changes(before, after)
+    assert (change.path, change.kind, change.after) == (".rundry.toml", "added", b'until = "true"\n')
+    assert await snapshots.restore(before, [change.path]) == []
+    assert not (ws.root / ".rundry.toml").exists()
+    assert await snapshots.take() == before
+
+
 async def test_changes_name_what_differs_with_both_contents(ws, snapshots):
     a = await snapshots.take()
     (ws.root / "src/a.py").write_text("a = 2\n")
