@@ -81,6 +81,8 @@ class RunFacts:
     conversations: dict[str | None, Conversation] = field(default_factory=dict[str | None, Conversation])
     last_seq: int = 0
     step: int = 0
+    step_seq: int = 0
+    """Where the newest step started."""
     open_step: int | None = None
     """A step that began and has no end yet."""
     passes: int = 0
@@ -231,6 +233,7 @@ class RunFacts:
         match stamped.event:
             case StepStarted(number=number):
                 self.step = self.open_step = number
+                self.step_seq = stamped.seq
                 self.reply = None
                 self.wrapped_up = self.interrupted = False
                 self.stall = None

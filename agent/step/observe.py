@@ -36,6 +36,8 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
 
 
 def _failing(kit: Kit) -> float | None:
-    """Failing tests of all checks that count them."""
+    """Failing tests of all checks that count them; None where no check ran in this step: an old count is no news."""
+    if kit.facts.checked_seq <= kit.facts.step_seq:
+        return None
     counts = [check.failing for check in kit.facts.checks.values() if check.failing is not None]
     return float(sum(counts)) if counts else None

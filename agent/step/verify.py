@@ -30,7 +30,7 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
     for action in wanted.require:
         _judged(judge_required(action, kit.facts.actions), record)
     if wanted.schema is not None and claim:
-        _judged(judge_schema(wanted.schema, _answer(kit)), record)
+        _judged(judge_schema(wanted.schema, _answer(kit), kit.workspace.root), record)
     kit.verified_world, kit.unverified = kit.facts.world, False
 
 
