@@ -13,13 +13,12 @@ from textual.widgets import Static
 
 from rundry.agent import Decide, ProposalOpened
 
-from ..diff import DiffPane
 from ..state import ViewState
 from ..text import one_line
 from .arming import Arming
-from .command import CommandPane
+from .body import ProposalBody
 from .reason import ReasonInput
-from .words import body, headline, keys
+from .words import headline, keys
 
 ELSEWHERE = 14
 """Rows that the header, the message box and a glance at the transcript take."""
@@ -61,9 +60,6 @@ class GatePanel(Vertical, can_focus=True):
             super().__init__()
             self.text = text
 
-    class FullAsked(Message):
-        """The person wants the whole height, or no longer."""
-
     def __init__(
         self,
         actions: Mapping[str, str],
@@ -72,7 +68,6 @@ class GatePanel(Vertical, can_focus=True):
     ) -> None:
         """`actions` maps a key to what it does at the gate; `content` gives a blob's bytes."""
         super().__init__(id="gate")
-        self._content = content
         self._on_painted = on_painted
         self.arming = Arming()
         self.full = False
@@ -88,9 +83,7 @@ class GatePanel(Vertical, can_focus=True):
         self._news = ""
         self._title = Static("", id="title", markup=False)
         self._asks = Static("", id="asks", markup=False)
-        self._diff = DiffPane()
-        self._diff.can_focus = False
-        self._command = CommandPane()
+        self._body = ProposalBody(content)
         self._reason = ReasonInput()
         self._keys = Static("", id="keys", markup=False)
 
@@ -98,15 +91,13 @@ class GatePanel(Vertical, can_focus=True):
         """From above to below."""
         yield self._title
         yield self._asks
-        yield self._diff
-        yield self._command
+        yield self._body
         yield self._reason
         yield self._keys
 
     def on_mount(self) -> None:
-        """Follow the scrolling: an end that was seen arms the approval."""
+        """The reason is asked for later."""
         self._reason.display = False
-        self.watch(self._command, "scroll_y", self._look_for_end, init=False)
 
     @property
     def proposal(self) -> ProposalOpened | None:
@@ -149,20 +140,12 @@ class GatePanel(Vertical, can_focus=True):
     def _show_body(self, proposal: ProposalOpened) -> None:
         self.arming.blank()
         self._show_words()
-        is_file = proposal.path is not None
-        self._diff.display, self._command.display = is_file, not is_file
         self._leave_reason()
-        if proposal.path is None:
-            self._command.show(body(proposal))
-            self._wait_for_paint()
-        elif proposal.after is None:
-            self._diff.show_unified(proposal.path, proposal.diff)
-        else:
-            after = self._content(proposal.after) if self._edited is None else self._edited.encode()
-            self._diff.show_change(proposal.path, self._content(proposal.before), after)
+        self._body.show(proposal, self._edited)
 
-    def on_diff_pane_ready(self) -> None:
-        """The change was compared: what is painted from now on is the proposal."""
+    def on_proposal_body_ready(self, event: ProposalBody.Ready) -> None:
+        """What is painted from now on is the proposal."""
+        event.stop()
         self.arming.blank()
         self._wait_for_paint()
 
@@ -185,23 +168,14 @@ class GatePanel(Vertical, can_focus=True):
         self._on_painted()  # the focus is decided on before the keys are shown
         self._show_words()
 
-    def on_diff_pane_end_seen(self) -> None:
-        """The wheel or a key brought the end into sight."""
+    def on_proposal_body_scrolled(self, event: ProposalBody.Scrolled) -> None:
+        """The end may be in sight."""
+        event.stop()
         self._look_for_end()
 
     def _look_for_end(self) -> None:
-        if self.arming.painted is not None and self._shows_end():
+        if self.arming.painted is not None and self._body.shows_end():
             self.arming.end_seen = True
-
-    def _shows_end(self) -> bool:
-        if not self._diff.display:
-            pane = self._command
-            return bool(pane.size.height) and pane.scroll_offset.y >= pane.max_scroll_y
-        lines, pane = self._diff.lines, self._diff
-        if not lines or pane.diff is None or len(lines) > pane.size.height:
-            return False
-        last = lines[-1].place
-        return last.item == len(pane.heights) - 1 and last.row == pane.parts(last.item)[-1].height - 1
 
     def on_descendant_focus(self) -> None:
         """The keys count, or no longer."""
@@ -221,13 +195,10 @@ class GatePanel(Vertical, can_focus=True):
         height = self.screen.size.height
         around = 3 + len(self._proposal.asks) + bool(self._news) + self._reason.display
         room = max(height // 2, height - ELSEWHERE) - around
-        rows = max(1, self._diff.heights.total if self._diff.display else self._command.virtual_size.height)
+        rows = self._body.rows
         self.takes_all = self.full or rows > room
         self.set_class(self.takes_all, "-whole")
-        if self._diff.display:
-            self._diff.styles.height = "1fr" if self.takes_all else rows
-        else:
-            self._command.styles.height = "1fr" if self.takes_all else "auto"
+        self._body.fill(None if self.takes_all else rows)
 
     def _show_words(self) -> None:
         proposal = self._proposal
@@ -289,15 +260,9 @@ class GatePanel(Vertical, can_focus=True):
             if self.arming.counts(event.time) and self._decided is None:
                 self._do(action)
             return
-        move = _MOVES.get(event.key)
-        if move is not None:
+        if self._body.move(event.key):
             event.stop()
             event.prevent_default()
-            if self._diff.display:
-                move[0](self._diff)
-            else:
-                move[1](self._command)
-            self.call_after_refresh(self._look_for_end)
             return
         if event.is_printable and event.character:
             event.stop()
@@ -314,7 +279,7 @@ class GatePanel(Vertical, can_focus=True):
         if proposal is None:
             return
         match action:
-            case "approve" | "always" if not (self.arming.end_seen or self._shows_end()):
+            case "approve" | "always" if not (self.arming.end_seen or self._body.shows_end()):
                 self.say(END_FIRST)
             case "approve":
                 self._decide("approve")
@@ -329,12 +294,12 @@ class GatePanel(Vertical, can_focus=True):
             case "full":
                 self.full = not self.full
                 self.fit()
-            case "next_hunk" if self._diff.display:
-                self._diff.action_next_hunk()
-            case "previous_hunk" if self._diff.display:
-                self._diff.action_previous_hunk()
-            case "whole" if self._diff.display:
-                self._diff.action_full()
+            case "next_hunk" if self._body.diff.display:
+                self._body.diff.action_next_hunk()
+            case "previous_hunk" if self._body.diff.display:
+                self._body.diff.action_previous_hunk()
+            case "whole" if self._body.diff.display:
+                self._body.diff.action_full()
             case _:
                 pass
 
@@ -384,14 +349,3 @@ class GatePanel(Vertical, can_focus=True):
         self._leave_reason()
         if message.text is not None:
             self._decide("reject", reason=message.text)
-
-
-_MOVES: Mapping[str, tuple[Callable[[DiffPane], None], Callable[[CommandPane], None]]] = {
-    "up": (DiffPane.action_scroll_up, lambda pane: pane.scroll_up(animate=False)),
-    "down": (DiffPane.action_scroll_down, lambda pane: pane.scroll_down(animate=False)),
-    "pageup": (DiffPane.action_page_up, lambda pane: pane.scroll_page_up(animate=False)),
-    "pagedown": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
-    "space": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
-    "home": (DiffPane.action_scroll_home, lambda pane: pane.scroll_home(animate=False)),
-    "end": (DiffPane.action_scroll_end, lambda pane: pane.scroll_end(animate=False)),
-}
