@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import secrets
 import shutil
 import stat
 import sys
@@ -149,7 +150,11 @@ def _is_there(path: Path) -> bool:
 def _moved_aside(config: Path) -> bytes:
     aside = config.with_name(config.name + _ASIDE)
     try:
-        config.replace(aside)
+        try:
+            config.replace(aside)
+        except OSError:  # what ran put a folder in the way
+            aside = aside.with_name(f"{aside.name}-{secrets.token_hex(4)}")
+            config.replace(aside)
     except OSError as error:
         return f"\n[rundry: {config.name} came while this ran, and cannot be moved: {error.strerror}]\n".encode()
     return f"\n[rundry: {config.name} came while this ran: moved to {aside.name}, it does not count]\n".encode()

@@ -81,6 +81,11 @@ async def test_a_config_that_a_check_makes_does_not_count_and_nothing_stands_in_
         assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml.untrusted"]
 
 
+async def test_a_folder_in_the_way_does_not_keep_a_config_that_a_check_makes(run, tmp_path):
+    _, said = await run("mkdir .rundry.toml.untrusted; echo x > .rundry.toml")
+    assert "does not count" in said and not (tmp_path / ".rundry.toml").exists()
+
+
 async def test_a_config_made_before_a_time_out_does_not_count_either(run, tmp_path):
     code, said = await run("echo x > .rundry.toml; sleep 60", timeout=0.3)
     assert code is None and "does not count" in said
