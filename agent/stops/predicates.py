@@ -13,6 +13,7 @@ import msgspec
 
 from ..protocol import Predicates, UserError
 from ..workspace import Finished, Sandbox, Workspace
+from .module_names import require_function
 from .schema import load_schema
 from .verdict import Verdict
 
@@ -121,13 +122,14 @@ def _read_verdict(name: str, finished: Finished, mark: str) -> Verdict:
 
 
 def require_usable(predicates: Predicates, root: Path) -> None:
-    """Raises UserError where a predicate could never hold: a missing file, a wrong schema, a name that is no name."""
+    """Raises UserError where a predicate could never hold: a missing file or function, a wrong schema, a wrong name."""
     for script in predicates.until_py:
         file, _, function = script.rpartition(":")
         if not file or not function.isidentifier():
             raise UserError(f"--until-py {script}: write FILE:function")
         if not (root / file).is_file():
             raise UserError(f"--until-py {script}: there is no file {file} in {root}")
+        require_function(script, root / file, function)
     if predicates.schema is not None:
         load_schema(root / predicates.schema)
     for action in predicates.require:

@@ -9,6 +9,8 @@ from typing import Any, cast
 from ..protocol import UserError
 from .verdict import Verdict
 
+_MEND = "name a file with a JSON Schema"
+
 
 def judge_schema(path: str, answer: str | None, root: Path | None = None) -> Verdict:
     """`--schema`: the final answer is JSON that fits the schema. `root`: where a relative path begins."""
@@ -51,21 +53,26 @@ def _unfenced(answer: str) -> str:
 
 
 def load_schema(path: Path) -> dict[str, Any]:
-    """The schema. Raises UserError for a missing file, broken JSON, or what is no JSON Schema."""
+    """The schema. Raises UserError for a missing file, a folder, broken JSON, or what is no JSON Schema."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
     try:
         schema: object = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"--schema {path}: there is no such file; {_MEND}") from None
+    except IsADirectoryError:
+        raise UserError(f"--schema {path}: it is a folder; {_MEND}") from None
     except OSError as error:
-        raise UserError(f"schema {path}: {error.strerror or error}") from None
+        raise UserError(f"--schema {path}: it cannot be read ({error.strerror or error}); {_MEND}") from None
     except ValueError as error:
-        raise UserError(f"schema {path}: no JSON: {error}") from None
+        raise UserError(f"--schema {path}: it is no JSON ({error}); {_MEND}") from None
     if not isinstance(schema, dict):
-        raise UserError(f"schema {path}: a JSON Schema is an object")
+        raise UserError(f"--schema {path}: a JSON Schema is an object; {_MEND}")
     known = cast("dict[str, Any]", schema)
     try:
         validator_for(known).check_schema(known)
     except SchemaError as error:
-        raise UserError(f"schema {path}: no valid JSON Schema at {error.json_path}: {error.message[:200]}") from None
+        why = f"{error.json_path}: {error.message[:200]}"
+        raise UserError(f"--schema {path}: it is no valid JSON Schema at {why}") from None
     return known

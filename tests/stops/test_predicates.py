@@ -189,8 +189,12 @@ class TestUsable:
             ({"until_py": ["ready.py"]}, "FILE:function"),
             ({"until_py": ["ready.py:no function"]}, "FILE:function"),
             ({"until_py": ["gone.py:ready"]}, "no file gone.py"),
-            ({"schema": "gone.json"}, "gone.json: No such file"),
-            ({"schema": "broken.json"}, "no JSON"),
+            ({"schema": "gone.json"}, "--schema .*gone.json: there is no such file; name a file with a JSON Schema"),
+            ({"schema": "folder"}, "--schema .*folder: it is a folder; name a file with a JSON Schema"),
+            ({"schema": "broken.json"}, "--schema .*no JSON"),
+            ({"until_py": ["p.py:nof"]}, r"p.py:nof: it has no `nof`; write FILE:function \(names there: a, os\)"),
+            ({"until_py": ["empty.py:nof"]}, "names there: none"),
+            ({"until_py": ["broken.py:ready"]}, "broken.py:ready: line 2 is no Python"),
             ({"schema": "odd.json"}, "no valid JSON Schema"),
             ({"schema": "list.json"}, "is an object"),
             ({"require": ["not a tool:x"]}, "tool:text"),
@@ -201,9 +205,33 @@ class TestUsable:
     def test_a_predicate_that_could_never_hold_is_refused_before_the_run(self, tmp_path, given, says):
         (tmp_path / "broken.json").write_text("{")
         (tmp_path / "odd.json").write_text('{"type": 7}')
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "p.py").write_text("def a(state):\n    def nof(): ...\nimport os.path\n")
+        (tmp_path / "empty.py").write_text("")
+        (tmp_path / "broken.py").write_text("a = 1\ndef ready(:\n")
         (tmp_path / "list.json").write_text("[]")
         with pytest.raises(UserError, match=says):
             require_usable(Predicates(**given), tmp_path)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "def f(s): ...",
+            "async def f(s): ...",
+            "f = lambda s: True",
+            "g, (f, *h) = made()",
+            "f: object = print",
+            "from x import g as f",
+            "from x import *",
+            "if True:\n    try:\n        import f\n    except ImportError: ...",
+            "class f: ...",
+            "def set_up():\n    global f\n    f = print\nset_up()",
+            "def __getattr__(name): ...",
+        ],
+    )
+    def test_a_function_that_the_file_may_have_is_not_refused(self, tmp_path, text):
+        (tmp_path / "p.py").write_text(text)
+        require_usable(Predicates(until_py=["p.py:f"]), tmp_path)
 
     def test_a_usable_one_is_not(self, tmp_path):
         (tmp_path / "ready.py").write_text("def ready(state): return True")

@@ -1,0 +1,56 @@
+"""Which names a Python file binds, without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..protocol import UserError
+
+
+def require_function(option: str, file: Path, function: str) -> None:
+    """Raises UserError where the file is no Python, or its module has no such name. `option`: as it was given."""
+    try:
+        names = module_names(ast.parse(file.read_bytes(), str(file)))
+    except SyntaxError as error:
+        raise UserError(f"--until-py {option}: line {error.lineno} is no Python ({error.msg})") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"--until-py {option}: it cannot be read ({error})") from None
+    if names is None or function in names:
+        return
+    there = ", ".join(names) or "none"
+    raise UserError(f"--until-py {option}: it has no `{function}`; write FILE:function (names there: {there})")
+
+
+def module_names(module: ast.Module) -> list[str] | None:
+    """The names at module level, in their order, also those bound only in a branch; None: they cannot be known."""
+    names: dict[str, None] = {}
+    for node in _at_module_level(module.body):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names[name] = None
+                if name == "__getattr__":
+                    return None
+            case ast.Name(id=name, ctx=ast.Store()):
+                names[name] = None
+            case ast.Global(names=told):
+                names |= dict.fromkeys(told)
+            case ast.alias(name="*"):
+                return None
+            case ast.alias(name=name, asname=known_as):
+                names[known_as or name.partition(".")[0]] = None
+            case _:
+                pass
+    return list(names)
+
+
+def _at_module_level(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
+    """Everything but what is inside of a function or class, which binds names of its own."""
+    for node in nodes:
+        yield node
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                yield from (inner for inner in ast.walk(node) if isinstance(inner, ast.Global))
+            case _:
+                yield from _at_module_level(ast.iter_child_nodes(node))
