@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
@@ -90,6 +91,16 @@ class RundryApp(App[Parting]):
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):
                 screen.ask_to_leave()
+
+    def on_key(self, event: events.Key) -> None:
+        """Ctrl+C above the main screen, where no binding of ours holds: back to it, and twice leaves from anywhere."""
+        below = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
+        if event.key != "ctrl+c" or below is None:
+            return
+        event.stop()
+        while self.screen is not below:
+            self.pop_screen()
+        below.action_copy_or_leave()
 
     def leave(self, stop: str | None) -> None:
         """End the view; `stop` says what becomes of the run."""

@@ -28,10 +28,11 @@ from rundry.agent import (
 
 from .reducer import reduce
 from .reducer.numbers import plural, short
-from .resuming import changes_from, find
+from .reducer.titles import stall_words
+from .resuming import changes_from, find, way_on
 from .start import Setup
 from .state import Block, ViewState
-from .text import one_line
+from .text import bare, one_line, show
 
 TEXT_WIDTH = 48
 """Of the model's own words in such a line."""
@@ -47,7 +48,7 @@ def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool
     spec = setup.spec(task)
     path = setup.folder / f"{spec.run_id}.db"
     Journal.create(path, spec).close()
-    return _drive(path, _printer(as_json), None, setup.notes)
+    return _drive(path, _printer(flags, as_json=as_json), None, setup.notes)
 
 
 def resume_headless(
@@ -56,7 +57,7 @@ def resume_headless(
     """Drive a run that was left, in this process. The exit code. Raises RundryError."""
     path = find(ref, flags)
     changes = changes_from(flags, hint)
-    printer = _printer(as_json)
+    printer = _printer(flags, as_json=as_json)
     journal = Journal.open(path)
     try:
         if journal.spec.loop is LoopKind.CHAT:
@@ -76,9 +77,10 @@ def outcome_line(ended: RunEnded | Outcome) -> str:
 
 
 class LinePrinter:
-    """Progress for a person: one line a step, faults and stalls besides; then the answer, then the outcome."""
+    """Progress for a person: one line a step, faults and stalls besides; then the answer, the way on, the outcome."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: Mapping[str, object]) -> None:
+        self._flags = flags
         self._state = ViewState()
         self._first_block = 0
 
@@ -106,7 +108,8 @@ class LinePrinter:
                 again = "" if fault.retry_in is None else f", again in {fault.retry_in:.0f} s"
                 _say(f"{fault.kind}: {fault.text}{again}")
             case StallDetected() as stall:
-                _say(f"{stall.kind}: {stall.signature} ({stall.response})")
+                what, signature, done = stall_words(stall)
+                _say(f"{what}, {done}: {signature}")
             case HandoffOpened() as handoff:
                 _say(f"hand-off: {handoff.reason}: {handoff.suggested_action}")
             case RunEnded() as ended:
@@ -123,7 +126,10 @@ class LinePrinter:
 
     def _end(self, ended: RunEnded) -> None:
         if ended.answer:
-            print(ended.answer, flush=True)
+            print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
+        state = self._state
+        if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
+            print(on, file=sys.stderr)
         print(outcome_line(ended), file=sys.stderr, flush=True)
 
 
@@ -138,8 +144,8 @@ class JsonPrinter:
         sys.stdout.buffer.flush()
 
 
-def _printer(as_json: bool) -> LinePrinter | JsonPrinter:
-    return JsonPrinter() if as_json else LinePrinter()
+def _printer(flags: Mapping[str, object], *, as_json: bool) -> LinePrinter | JsonPrinter:
+    return JsonPrinter() if as_json else LinePrinter(flags)
 
 
 def _drive(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges | None, notes: list[str]) -> int:

@@ -1,11 +1,23 @@
-"""Which run, and what is different when it goes on. No textual in here."""
+"""Which run, what is different when it goes on, and the command that does it. No textual in here."""
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from rundry.agent import Budget, GateMode, ResumeChanges, UserError, find_run, list_runs
+from rundry.agent import (
+    Budget,
+    GateMode,
+    Outcome,
+    Reason,
+    ResumeChanges,
+    RunEnded,
+    UserError,
+    find_run,
+    list_runs,
+)
 
 from .start import Setup, folder_of, workspace_of
 
@@ -45,3 +57,41 @@ def changes_from(flags: Mapping[str, object], hint: str | None) -> ResumeChanges
         on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
     )
+
+
+def way_on(ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mapping[str, object]) -> str | None:
+    """`resume with: rundry resume RUN --steps 60 --headless`; None where nothing is left to go on with.
+
+    After a budget it names the option that raises the limit, above what it was.
+    """
+    if ended.complete or ended.reason is Reason.REFUSED:
+        return None
+    words = ["rundry", "resume", run_id]
+    if flags.get("runs_dir"):
+        words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
+    match ended.reason:
+        case Reason.BUDGET:
+            words += [*_raised(ended.detail, budget), "--headless"]
+        case Reason.USER | Reason.ERROR:
+            words.append("--headless")
+        case _:
+            words += ["--hint", '"..."']
+    return f"resume with: {' '.join(words)}"
+
+
+def _raised(detail: str, budget: Budget) -> list[str]:
+    """The limit that `detail` says was reached (the words are those of stops/budget.py), with room above it."""
+    if "until the deadline" in detail:
+        return ["--deadline", "10m"]
+    match detail.split(" budget", 1)[0]:
+        case "step" if budget.steps is not None:
+            return ["--steps", str(max(budget.steps + 1, math.ceil(budget.steps * 1.5)))]
+        case "token" if budget.tokens is not None:
+            return ["--tokens", str(max(2 * budget.tokens, 10_000))]
+        case "cost" if budget.usd is not None:
+            return ["--usd", f"{max(2 * budget.usd, 0.1):g}"]
+        case "time" if budget.seconds is not None:
+            seconds = max(60, math.ceil(2 * budget.seconds))
+            return ["--time", f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"]
+        case _:
+            return []

@@ -55,6 +55,8 @@ _SEQUENCE = re.compile(
     r"|\x1b[0-OQ-WYZ\\`-~]"  # all other two-byte ones
 )
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
 
 def show(text: str) -> str:
     r"""`text` with a visible mark for everything that would not be seen as what it is.
@@ -84,6 +86,14 @@ def strip(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return show(text)
+
+
+def bare(text: str) -> str:
+    r"""`text` for a program that reads it: terminal control sequences and control characters gone, all else as it is.
+
+    Line feeds and tabs stay, `\r\n` and a lone `\r` are a line feed. Linear in the length.
+    """
+    return _CONTROL.sub("", _SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:

@@ -172,6 +172,26 @@ async def test_leaving_a_run_asks_and_each_answer_is_kept():
         assert stage.app.return_value.stop == stop
 
 
+@pytest.mark.parametrize("key", ["f1", "ctrl+p"])
+async def test_ctrl_c_twice_leaves_from_above_the_main_screen_too(key: str):
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(*RUN)
+        await pilot.press(key)
+        await pilot.pause(0.1)
+        assert stage.app.screen is not stage.screen
+        await pilot.press("escape")
+        await pilot.pause(0.1)
+        assert stage.app.screen is stage.screen, "Esc closes it"
+        await pilot.press(key)
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+c", "ctrl+c")
+        await pilot.pause(0.1)
+        assert "What becomes of it?" in stage.text()
+        await pilot.press("s")
+    assert stage.app.return_value is not None
+
+
 async def test_a_wrap_up_is_waited_for_before_the_screen_closes():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:

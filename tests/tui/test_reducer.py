@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from fakes.played import Script, proposal, started
 
 from rundry.agent import (
@@ -28,6 +29,7 @@ from rundry.agent import (
     RunResumed,
     Said,
     Sleeping,
+    StallDetected,
     Stamped,
     StepFinished,
     StepStarted,
@@ -235,6 +237,23 @@ def test_the_end_settles_what_still_ran():
     assert [b.status for b in state.blocks if b.kind in ("tool", "text")] == ["cut", "cut"]
     assert not any(b.live for b in state.blocks)
     assert (last(state).kind, last(state).status) == ("outcome", "passed")
+
+
+def test_an_answer_that_was_just_read_is_not_repeated_and_any_other_is_shown():
+    said = [TextArrived(text="All green.\n"), ReplyFinished(finish="stop")]
+    assert last(seen(*said, ended(answer="All green."))).text == ""
+    assert last(seen(*said, ended(answer="Two files are fixed."))).text == "Two files are fixed."
+    assert last(seen(ended(answer="All green."))).text == "All green."
+
+
+@pytest.mark.parametrize("kind", ["repeat", "error", "same-error", "refused", "cycle", "oscillation", "monologue",
+                                  "chant", "empty", "stagnation", "poll", "tool-errors"])  # fmt: skip
+@pytest.mark.parametrize("response", ["hint", "handoff", "stop"])
+def test_a_detector_speaks_in_words_for_people(kind: str, response: str):
+    block = last(seen(StallDetected(kind=kind, signature="what it did", response=response)))
+    what, _, signature = block.title.partition(": ")
+    assert (signature, " " in what) == ("what it did", True)
+    assert block.right not in ("", response)
 
 
 def test_a_resumed_run_is_no_longer_over():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rundry.tui.text import MARK, one_line, show, strip
+from rundry.tui.text import MARK, bare, one_line, show, strip
 
 PIECES = [
     "\x1b]52;c;ZXZpbA==\x07", "\x1b[31m", "\x1b]0;title\x1b\\", "\x9b2J", "\x9d8;;http://x\x9c", "\x1b", "\x07", "\b",
@@ -98,6 +98,12 @@ def test_two_texts_that_differ_look_different() -> None:
 )
 def test_a_log_loses_its_sequences_and_nothing_else(logged: str, stripped: str) -> None:
     assert strip(logged) == stripped
+
+
+def test_a_program_that_reads_gets_the_words_without_what_steers_a_terminal() -> None:
+    hostile = "\x1b]52;c;ZXZpbA==\x07\x1b[31mred\x1b[0m\tis\r\nred\x07\x00 \x9b2J\u00a0é\ud800"
+    assert bare(hostile) == "red\tis\nred \u00a0é"
+    assert bare("if x:\n\treturn 1\n") == "if x:\n\treturn 1\n"
 
 
 def test_a_shown_line_has_no_line_feed() -> None:

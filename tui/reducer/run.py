@@ -117,7 +117,10 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     settle_everything(state)
     state.sleeping, state.handoff = None, None
     state.queue.clear()
-    block = add(state, stamped, "outcome", text=event.answer or "", title=f"{event.reason.value}  {event.detail}")
+    shown = next((block.text.strip() for block in reversed(state.blocks) if block.kind == "text"), "")
+    answer = event.answer or ""
+    text = "" if answer.strip() == shown else answer  # the model's last words stand there already
+    block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
     block.status = "passed" if event.complete else "failed"
     block.right = "complete" if event.complete else "not complete"
     if event.files_changed:

@@ -34,7 +34,7 @@ from rundry.agent import (
 from ..state import ViewState
 from .blocks import add, grow, note, settle, touch
 from .numbers import plural, short
-from .titles import call_kind, call_title
+from .titles import call_kind, call_title, stall_words
 
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
@@ -100,8 +100,9 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
                 block = add(state, stamped, "prompted", title=_TOLD.get(event.kind, f"told the model: {event.kind}"))
                 block.detail = event.text
         case StallDetected():
-            block = add(state, stamped, "stall", title=f"{event.kind}: {event.signature}", status=event.response)
-            block.right = event.response
+            what, signature, done = stall_words(event)
+            block = add(state, stamped, "stall", title=f"{what}: {signature}", status=event.response)
+            block.right = done
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from rundry.agent import StallDetected
+
 _VERBS = {
     "read_file": ("read", "path"),
     "list_files": ("list", "path"),
@@ -17,6 +19,23 @@ _VERBS = {
     "wake_after": ("wake after", "seconds"),
 }
 _KINDS = {"edit_file": "edit", "write_file": "edit", "run_command": "command"}
+
+_STALLS = {
+    "repeat": "did the same again, with the same result",
+    "error": "failed the same way again",
+    "same-error": "got the same error from different tries",
+    "refused": "asked again for what was refused",
+    "cycle": "goes round in a circle",
+    "oscillation": "goes back and forth",
+    "monologue": "said the same plan again",
+    "chant": "says the same words over and over",
+    "empty": "answered nothing again",
+    "stagnation": "found nothing new for many steps",
+    "poll": "asks again and again, and nothing changes",
+    "tool-errors": "most calls fail",
+}
+"""Detectors' kinds (`agent.stops`) in words for people."""
+_RESPONSES = {"hint": "told so", "handoff": "handed to a person", "stop": "stopped"}
 
 
 def call_kind(tool: str) -> str:
@@ -55,3 +74,12 @@ def _span(given: dict[str, Any]) -> str:
     if start is None and end is None:
         return ""
     return f":{start or 1}-{end if end is not None else ''}"
+
+
+def stall_words(stall: StallDetected) -> tuple[str, str, str]:
+    """What goes in circles, what exactly, and what was done about it: each in words for people."""
+    return (
+        _STALLS.get(stall.kind, stall.kind),
+        stall.signature,
+        _RESPONSES.get(stall.response, stall.response),
+    )

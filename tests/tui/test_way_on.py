@@ -1,0 +1,47 @@
+"""After an unfinished end: the command that goes on, with the limit that was reached raised."""
+
+from __future__ import annotations
+
+import pytest
+
+from rundry.agent.protocol import Budget, Price, Reason, RunEnded, Spent, Tokens
+from rundry.agent.stops import Exhausted, Margin, Reserve, admit
+from rundry.tui.resuming import way_on
+
+NONE = Budget(steps=None, tokens=None, usd=None, seconds=None)
+
+
+def ended(reason: Reason, detail: str = "why", *, complete: bool = False) -> RunEnded:
+    return RunEnded(reason=reason, detail=detail, complete=complete, exit_code=0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "option"),
+    [
+        (Budget(steps=40, tokens=None, usd=None, seconds=None), Spent(steps=40), "--steps 60"),
+        (Budget(steps=1, tokens=None, usd=None, seconds=None), Spent(steps=1), "--steps 2"),
+        (Budget(steps=None, tokens=9_000, usd=None, seconds=None), Spent(tokens=Tokens(9_000)), "--tokens 18000"),
+        (Budget(steps=None, tokens=None, usd=0.5, seconds=None), Spent(usd=0.5), "--usd 1"),
+        (Budget(steps=None, tokens=None, usd=None, seconds=600.0), Spent(seconds=600.0), "--time 20m"),
+        (Budget(steps=None, tokens=None, usd=None, seconds=45.0), Spent(seconds=45.0), "--time 90s"),
+        (Budget(steps=None, tokens=None, usd=None, seconds=None, deadline=900.0), Spent(), "--deadline 10m"),
+    ],
+)
+def test_after_a_budget_the_option_that_raises_it_is_named(budget: Budget, spent: Spent, option: str):
+    price = Price(input=3e-6, output=15e-6, cached=0.3e-6, worst_input=3e-6, worst_output=15e-6)
+    end = admit(
+        budget, spent, 1_000, price=price, margin=Margin(), reserve=Reserve(), window=200_000, max_output=None, now=1e3
+    )
+    assert isinstance(end, Exhausted)
+    line = way_on(ended(Reason.BUDGET, end.detail), "r1", budget, {})
+    assert line == f"resume with: rundry resume r1 {option} --headless"
+
+
+def test_each_unfinished_end_has_a_way_on_and_no_other():
+    assert way_on(ended(Reason.USER), "r1", NONE, {}) == "resume with: rundry resume r1 --headless"
+    assert way_on(ended(Reason.ERROR), "r1", NONE, {}) == "resume with: rundry resume r1 --headless"
+    assert way_on(ended(Reason.HANDOFF), "r1", NONE, {}) == 'resume with: rundry resume r1 --hint "..."'
+    elsewhere = way_on(ended(Reason.STAGNATION), "r1", NONE, {"runs_dir": "my runs"})
+    assert elsewhere == "resume with: rundry resume r1 --runs-dir 'my runs' --hint \"...\""
+    assert way_on(ended(Reason.DONE, complete=True), "r1", NONE, {}) is None
+    assert way_on(ended(Reason.REFUSED), "r1", NONE, {}) is None
