@@ -2,7 +2,7 @@
 
 from .clock import SystemClock
 from .environment import command_env
-from .errors import CommandNotStarted, PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
+from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .ignore import Ignore
 from .paths import Workspace
 from .processes import Finished, run_process, shell
@@ -14,7 +14,6 @@ from .write import remove_file, write_file
 
 __all__ = [
     "Change",
-    "CommandNotStarted",
     "FileState",
     "Finished",
     "Ignore",
