@@ -106,6 +106,16 @@ async def test_what_is_typed_becomes_a_command(typed: str, command: object):
         assert stage.screen.message.box.text == ""
 
 
+async def test_files_are_offered_as_soon_as_they_are_known(tmp_path: Path):
+    (tmp_path / "money.py").write_text("")
+    stage = Stage(start=PlayedStart(tmp_path))
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"@mon")
+        await pilot.pause(0.2)
+        assert "› money.py" in stage.text()
+        assert stage.screen.message.box.text == "@mon"
+
+
 @pytest.mark.parametrize("typed", ["/nonsense", "/limit wings 3", "/limit usd free", "/stop maybe", "/gate open"])
 async def test_what_cannot_be_done_is_said_and_stays_in_the_box(typed: str):
     stage = Stage()

@@ -246,6 +246,15 @@ def test_an_answer_that_was_just_read_is_not_repeated_and_any_other_is_shown():
     assert last(seen(ended(answer="All green."))).text == "All green."
 
 
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [("switch_model", "/model"), ("set_limit", "/limit"), ("wake", "/wake"), ("say", "your message")],
+)
+def test_a_refused_command_is_named_as_it_was_given(command: str, word: str):
+    refused = last(seen(CommandRefused(command_id=1, command=command, why="no")))
+    assert refused.text == f"{word} was refused: no"
+
+
 @pytest.mark.parametrize("kind", ["repeat", "error", "same-error", "refused", "cycle", "oscillation", "monologue",
                                   "chant", "empty", "stagnation", "poll", "tool-errors"])  # fmt: skip
 @pytest.mark.parametrize("response", ["hint", "handoff", "stop"])

@@ -115,7 +115,7 @@ class MessageBox(TextArea):
 
     def _suggestion_key(self, key: str) -> bool:
         if self._suggestions.completion is not None:
-            self._complete()  # keys in a burst come before the change of the text was told
+            self.complete()  # keys in a burst come before the change of the text was told
         chosen = self._suggestions.chosen
         completion = self._suggestions.completion
         if chosen is None or completion is None:
@@ -148,9 +148,10 @@ class MessageBox(TextArea):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Look for completions again."""
         event.stop()
-        self._complete()
+        self.complete()
 
-    def _complete(self) -> None:
+    def complete(self) -> None:
+        """Suggest what could come next; again when the files are known."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         files = self._files() if "@" in before else ()

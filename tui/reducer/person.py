@@ -28,7 +28,7 @@ from rundry.agent import (
 from ..state import Block, Message, ViewState
 from .blocks import add, note, settle, touch
 from .numbers import plural
-from .titles import call_kind, proposal_title
+from .titles import call_kind, command_word, proposal_title
 
 PersonEvent = (
     ProposalOpened
@@ -83,7 +83,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             pass
         case CommandRefused():
             state.refused[event.command_id] = event.why
-            add(state, stamped, "fault", text=f"{event.command} was refused: {event.why}")
+            add(state, stamped, "fault", text=f"{command_word(event.command)} was refused: {event.why}")
         case PlanChanged():
             state.plan = list(event.lines)
             note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))

@@ -37,6 +37,22 @@ _STALLS = {
 """Detectors' kinds (`agent.stops`) in words for people."""
 _RESPONSES = {"hint": "told so", "handoff": "handed to a person", "stop": "stopped"}
 
+_COMMANDS = {
+    "say": "your message",
+    "steer": "your message",
+    "answer": "your answer",
+    "decide": "your decision",
+    "edit_queued": "your change to the message",
+    "unqueue": "taking it back",
+    "set_limit": "/limit",
+    "switch_model": "/model",
+    "set_gate_mode": "/gate",
+    "unpause": "going on",
+    "step_once": "/step",
+    "shell": "!",
+}
+"""A person's commands as they gave them; those that are missing are slash commands of the same name."""
+
 
 def call_kind(tool: str) -> str:
     """The block's kind: `edit`, `command` or `tool`."""
@@ -83,3 +99,8 @@ def stall_words(stall: StallDetected) -> tuple[str, str, str]:
         stall.signature,
         _RESPONSES.get(stall.response, stall.response),
     )
+
+
+def command_word(command: str) -> str:
+    """What a person calls this command: `/model` for `switch_model`."""
+    return _COMMANDS.get(command, f"/{command}")

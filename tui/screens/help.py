@@ -24,7 +24,6 @@ _BESIDES = {
         ("↑ ↓", "what was sent before"),
         ("/", "a command"),
         ("@", "a file of the workspace"),
-        ("!", "a shell command of your own"),
         ("^c", "copy the selection; twice: leave"),
     ),
     "gate": (("space", "a page on; ↑ ↓ Home End scroll"),),
@@ -38,7 +37,8 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     HelpScreen { align: center middle; background: $background 60%; }
     HelpScreen VerticalScroll {
-        width: 84; max-width: 98%; height: auto; max-height: 96%; padding: 1 2; background: $surface;
+        width: 84; max-width: 98%; height: auto; max-height: 96%; padding: 1 1; background: $surface;
+        scrollbar-size-vertical: 1;
     }
     HelpScreen Static { height: auto; }
     """
@@ -69,4 +69,4 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _row(key: str, slash: str, about: str) -> Content:
-    return Content.assemble((key.rjust(4), "bold $needs-you"), f"  {about:<52}", (slash, "$dim"))
+    return Content.assemble((key.rjust(4), "bold $needs-you"), f"  {about:<51}", (slash, "$dim"))

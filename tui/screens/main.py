@@ -327,3 +327,4 @@ class MainScreen(Screen[None]):
         start = self.desk.start
         root = start.workspace if start is not None else Path(self.desk.state.workspace)
         self._files_found = await asyncio.to_thread(list_files, root)
+        self.message.box.complete()
