@@ -14,6 +14,7 @@ from ..protocol import (
     LoopKind,
     Outcome,
     Paused,
+    Prompted,
     Reason,
     RunResumed,
     Said,
@@ -38,6 +39,7 @@ class Conduct:
         """`wrap_up` or `now` once someone asked for it."""
         self.stop_detail = ""
         self.step_once = False
+        self._to_tell: list[Prompted] = []
         self.steers: set[int] = set()
         """Queued messages that interrupted the step."""
         self.waits = False
@@ -71,8 +73,18 @@ class Conduct:
         await self._until(lambda: not self.facts.paused or self.step_once or self._deadline_passed())
         self.deliver()
 
+    def tell(self, prompted: Prompted) -> None:
+        """The model hears it before its next call; at once where no step runs."""
+        if self.kit.active:
+            self._to_tell.append(prompted)
+        else:
+            self.kit.record(prompted)
+
     def deliver(self) -> None:
-        """Queued messages join the conversation, those that steered first."""
+        """What waited joins the conversation: the program's words, then queued messages, those that steered first."""
+        for prompted in self._to_tell:
+            self.kit.record(prompted)
+        self._to_tell.clear()
         queue = self.facts.queue
         if queue:
             self.kit.stall_watch(None).person_said()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from ..protocol import Command, CommandRefused, CommandTaken, SwitchModel, command_type
+from ..protocol import Command, CommandRefused, CommandTaken, Shell, SwitchModel, command_type
 from .conduct import Conduct
 from .frame import OpenModel
 from .obey import obey
 
-INBOX_SECONDS = 0.025
+INBOX_SECONDS = 0.04
 """How often the inbox is looked at: what a person does takes effect within this."""
 STALE = "it was given to a runner that died before it took it; give it again if you still want it"
 
@@ -26,7 +26,7 @@ async def obey_inbox(run: Conduct, stale: Sequence[int], open_model: OpenModel) 
                         _answer(run, command_id, None, "this version does not know that command")
                     elif command_id in left:
                         _answer(run, command_id, command, STALE)
-                    elif isinstance(command, SwitchModel):  # it asks a server, which must not keep a stop waiting
+                    elif isinstance(command, SwitchModel | Shell):  # they take long, which must not keep a stop waiting
                         slow.create_task(_obey(run, command_id, command, open_model))
                     else:
                         await _obey(run, command_id, command, open_model)

@@ -43,6 +43,7 @@ from ..protocol import (
 )
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
+from .shell import run_for_person
 
 
 async def obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> str | None:
@@ -62,7 +63,9 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
             return "the run does not sleep"
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return f"a {run.facts.spec.loop} run has no findings or items"
-        case TakeWheel() | GiveWheel() | Shell() | Undo() | Rewind() | Compact():
+        case Shell():
+            return await run_for_person(run, command)
+        case TakeWheel() | GiveWheel() | Undo() | Rewind() | Compact():
             return "this version cannot do that yet"
         case _:
             assert_never(command)
