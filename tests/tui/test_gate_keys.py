@@ -48,6 +48,17 @@ async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_th
         assert (command.verdict, command.digest, command.always) == ("approve", "digest-1", False)
 
 
+async def test_the_keys_can_be_asked_for_at_the_gate_and_esc_there_rejects_nothing():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Keys and commands" in stage.text())
+        await pilot.press("escape")
+        await until(pilot, lambda: stage.app.screen is stage.screen)
+        assert (stage.screen.message.box.text, decisions(stage)) == ("", [])
+
+
 async def test_a_message_that_is_being_typed_keeps_the_focus_and_its_keys():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:

@@ -274,7 +274,10 @@ class MainScreen(Screen[None]):
             self.gate.say(str(error))
 
     def on_gate_panel_left(self, event: GatePanel.Left) -> None:
-        """The person types a message while a proposal waits."""
+        """The person types a message while a proposal waits; `?` is for the keys, as in an empty box."""
+        if event.text == "?" and not self.message.box.text:
+            self.action_do("help")
+            return
         self.set_focus(self.message.box)
         self.message.box.insert(event.text)
         self.gate.arming.keyed(Message().time, empty=False)
