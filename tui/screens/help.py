@@ -24,6 +24,7 @@ _BESIDES = {
         ("↑ ↓", "what was sent before"),
         ("/", "a command"),
         ("@", "a file of the workspace"),
+        ("!", "a command of your own; the model is told"),
         ("^c", "copy the selection; twice: leave"),
     ),
     "gate": (("space", "a page on; ↑ ↓ Home End scroll"),),
