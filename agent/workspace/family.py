@@ -27,7 +27,7 @@ class Family:
     """The processes of one command. `mark` goes into the command's environment before it starts."""
 
     _living: set[Family] = set()
-    """Families that live now; with one only, an orphan without a mark can be told to be its."""
+    """Families not closed yet; with one only, an orphan without a mark can be told to be its."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
@@ -36,6 +36,7 @@ class Family:
         self._before = set(_children(os.getpid())) if sys.platform == "linux" else set[int]()
         if sys.platform == "linux":
             _adopt_orphans()
+        Family._living.add(self)  # before its first process: none may be taken for another family's
 
     @property
     def mark(self) -> dict[str, str]:
@@ -45,7 +46,6 @@ class Family:
     def begin(self, root: int) -> None:
         """The command's first process, which leads a session of its own, has started."""
         self._root = root
-        Family._living.add(self)
 
     def close(self) -> None:
         """Nothing of the command is left, or it was given up on."""
@@ -105,7 +105,7 @@ class Family:
 
     def _is_our_orphan(self, child: int) -> bool:
         environment = _environment(child)
-        if environment is None or _state(child) == "Z":
+        if _state(child) == "Z":
             return False
         if f"{_MARK}={self._token}".encode() in environment:
             return True
@@ -113,7 +113,7 @@ class Family:
             return False
         # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
         # has its environment, or its session.
-        mine = {item for item in _environment(os.getpid()) or () if not item.startswith(b"PATH=")}
+        mine = {item for item in _environment(os.getpid()) if not item.startswith(b"PATH=")}
         return not mine.intersection(environment) and _session(child) != os.getsid(0)
 
     def _reap(self) -> None:
@@ -155,8 +155,8 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _environment(pid: int) -> list[bytes] | None:
-    """None: not to be known."""
+def _environment(pid: int) -> list[bytes]:
+    """Empty also where it is not to be known."""
     try:
         return [item for item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if item]
     except OSError:

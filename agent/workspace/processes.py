@@ -94,8 +94,11 @@ async def _start(
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
+    try:
+        reading, writing = os.pipe()
+    except OSError as error:
+        raise CommandNotStarted(f"no pipe for its output: {error.strerror or error}") from None
     family = Family()
-    reading, writing = os.pipe()
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
             *argv,
@@ -111,10 +114,12 @@ async def _start(
     try:
         process = starting.result()
     except (OSError, ValueError) as error:
+        family.close()
         os.close(reading)
         raise cancelled or CommandNotStarted(_why_not(error, argv, cwd)) from None
     except asyncio.CancelledError:  # the whole loop ends
         family.kill()
+        family.close()
         os.close(reading)
         raise
     finally:
