@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 _LONGEST = 8_000
 """Characters of a command line that is looked into."""
@@ -83,11 +83,18 @@ class Line(msgspec.Struct):
 
 
 @cache
-def _parser() -> Parser:
+def _language() -> Language:
     import tree_sitter_bash
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language
 
-    return Parser(Language(tree_sitter_bash.language()))
+    return Language(tree_sitter_bash.language())
+
+
+def _parser() -> Parser:
+    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
+    from tree_sitter import Parser
+
+    return Parser(_language())
 
 
 def read_line(command: str) -> Line:
@@ -99,7 +106,8 @@ def read_line(command: str) -> Line:
     if len(command) > _LONGEST:
         line.doubts.append(f"it is {len(command):,} characters long")
         return line
-    source = command.encode("utf-8", "surrogatepass")
+    readable = command if odd is None else "".join("?" if _odd_sign(sign) else sign for sign in command)
+    source = readable.encode("utf-8", "surrogatepass")
     root = _parser().parse(source).root_node
     if root.has_error:
         line.doubts.append("bash's grammar does not fit it")

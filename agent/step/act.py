@@ -59,13 +59,11 @@ class _Call:
     parsed: Parsed
 
 
-async def act(kit: Kit, reply: Reply, record: Record, *, step: int, names: Sequence[str]) -> Acted:
+async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
     """All calls are answered: reads at once, changes in order, `finish` last. Raises PersonInterrupted after that."""
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
-    with kit.journal.transaction():
-        for one in made:
-            record(_called(one))
+    kit.record_together([_called(one) for one in made], step=step, work=work)
     return await _perform(kit, made, record)
 
 

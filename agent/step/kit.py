@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -76,9 +76,19 @@ class Kit:
         """
         durable = durable or (isinstance(event, ProposalDecided) and event.decision != "reject")
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
+        self._take_in(stamped)
+        return stamped
+
+    def record_together(self, events: Sequence[Event], *, step: int | None, work: str | None) -> None:
+        """All or, after a kill, none. They are shown once they are recorded, and the file is free again."""
+        with self.journal.transaction():
+            several = [self.journal.append(event, step=step, work=work) for event in events]
+        for stamped in several:
+            self._take_in(stamped)
+
+    def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
         self.on_event(stamped)
-        return stamped
 
     def recorder(self, step: int | None, work: str | None) -> Record:
         """`record`, bound to a step."""

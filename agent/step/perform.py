@@ -55,7 +55,7 @@ async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted,
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
-        acted = await act(kit, reply, record, step=number, names=[spec.name for spec in specs])
+        acted = await act(kit, reply, record, step=number, work=work.work, names=[spec.name for spec in specs])
         runs = "check"
         await _look_back(kit, work, reply, acted, record)
         return _handed_off(kit, work, acted) or acted

@@ -95,7 +95,8 @@ async def judge_python(
     name = f"until-py {script}"
     file, _, function = script.rpartition(":")
     mark = f"rundry-verdict-{secrets.token_hex(8)} "
-    argv = [sys.executable, "-I", "-B", str(_CHILD), str(workspace.root / file), function, mark]
+    # As text: a sandbox may hide the folder in which rundry itself stands.
+    argv = [sys.executable, "-I", "-B", "-c", _CHILD.read_text(), str(workspace.root / file), function, mark]
     finished = await (sandbox or Sandbox()).run(
         argv,
         workspace.root,

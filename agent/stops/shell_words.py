@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
+_CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
+"""The grammar's scanner was seen to crash on what no script holds."""
 UNKNOWN = "\0"
 """Stands in a word for a part that only the run knows: `$name`, `$(...)`."""
 
@@ -24,6 +27,9 @@ class Simple(msgspec.Struct, frozen=True):
 
 def simple_commands(line: str) -> Iterator[Simple]:
     """All simple commands of a command line or script, in the order in which they stand. Never raises."""
+    if "\0" in line:
+        return  # a program, not a script
+    line = _CONTROL.sub(" ", line)
     tree = _parser().parse(line.encode("utf-8", "replace"))
     yield from _walk(tree.root_node)
 
@@ -56,8 +62,15 @@ def _text(node: Node) -> str:
 
 
 @cache
-def _parser() -> Parser:
+def _language() -> Language:
     import tree_sitter_bash
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language
 
-    return Parser(Language(tree_sitter_bash.language()))
+    return Language(tree_sitter_bash.language())
+
+
+def _parser() -> Parser:
+    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
+    from tree_sitter import Parser
+
+    return Parser(_language())
