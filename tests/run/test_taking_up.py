@@ -159,7 +159,9 @@ async def test_calls_of_one_answer_are_known_whole_or_not_at_all(driven):
     killed = run.killed_at("tool_finished")
     killed.model.turns, killed.model.requests[:] = [DONE], []
     await killed.run()
-    assert [e["call_id"] for e in killed.of("tool_finished")] == ["call_1_2", "call_2_1"]
+    other, last = [e["call_id"] for e in killed.of("tool_finished")]
+    assert other in ("call_1_1", "call_1_2")  # reads run at once: either may have been done before the kill
+    assert last == "call_2_1"
     killed.assert_legal()
 
 
