@@ -43,9 +43,12 @@ class Decide(_Command, frozen=True, kw_only=True):
     digest: str
     """Of the proposal as it was painted; another digest is refused."""
     verdict: str
-    """`approve`, `reject` or `part`."""
+    """`approve`, `reject` or `part`; of a proposal in conflict also `again` (the model reads the file and makes the
+    change anew) or `mine` (what stands on the disk stays, and the model is told so)."""
     hunks: list[int] | None = None
     """With `part`: the indexes that are taken."""
+    hunk_reasons: dict[int, str] = {}
+    """Why a hunk was left, by its index."""
     text: str | None = None
     """The new text as the person edited it, instead of the proposed one."""
     reason: str | None = None
@@ -145,7 +148,10 @@ class AddLens(_Command, frozen=True, kw_only=True):
 
 
 class Undo(_Command, frozen=True, kw_only=True):
+    """Takes back the newest changes that are not undone yet; with `step`, all since that step began."""
+
     changes: int = 1
+    step: int | None = None
 
 
 class Rewind(_Command, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .budget import Budget
+from .finder import FinderSpec
 
 
 class LoopKind(StrEnum):
@@ -122,5 +123,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     """Path of the project instructions that were found (`AGENTS.md`, `CLAUDE.md`)."""
     item_steps: int = 15
+    """Steps that one item or lens may take."""
+    finder: FinderSpec | None = None
+    """Of an `until-dry` run."""
     extra: dict[str, Any] = {}
     """What later loops add (lenses, clock, score), by loop kind."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from .outcome import Reason
@@ -11,7 +13,13 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """An order for `step`: one model call with its tools, repeated up to `step_cap` times."""
 
     work: str | None = None
-    """Key of the item or name of the lens; None: the run's one conversation."""
+    """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's one conversation."""
+    kind: str = "main"
+    """`main`, or of a finder: `item`, `lens`, `sceptic`, `critic`, `evidence`."""
+    about: str = ""
+    """The item's or finding's key, or the lens's name."""
+    system: str | None = None
+    """The system prompt of a conversation that begins; None: the run's."""
     prompt: str | None = None
     """What the program tells the model first (a failed check, a nudge, a hint), if anything."""
     prompt_kind: str = "task"
@@ -40,6 +48,8 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     """Someone is needed: why."""
     interrupted: bool = False
     """A person ended it."""
+    ending: dict[str, Any] | None = None
+    """Arguments of the call that ended the work; None: it ended otherwise."""
 
 
 class Again(msgspec.Struct, frozen=True):

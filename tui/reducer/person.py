@@ -22,6 +22,7 @@ from rundry.agent import (
     Said,
     Spent,
     Stamped,
+    Undone,
     Unqueued,
 )
 
@@ -44,6 +45,7 @@ PersonEvent = (
     | CommandRefused
     | PlanChanged
     | ConversationCut
+    | Undone
 )
 PERSON = (
     ProposalOpened,
@@ -59,6 +61,7 @@ PERSON = (
     CommandRefused,
     PlanChanged,
     ConversationCut,
+    Undone,
 )
 
 
@@ -91,6 +94,11 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             what = "compacted" if event.summary else "cleared"
             note(state, stamped, f"conversation {what}: what stands above no longer goes to the model").detail = (
                 event.summary or ""
+            )
+        case Undone():
+            what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
+            note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file")).detail = "\n".join(
+                [*event.files, *(f"left as it is: {line}" for line in event.kept)]
             )
         case _:
             assert_never(event)

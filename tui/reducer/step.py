@@ -27,8 +27,6 @@ from rundry.agent import (
     ToolCalled,
     ToolFinished,
     Unknown,
-    WorkFinished,
-    WorkStarted,
 )
 
 from ..state import ViewState
@@ -39,9 +37,7 @@ from .titles import call_kind, call_title, stall_words
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
-FrameEvent = (
-    StepStarted | StepFinished | WorkStarted | WorkFinished | ContextTrimmed | Prompted | StallDetected | Unknown
-)
+FrameEvent = StepStarted | StepFinished | ContextTrimmed | Prompted | StallDetected | Unknown
 
 _TOLD = {"nudge": "nudged", "hint": "hinted", "review": "asked for a review", "wrap_up": "asked for a last answer"}
 
@@ -85,11 +81,6 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             settle(state, stamped, "text", "reasoning")
             state.activity = ""
             state.busy.settle(event.seconds)
-        case WorkStarted():
-            pass
-        case WorkFinished():
-            if event.fault:
-                add(state, stamped, "fault", text=event.fault)
         case ContextTrimmed():
             dropped = plural(event.dropped_messages, "older message")
             size = f"{short(event.dropped_tokens)} tokens"

@@ -9,7 +9,21 @@ from typing import Any, get_args
 import msgspec
 
 from .base import EventBase
-from .finder import FindingJudged, FindingReported, ItemDuplicate, ItemFailed, ItemQueued
+from .finder import (
+    CriticSpoke,
+    EvidenceAdded,
+    FindingJudged,
+    FindingReopened,
+    FindingReported,
+    ItemDuplicate,
+    ItemFailed,
+    ItemQueued,
+    ItemSkipped,
+    LensAdded,
+    VoteCast,
+    WorkFinished,
+    WorkStarted,
+)
 from .person import (
     CommandRefused,
     CommandTaken,
@@ -23,6 +37,7 @@ from .person import (
     QuestionAsked,
     Queued,
     Said,
+    Undone,
     Unqueued,
 )
 from .run import (
@@ -61,8 +76,6 @@ from .step import (
     TextArrived,
     ToolCalled,
     ToolFinished,
-    WorkFinished,
-    WorkStarted,
 )
 
 __all__ = [
@@ -75,11 +88,14 @@ __all__ = [
     "CommandTaken",
     "ContextTrimmed",
     "ConversationCut",
+    "CriticSpoke",
     "Event",
     "EventBase",
+    "EvidenceAdded",
     "Fault",
     "FileChanged",
     "FindingJudged",
+    "FindingReopened",
     "FindingReported",
     "GateModeChanged",
     "HandoffClosed",
@@ -88,7 +104,9 @@ __all__ = [
     "ItemDuplicate",
     "ItemFailed",
     "ItemQueued",
+    "ItemSkipped",
     "KnownEvent",
+    "LensAdded",
     "ModelSwitched",
     "PassFinished",
     "PassStarted",
@@ -118,9 +136,11 @@ __all__ = [
     "TextArrived",
     "ToolCalled",
     "ToolFinished",
+    "Undone",
     "Unknown",
     "Unpaused",
     "Unqueued",
+    "VoteCast",
     "Waiting",
     "Woken",
     "WorkFinished",
@@ -193,6 +213,13 @@ KnownEvent = (
     | ItemFailed
     | FindingReported
     | FindingJudged
+    | ItemSkipped
+    | VoteCast
+    | FindingReopened
+    | EvidenceAdded
+    | LensAdded
+    | CriticSpoke
+    | Undone
 )
 Event = KnownEvent | Unknown
 

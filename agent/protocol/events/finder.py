@@ -5,18 +5,51 @@ from __future__ import annotations
 from .base import EventBase
 
 
+class WorkStarted(EventBase, frozen=True, kw_only=True):
+    """A worker took an order; the envelope's `work` names it."""
+
+    kind: str
+    """`item`, `lens`, `sceptic`, `critic` or `evidence`."""
+    about: str
+    """The item's key, the lens's name, or the key of the finding."""
+    attempt: int = 1
+    """Of an item or a lens: how often it was taken, this time included."""
+
+
+class WorkFinished(EventBase, frozen=True, kw_only=True):
+    kind: str
+    about: str
+    ok: bool
+    """False: it failed, which is not the same as having found nothing."""
+    new: int = 0
+    """Keys of items and findings that nobody had seen."""
+    known: int = 0
+    """Keys that were seen before."""
+    found_new: bool | None = None
+    """The worker's own word for it, where it gave one; only keys count."""
+    reason: str = ""
+    error: str = ""
+
+
 class ItemQueued(EventBase, frozen=True, kw_only=True):
     key: str
     kind: str
     value: str
     source: str
+    """Key of the item, name of the lens, `seed` or `person` that brought it."""
     reason: str
     """`seed`, `new`, `retry`, `regressed` or `person`."""
+    attempts: int = 0
+    """How often it failed."""
+    due: float | None = None
+    """Unix time before which it is not worked; None: at once."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):
     key: str
     source: str
+    value: str = ""
+    """As it was spelled this time."""
 
 
 class ItemFailed(EventBase, frozen=True, kw_only=True):
@@ -24,6 +57,14 @@ class ItemFailed(EventBase, frozen=True, kw_only=True):
     error: str
     attempts: int
     final: bool
+    """It was set aside; else it is queued again."""
+
+
+class ItemSkipped(EventBase, frozen=True, kw_only=True):
+    """A person does not want it worked."""
+
+    key: str
+    by: str = "person"
 
 
 class FindingReported(EventBase, frozen=True, kw_only=True):
@@ -32,6 +73,18 @@ class FindingReported(EventBase, frozen=True, kw_only=True):
     detail: str = ""
     evidence: str = ""
     source: str = ""
+    """Name of the lens or key of the item."""
+
+
+class VoteCast(EventBase, frozen=True, kw_only=True):
+    """One sceptic's answer on a finding."""
+
+    key: str
+    by: str
+    verdict: str
+    """`refuted`, `stands` or `duplicate`."""
+    reason: str = ""
+    duplicate_of: str | None = None
 
 
 class FindingJudged(EventBase, frozen=True, kw_only=True):
@@ -39,4 +92,43 @@ class FindingJudged(EventBase, frozen=True, kw_only=True):
     verdict: str
     """`confirmed` or `refuted`."""
     by: str
+    """`sceptics`, `person`, or `none` where no sceptics were asked for."""
     reasons: list[str] = []
+    stands: int = 0
+    """Sceptics who failed to refute it."""
+    votes: int = 0
+    duplicate_of: str | None = None
+
+
+class FindingReopened(EventBase, frozen=True, kw_only=True):
+    """A person sent it back for evidence; it is judged anew after that."""
+
+    key: str
+    by: str = "person"
+    reason: str = ""
+
+
+class EvidenceAdded(EventBase, frozen=True, kw_only=True):
+    key: str
+    detail: str
+    evidence: str = ""
+
+
+class LensAdded(EventBase, frozen=True, kw_only=True):
+    name: str
+    prompt: str
+    by: str
+    """`spec`, `person` or `critic`."""
+    model: str | None = None
+    once: bool = False
+    """It runs in one pass only."""
+
+
+class CriticSpoke(EventBase, frozen=True, kw_only=True):
+    """What the completeness critic says before an empty streak is trusted."""
+
+    half: str
+    """`code` or `model`."""
+    lenses: list[str] = []
+    """Those that have to run once more, or that it proposes."""
+    text: str = ""

@@ -29,6 +29,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     rule: str | None = None
     """The rule that `always` would write, or None where there can be none."""
     sandbox: str | None = None
+    beyond: str | None = None
+    """What the sandbox refused to this command, which ran once already: to approve is to let it through, once."""
     cwd: str | None = None
     hunks: int = 0
     added: int = 0
@@ -42,6 +44,9 @@ class ProposalRebased(EventBase, frozen=True, kw_only=True):
     before: str | None
     after: str | None
     conflict: bool = False
+    """It no longer fits. It waits on: `again`, `mine`, or an `approve` with the person's own text."""
+    merged: str | None = None
+    """In conflict: blob of both versions in one text, with conflict marks, to be edited by hand."""
     why: str = ""
     hunks: int = 0
     added: int = 0
@@ -59,6 +64,21 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """The rule that was written by `always`."""
     taken: int | None = None
     """Hunks that were taken, of `part`."""
+    left: dict[int, str] = {}
+    """Why a hunk was left, by its index, where the person said so."""
+
+
+class Undone(EventBase, frozen=True, kw_only=True):
+    """Changes were taken back; each file that moved has a `file_changed` by `undo` before this."""
+
+    changes: int
+    """How many."""
+    step: int | None = None
+    """The files are as they were before this step, but for what is named below."""
+    files: list[str] = []
+    kept: list[str] = []
+    """What could not be taken back, and why: `path: why`, a line each."""
+    by: str = "person"
 
 
 class QuestionAsked(EventBase, frozen=True, kw_only=True):

@@ -7,15 +7,6 @@ from typing import Any
 from .base import EventBase
 
 
-class WorkStarted(EventBase, frozen=True, kw_only=True):
-    prompt: str | None = None
-
-
-class WorkFinished(EventBase, frozen=True, kw_only=True):
-    steps: int
-    fault: str | None = None
-
-
 class StepStarted(EventBase, frozen=True, kw_only=True):
     number: int
 
