@@ -8,8 +8,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -221,6 +222,19 @@ class Journal:
         with self._guard():
             self._db.execute(database.SET_META, (key, value))
             self._moved = True
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query on a table beside the events answers."""
+        with self._guard():
+            return self._db.execute(sql, values).fetchall()
+
+    def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
+        """One statement for each row of values, on a table beside the events: it moves with the transaction around it."""
+        with self._guard():
+            if not self._wrote:
+                self._begin_writing()
+            with self.transaction():
+                self._db.executemany(sql, rows)
 
     def landmarks(self) -> list[Event]:
         """Starts, resumes, ends, steps and charges alone, oldest first: found without reading the other events."""
