@@ -229,7 +229,7 @@ class Journal:
             return self._db.execute(sql, values).fetchall()
 
     def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
-        """One statement for each row of values, on a table beside the events: it moves with the transaction around it."""
+        """A statement for each row of values, on a table beside the events: it moves with the transaction around it."""
         with self._guard():
             if not self._wrote:
                 self._begin_writing()
