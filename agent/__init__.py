@@ -17,10 +17,12 @@ __all__ = [
     "Survey",
     "Trust",
     "check_usable",
+    "compare_contents",
     "config_file",
     "discover",
     "find_run",
     "holder",
+    "item_key",
     "lay_out",
     "list_runs",
     "load_settings",
@@ -35,6 +37,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .config import Settings, Trust, config_file, load_settings, parse_duration, parse_money, parse_number, to_spec
+    from .finder.keys import item_key
+    from .gate import compare_contents
     from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
@@ -57,10 +61,12 @@ _HOMES: dict[str, str] = {
     "Survey": "model",
     "Trust": "config",
     "check_usable": "run.usable",
+    "compare_contents": "gate",
     "config_file": "config",
     "discover": "model",
     "find_run": "journal",
     "holder": "journal",
+    "item_key": "finder.keys",
     "lay_out": "model.demo",
     "list_runs": "journal",
     "load_settings": "config",

@@ -1,9 +1,9 @@
 """Proposals, policy and hunks: nothing changes and no command runs before it passed here."""
 
-from .diff import hunk_text, split_bytes, unified
+from .diff import compare_contents, hunk_text, split_bytes, unified
 from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, look
 from .gate import Gate
-from .hunks import Hunk, Split, split, take
+from .hunks import Hunk, Sides, Split, split, take
 from .policy import Standing, Verdict, judge
 from .rules import rule_text
 from .ruling import Ruling
@@ -15,10 +15,12 @@ __all__ = [
     "Gate",
     "Hunk",
     "Ruling",
+    "Sides",
     "Split",
     "Standing",
     "Verdict",
     "changed_draft",
+    "compare_contents",
     "digest_of",
     "hunk_text",
     "judge",

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..workspace import FileState
-from .hunks import CONTEXT, Hunk, Split, split
+from ..workspace import FileState, form_of
+from .hunks import CONTEXT, Hunk, Sides, Split, sides_of
 
 
 def split_bytes(before: FileState, after: bytes | None) -> Split | None:
     """The change in hunks, or None where one of the two is no text in the file's encoding."""
-    if before.is_binary:
-        return None
+    sides = None if before.is_binary else _sides(before.data, after, before.encoding)
+    return Split(sides.old, sides.new, list(sides.compare())) if sides else None
+
+
+def compare_contents(before: bytes | None, after: bytes | None) -> Sides | None:
+    """Both contents in lines (None: no such file), whose hunks are those that `split_bytes` finds and `Decide` names.
+
+    None where one of the two is no text in the old one's encoding.
+    """
+    return _sides(before or b"", after, form_of(before or b"").encoding)
+
+
+def _sides(before: bytes, after: bytes | None, encoding: str) -> Sides | None:
     try:
-        encoding = before.encoding or "utf-8"
-        return split(before.data.decode(encoding), (after or b"").decode(encoding))
+        return sides_of(before.decode(encoding), (after or b"").decode(encoding)) if encoding else None
     except UnicodeDecodeError:
         return None
 

@@ -1,6 +1,7 @@
-"""Which lines changed: lines that occur once anchor (patience diff), difflib looks at what lies between.
+"""Which lines changed: lines that occur once anchor (patience diff), what lies between is compared for itself.
 
-A repetitive file takes difflib alone 17 s, and 50,000 hunks take it minutes.
+Long texts are gone through in windows, so that their first changes are known at once. `difflib` alone takes 17 s for
+a repetitive file and minutes for 50,000 hunks.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-_SMALL = 250_000
-"""Lines times lines up to which difflib may look for the smallest change."""
+_WINDOW = 2_048
+"""Lines of either side that are compared at a time; shorter texts are compared whole."""
+_SHARE = 16
+"""One line in so many has to be an anchor where a window may end: less is chance, and the window grows."""
+_SMALL = 10_000
+"""Lines times lines up to which difflib looks for the change."""
+_LARGE = 200_000_000
+"""Up to which rapidfuzz looks for the smallest one: 25 MB, some milliseconds."""
 
 
 class Change(NamedTuple):
@@ -26,17 +33,65 @@ class Change(NamedTuple):
 
 def changes(a: Sequence[str], b: Sequence[str]) -> list[Change]:
     """All changed regions in order, none empty, no two touching."""
-    merged: list[Change] = []
-    for change in sorted(_regions(a, b)):
-        if merged and merged[-1].a2 == change.a1 and merged[-1].b2 == change.b1:
-            merged[-1] = Change(merged[-1].a1, change.a2, merged[-1].b1, change.b2)
-        else:
-            merged.append(change)
-    return merged
+    return list(in_order(a, b))
 
 
-def _regions(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
-    todo = [Change(0, len(a), 0, len(b))]
+def in_order(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
+    """What `changes` gives, one by one: the first before the whole of a long text was looked at."""
+    held: Change | None = None
+    for window in _windows(a, b):
+        for change in sorted(_regions(a, b, window)):
+            if held is not None and (held.a2, held.b2) == (change.a1, change.b1):
+                held = Change(held.a1, change.a2, held.b1, change.b2)
+                continue
+            if held is not None:
+                yield held
+            held = change
+    if held is not None:
+        yield held
+
+
+def _windows(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
+    at_a = at_b = 0
+    size = _WINDOW
+    while True:
+        same = _same(a, b, at_a, at_b)
+        at_a, at_b = at_a + same, at_b + same
+        if len(a) - at_a <= size or len(b) - at_b <= size:
+            yield Change(at_a, len(a), at_b, len(b))
+            return
+        seam = _seam(a, b, Change(at_a, at_a + size, at_b, at_b + size))
+        if seam is None:
+            size *= 2
+            continue
+        yield Change(at_a, seam[0], at_b, seam[1])
+        (at_a, at_b), size = seam, _WINDOW
+
+
+def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
+    """Equal lines from these two on."""
+    most = min(len(a) - at_a, len(b) - at_b)
+    count = 0
+    while count + 256 <= most and a[at_a + count : at_a + count + 256] == b[at_b + count : at_b + count + 256]:
+        count += 256
+    while count < most and a[at_a + count] == b[at_b + count]:
+        count += 1
+    return count
+
+
+def _seam(a: Sequence[str], b: Sequence[str], window: Change) -> tuple[int, int] | None:
+    """An anchor past the window's middle, far from its end: what stands below may change the anchors there."""
+    anchors = _anchors(a, b, window)
+    size = window.a2 - window.a1
+    if len(anchors) * _SHARE < size:
+        return None
+    low, high = size // 2, size * 3 // 4
+    sure = [(i, j) for i, j in anchors if low <= i - window.a1 < high and low <= j - window.b1 < high]
+    return sure[-1] if sure else None
+
+
+def _regions(a: Sequence[str], b: Sequence[str], window: Change) -> Iterator[Change]:
+    todo = [window]
     while todo:
         span = _trimmed(a, b, todo.pop())
         if span.a1 == span.a2 and span.b1 == span.b2:
@@ -48,7 +103,7 @@ def _regions(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
             for i, j in [*anchors, (span.a2, span.b2)]:
                 todo.append(Change(at_a, i, at_b, j))
                 at_a, at_b = i + 1, j + 1
-        elif (span.a2 - span.a1) * (span.b2 - span.b1) <= _SMALL:
+        elif (span.a2 - span.a1) * (span.b2 - span.b1) <= _LARGE:
             yield from _matched(a, b, span)
         else:
             yield span
@@ -86,7 +141,21 @@ def _anchors(a: Sequence[str], b: Sequence[str], span: Change) -> list[tuple[int
 
 
 def _matched(a: Sequence[str], b: Sequence[str], span: Change) -> Iterator[Change]:
-    matcher = SequenceMatcher(None, a[span.a1 : span.a2], b[span.b1 : span.b2], autojunk=False)
-    for tag, a1, a2, b1, b2 in matcher.get_opcodes():
+    left, right = a[span.a1 : span.a2], b[span.b1 : span.b2]
+    small = len(left) * len(right) <= _SMALL
+    for tag, a1, a2, b1, b2 in _opcodes(left, right) if small else _fast_opcodes(left, right):
         if tag != "equal":
             yield Change(span.a1 + a1, span.a1 + a2, span.b1 + b1, span.b1 + b2)
+
+
+def _opcodes(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    yield from SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+
+
+def _fast_opcodes(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    from rapidfuzz.distance import Indel  # costs ~40 ms to import, and most changes do without
+
+    ids: dict[str, int] = {}  # numbers, for it compares hashes
+    numbers = [[ids.setdefault(line, len(ids)) for line in side] for side in (left, right)]
+    for code in Indel.opcodes(numbers[0], numbers[1]):
+        yield code.tag, code.src_start, code.src_end, code.dest_start, code.dest_end

@@ -1,6 +1,7 @@
 """The machine around a run: paths, files, processes, snapshots, watching, the sandbox, the clock."""
 
 from .clock import SystemClock
+from .content import form_of
 from .environment import command_env
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .ignore import Ignore
@@ -27,6 +28,7 @@ __all__ = [
     "Workspace",
     "WriteFailed",
     "command_env",
+    "form_of",
     "read_state",
     "remove_file",
     "run_process",
