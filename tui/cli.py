@@ -95,13 +95,23 @@ def doctor(as_json: bool, **flags: object) -> None:
     _guarded(lambda: print_doctor(flags, as_json=as_json))
 
 
+@cli.command(short_help="Print the key of an item.")
+@click.argument("kind", type=click.Choice(["url", "file", "value"]))
+@click.argument("text")
+@click.option("--cwd", metavar="DIR", help="Where relative paths start; default: here.")
+def key(kind: str, text: str, **flags: object) -> None:
+    """Print the key that TEXT has in a finder: the same for every spelling of one thing."""
+    _guarded(lambda: _key(kind, text, flags))
+
+
 def main() -> NoReturn:
     """The `rundry` command. Ends the process; a usage error is one line and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
     try:
-        _refuse_what_is_no_text(sys.argv[1:])
+        if sys.argv[1:2] != ["key"]:  # a file's name may be any bytes
+            _refuse_what_is_no_text(sys.argv[1:])
         cli.main(prog_name="rundry", standalone_mode=False)
     except click.ClickException as error:
         _fail(error.format_message())
@@ -211,6 +221,17 @@ def _watch(ref: str | None, flags: Mapping[str, object]) -> int:
     from .opening import open_watched
 
     return open_watched(ref, flags)
+
+
+def _key(kind: str, text: str, flags: Mapping[str, object]) -> int:
+    from rundry.agent import item_key
+
+    from .start import workspace_of
+    from .text import one_line
+
+    found = item_key(kind, text, workspace_of(flags), of_user=True)
+    print(one_line(found) if sys.stdout.isatty() else found)
+    return 0
 
 
 if __name__ == "__main__":
