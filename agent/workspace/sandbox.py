@@ -1,89 +1,122 @@
-"""Where commands run: with bubblewrap, write access to the workspace and a temp folder only, and no network.
+"""Where commands run: with write access to the workspace and a temp folder only, and no network unless it is allowed.
 
-Where bubblewrap is missing or does not work, `kind` is None and nothing is held back: whoever shows it says so.
+bubblewrap where it works, else Landlock where the kernel has it. Where there is neither, `kind` is None and nothing is
+held back: whoever shows it says so.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import secrets
-import shutil
-import stat
-import sys
 import tempfile
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from .bubblewrap import bubblewrap, find_bubblewrap
 from .environment import command_env
+from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .names import CONFIG
+from .own_temp import own_temp, sweep_temp
 from .processes import Finished, run_process, shell
+from .put_back import Protected
 
-_PROTECTED = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
-"""Of the workspace: readable, not writable: what stands there is run or obeyed later, outside of the sandbox."""
-_GIT_PROTECTED = ("config", "config.worktree", "info/attributes", "commondir")
 _ASIDE = ".untrusted"
-_FOLDER = "rundry-commands-"
-_LOCK = "owner.lock"
-"""Locked as long as the process lives that a temp folder belongs to."""
-_HIDDEN_AT_HOME = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".password-store")
-_HIDDEN_FILES_AT_HOME = (".netrc", ".git-credentials", ".pypirc", ".pgpass", ".docker/config.json")
+_PROCESSES = 2_048
+"""At once, of one command: a fork bomb ends there. Root has no such limit (setrlimit(2))."""
+_TRIED_SECONDS = 5.0
+WAYS = ("bubblewrap", "landlock")
+"""The better one first."""
 
 
 class Sandbox:
     """One way to hold a command back, tried once. `Sandbox()` holds nothing."""
 
-    def __init__(self, kind: str | None = None, why_none: str = "", hide: Sequence[Path] = ()) -> None:
-        """`hide`: folders that commands may not even read (the runs with their journals)."""
+    def __init__(
+        self,
+        kind: str | None = None,
+        why_none: str = "",
+        hide: Sequence[Path] = (),
+        *,
+        network: bool = False,
+        program: Path | None = None,
+    ) -> None:
+        """`hide`: what commands may not even read (the runs with their journals). `network`: they may use it.
+
+        `program`: where bubblewrap stands.
+        """
         self.kind = kind
-        """`bubblewrap`, or None."""
+        """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
-        """Where there is none: why, one line with the mend."""
+        """Where there is none, or only the second best: why, one line with the mend."""
+        self.network = network or kind is None or (kind == "landlock" and not holds_network())
+        """Commands reach the network: they may, or nothing holds it."""
         self._hide = tuple(Path(os.path.realpath(path)) for path in hide)
-        self._own: Path | None = None
+        self._program = program or Path("bwrap")
+        self._temp: Path | None = None
 
     @staticmethod
-    async def detect(hide: Sequence[Path] = ()) -> Sandbox:
-        """What works here. bubblewrap may be installed and not work: it is tried."""
-        if shutil.which("bwrap") is None:
-            return Sandbox(None, "no sandbox: bubblewrap is not installed (apt install bubblewrap)")
-        await asyncio.to_thread(_sweep)
-        found = Sandbox("bubblewrap", hide=hide)
-        with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
-            probe = found.wrap(["true"], Path(folder))
-            tried = await run_process(probe, cwd=Path(folder), env=command_env(os.environ), timeout=5.0)
-        # Landlock is to be tried here, in a later issue, before giving up.
-        if tried.exit_code == 0:
-            return found
-        said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
-        return Sandbox(None, f"no sandbox: bubblewrap is installed and does not work here ({said})")
+    async def detect(
+        hide: Sequence[Path] = (),
+        *,
+        network: bool = False,
+        workspace: Path | None = None,
+        ways: Sequence[str] = WAYS,
+    ) -> Sandbox:
+        """What works here: each way is tried. A bubblewrap that stands in the workspace is not taken."""
+        await asyncio.to_thread(sweep_temp)
+        why: list[str] = []
+        for way in ways:
+            found, not_this = await _try(way, hide, network, workspace)
+            if found is not None:
+                found.why_none = "; ".join(why)
+                return found
+            why.append(not_this)
+        return Sandbox(None, f"no sandbox: {'; '.join(why)}")
 
-    def wrap(self, argv: list[str], ws: Path, *, network: bool = False) -> list[str]:
-        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none."""
+    @property
+    def not_held(self) -> list[str]:
+        """What a command can do although the sandbox holds it, a line each."""
+        match self.kind:
+            case None:
+                return ["everything that you can do"]
+            case "landlock":
+                return not_held(network=self.network)
+            case _:
+                return []
+
+    @property
+    def temp(self) -> Path:
+        """The temp folder of all commands of a run, owner-only, gone with this object; bubblewrap shows it as /tmp."""
+        if self._temp is None:
+            self._temp = own_temp(self)
+        return self._temp
+
+    def wrap(self, argv: list[str], ws: Path, *, network: bool = False, writable: Sequence[Path] = ()) -> list[str]:
+        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
+
+        `network`, `writable`: what is let through to this command besides what all may.
+        """
         if self.kind is None:
             return argv
         ws = Path(os.path.realpath(ws))
-        temp = str(self._own_folder() / "tmp")
-        wrapped = [
-            *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-            # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
-            *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
-            *("--bind", temp, "/tmp"),
-            *_kept_below_temp(),
-        ]
-        if _is_real_folder(Path("/var/tmp")):
-            wrapped += ["--bind", temp, "/var/tmp"]
-        if network:
-            wrapped += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
-        # After the temp folder, or a workspace below /tmp vanishes.
-        wrapped += ["--bind", str(ws), str(ws), *_read_only(ws), *self._hidden(ws)]
-        wrapped += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
-        wrapped += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
-        return [*wrapped, "--", *argv]
+        network = network or self.network
+        if self.kind == "landlock":
+            return landlock(
+                argv, ws, temp=self.temp, hide=self._hide, network=network, writable=writable, processes=_PROCESSES
+            )
+        return bubblewrap(
+            self._program,
+            argv,
+            ws,
+            temp=self.temp,
+            hide=self._hide,
+            network=network,
+            writable=writable,
+            processes=_PROCESSES,
+        )
 
     async def run(
         self,
@@ -97,6 +130,7 @@ class Sandbox:
         on_output: Callable[[bytes], None] | None = None,
         stdin: bytes | None = None,
         network: bool = False,
+        writable: Sequence[Path] = (),
         may_configure: bool = False,
     ) -> Finished:
         """`run_process` in the sandbox.
@@ -105,11 +139,11 @@ class Sandbox:
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
         """
         argv = shell(command) if isinstance(command, str) else command
-        unborn = not may_configure and not _is_there(ws / CONFIG)
-        said = b""
+        around = _Around(ws, writable, judged=may_configure, put_back=self.kind == "landlock")
+        lines: list[str] = []
         try:
             done = await run_process(
-                self.wrap(argv, ws, network=network),
+                self.wrap(argv, ws, network=network, writable=writable),
                 cwd=cwd,
                 env=env,
                 timeout=timeout,
@@ -118,36 +152,47 @@ class Sandbox:
                 stdin=stdin,
             )
         finally:
-            if unborn and _is_there(ws / CONFIG):
-                said = _moved_aside(ws / CONFIG)
+            lines = around.settle()
+        said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
 
-    def _own_folder(self) -> Path:
-        """One for all commands of a run, owner-only, gone with this object; `tmp` in it is what they see as /tmp."""
-        if self._own is None:
-            self._own = Path(tempfile.mkdtemp(prefix=_FOLDER))
-            (self._own / "tmp").mkdir(mode=0o700)
-            weakref.finalize(self, _give_up, self._own, _lock_for(self._own))
-        return self._own
 
-    def _hidden(self, ws: Path) -> list[str]:
-        home = Path.home()
-        folders = [*(home / name for name in _HIDDEN_AT_HOME), *self._hide]
-        hidden: list[str] = []
-        for folder in folders:
-            if folder.is_dir() and not ws.is_relative_to(folder):
-                hidden += ["--tmpfs", str(folder)]
-        for name in _HIDDEN_FILES_AT_HOME:
-            if (home / name).is_file():
-                hidden += ["--ro-bind", "/dev/null", str(home / name)]
-        return hidden
+class _Around:
+    """What is looked after, before and after a command, because the sandbox itself cannot."""
+
+    def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, put_back: bool) -> None:
+        ws = Path(os.path.realpath(ws))
+        self._config = ws / CONFIG
+        self._unborn = not judged and not os.path.lexists(self._config)
+        self._kept = Protected(ws, writable) if put_back else None
+
+    def settle(self) -> list[str]:
+        """A line for each thing that had to be mended."""
+        moved = [_moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
+        return moved + (self._kept.put_back() if self._kept else [])
 
 
-def _is_there(path: Path) -> bool:
-    return os.path.lexists(path)
+async def _try(way: str, hide: Sequence[Path], network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
+    """The sandbox, or why it cannot be this one."""
+    if way == "landlock":
+        if why := why_no_landlock():
+            return None, why
+        found = Sandbox("landlock", hide=hide, network=network)
+    else:
+        program = find_bubblewrap(workspace)
+        if program is None:
+            return None, "bubblewrap is not installed (apt install bubblewrap)"
+        found = Sandbox("bubblewrap", hide=hide, network=network, program=program)
+    with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
+        argv = found.wrap(["true"], Path(folder))
+        tried = await run_process(argv, cwd=Path(folder), env=command_env(os.environ), timeout=_TRIED_SECONDS)
+    if tried.exit_code == 0:
+        return found, ""
+    said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
+    return None, f"{way} is there and does not work here ({said})"
 
 
-def _moved_aside(config: Path) -> bytes:
+def _moved_aside(config: Path) -> str:
     aside = config.with_name(config.name + _ASIDE)
     try:
         try:
@@ -156,65 +201,5 @@ def _moved_aside(config: Path) -> bytes:
             aside = aside.with_name(f"{aside.name}-{secrets.token_hex(4)}")
             config.replace(aside)
     except OSError as error:
-        return f"\n[rundry: {config.name} came while this ran, and cannot be moved: {error.strerror}]\n".encode()
-    return f"\n[rundry: {config.name} came while this ran: moved to {aside.name}, it does not count]\n".encode()
-
-
-def _lock_for(folder: Path) -> int:
-    """The open lock of a temp folder; it has its name only once it is held."""
-    making = folder / f"{_LOCK}.new"
-    lock = os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    making.rename(folder / _LOCK)
-    return lock
-
-
-def _give_up(folder: Path, lock: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.close(lock)
-
-
-def _sweep() -> None:
-    """Removes the temp folders of processes that were killed: those whose lock nobody holds."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        try:
-            status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-                continue
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-        except OSError:  # it is being made, or it is gone
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # its owner lives
-            os.close(lock)
-        else:
-            _give_up(folder, lock)
-
-
-def _kept_below_temp() -> list[str]:
-    """Python itself, where it stands below /tmp (a checkout there): the temp folder would hide it."""
-    places = {sys.prefix, sys.base_prefix}
-    return [word for place in sorted(places) if place.startswith("/tmp/") for word in ("--ro-bind", place, place)]
-
-
-def _read_only(ws: Path) -> list[str]:
-    """Binds for what must not change in the workspace, as far as it exists."""
-    protected = [ws / name for name in _PROTECTED]
-    git, binds = ws / ".git", list[str]()
-    if _is_real_folder(git):
-        # A mount of its own cannot be renamed: nobody puts another repository in its place.
-        binds += ["--bind", str(git), str(git)]
-        hooks = git / "hooks"
-        binds += [] if _is_real_folder(hooks) else ["--tmpfs", str(hooks), "--remount-ro", str(hooks)]
-        protected += [hooks, *(git / name for name in _GIT_PROTECTED)]
-    else:
-        protected.append(git)
-    for path in protected:
-        if path.exists() and not path.is_symlink():
-            binds += ["--ro-bind", str(path), str(path)]
-    return binds
-
-
-def _is_real_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+        return f"{config.name} came while this ran, and cannot be moved: {error.strerror}"
+    return f"{config.name} came while this ran: moved to {aside.name}, it does not count"

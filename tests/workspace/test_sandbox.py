@@ -13,7 +13,7 @@ from rundry.agent.workspace import Sandbox, command_env, run_process
 
 @pytest.fixture
 async def sandbox():
-    found = await Sandbox.detect()
+    found = await Sandbox.detect(ways=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -201,20 +201,42 @@ async def test_a_hidden_folder_cannot_even_be_read(tmp_path):
     assert done.exit_code != 0 and b"secret" not in done.output
 
 
-async def test_without_a_sandbox_commands_run_as_they_are_and_it_is_said_why(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox = await Sandbox.detect()
-    assert sandbox.kind is None and "bubblewrap is not installed" in sandbox.why_none
+async def test_without_a_sandbox_commands_run_as_they_are(tmp_path):
+    sandbox = Sandbox()
+    assert sandbox.kind is None and sandbox.network and sandbox.not_held
     assert sandbox.wrap(["x", "y"], tmp_path) == ["x", "y"]
-    monkeypatch.undo()
     done = await sandbox.run("echo hi > f; cat f", tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=5)
     assert done.output == b"hi\n" and [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
-async def test_a_bubblewrap_that_does_not_work_counts_as_none_and_its_own_words_are_given(tmp_path, monkeypatch):
+async def test_without_bubblewrap_the_next_way_is_taken_and_it_is_said_why(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    only = await Sandbox.detect(ways=["bubblewrap"])
+    assert only.kind is None and "bubblewrap is not installed" in only.why_none
+    both = await Sandbox.detect()
+    assert both.kind in ("landlock", None) and "bubblewrap is not installed" in both.why_none
+
+
+@pytest.mark.parametrize("said", ["No permissions to create new namespace", "setting up uid map: Permission denied"])
+async def test_a_bubblewrap_that_does_not_work_is_not_taken_and_its_own_words_are_given(tmp_path, monkeypatch, said):
     fake = tmp_path / "bwrap"
-    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.write_text(f"#!/bin/sh\necho 'bwrap: {said}' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sandbox = await Sandbox.detect()
-    assert sandbox.kind is None and "No permissions to create new namespace" in sandbox.why_none
+    assert said in (await Sandbox.detect(ways=["bubblewrap"])).why_none
+    both = await Sandbox.detect()
+    assert both.kind != "bubblewrap" and said in both.why_none
+
+
+async def test_a_bubblewrap_below_the_workspace_or_of_a_relative_path_is_not_run(tmp_path, monkeypatch):
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+    fake.chmod(0o755)
+    (tmp_path / "link").symlink_to(fake.parent)
+    monkeypatch.chdir(tmp_path)
+    usual = os.environ["PATH"]
+    for entry in (str(fake.parent), "bin", "", str(tmp_path / "link")):
+        monkeypatch.setenv("PATH", f"{entry}:{usual}")
+        await Sandbox.detect(workspace=tmp_path)
+        assert not (tmp_path / "ran").exists(), entry

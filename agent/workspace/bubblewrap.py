@@ -1,0 +1,92 @@
+"""The argument list of bubblewrap for one command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .places import hidden, is_real_folder, protected
+
+_BOUNDED = 'ulimit -u "$0" 2>/dev/null; exec "$@"'
+"""Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
+
+
+def find_bubblewrap(avoid: Path | None) -> Path | None:
+    """The program by PATH, but never one that stands in the workspace, which a model may write."""
+    avoid = None if avoid is None else avoid.resolve()
+    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        program = Path(entry) / "bwrap"
+        if not program.is_absolute() or not program.is_file() or not os.access(program, os.X_OK):
+            continue
+        if avoid is None or not (program.is_relative_to(avoid) or program.resolve().is_relative_to(avoid)):
+            return program
+    return None
+
+
+def bubblewrap(
+    program: Path,
+    argv: Sequence[str],
+    ws: Path,
+    *,
+    temp: Path,
+    hide: Sequence[Path],
+    network: bool,
+    writable: Sequence[Path],
+    processes: int,
+) -> list[str]:
+    """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
+
+    No process outside is seen, and none survives the command.
+    """
+    own, ws_words = str(temp), str(ws)
+    words = [
+        *(str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
+        *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
+        *("--bind", own, "/tmp"),
+        *_kept_below_temp(),
+    ]
+    if is_real_folder(Path("/var/tmp")):
+        words += ["--bind", own, "/var/tmp"]
+    if network:
+        words += _resolver()
+    for place in writable:
+        words += ["--bind-try", str(place), str(place)]
+    # After the temp folder, or a workspace below /tmp vanishes.
+    words += ["--bind", ws_words, ws_words, *_read_only(ws, writable)]
+    for place in hidden(ws, hide):
+        words += ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
+    words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
+    words += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
+    return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, str(processes), *argv]
+
+
+def _resolver() -> list[str]:
+    """What resolv.conf points to, below the /run that was hidden: without it no name is found."""
+    target = Path(os.path.realpath("/etc/resolv.conf"))
+    return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
+
+
+def _kept_below_temp() -> list[str]:
+    """Python itself, where it stands below /tmp (a checkout there): the temp folder would hide it."""
+    places = {sys.prefix, sys.base_prefix}
+    return [word for place in sorted(places) if place.startswith("/tmp/") for word in ("--ro-bind", place, place)]
+
+
+def _read_only(ws: Path, writable: Sequence[Path]) -> list[str]:
+    """Binds for what must not change in the workspace, as far as it exists and was not let through."""
+    binds = list[str]()
+    git = ws / ".git"
+    if is_real_folder(git):
+        # A mount of its own cannot be renamed: nobody puts another repository in its place.
+        binds += ["--bind", str(git), str(git)]
+    for path in protected(ws):
+        if any(path.is_relative_to(place) or place.is_relative_to(path) for place in writable):
+            continue
+        if path == git / "hooks" and not is_real_folder(path):
+            binds += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        elif path.exists() and not path.is_symlink():
+            binds += ["--ro-bind", str(path), str(path)]
+    return binds

@@ -1,0 +1,81 @@
+"""Commands held back by Landlock, where the kernel has it and bubblewrap does not work.
+
+The rules can only give: what is given for the workspace holds for all in it. So what must not change there is put back
+after the command (`put_back`), and what must not be read is left out of what may be.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from .landlock_child import abi_here
+from .places import hidden
+
+LEAST = 2
+"""The first ABI in which a file can be moved from one folder of the workspace to another."""
+_TCP, _SIGNALS, _TRUNCATE = 4, 6, 3
+_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "shm"))
+_CHILD = Path(__file__).with_name("landlock_child.py")
+
+
+def why_no_landlock() -> str:
+    """Empty where the kernel has one that is good enough."""
+    abi = abi_here()
+    if abi == 0:
+        return "this kernel has no Landlock"
+    return f"this kernel's Landlock is too old (ABI {abi})" if abi < LEAST else ""
+
+
+def holds_network() -> bool:
+    """It can refuse TCP."""
+    return abi_here() >= _TCP
+
+
+def not_held(*, network: bool) -> list[str]:
+    """What a command can do here although it is in the sandbox, a line each."""
+    abi = abi_here()
+    lines = [
+        "the temp folder is $TMPDIR; /tmp itself is read-only",
+        "git's hooks and config, .envrc and the like: put back after the command, not kept from it",
+        "mode, owner and times of files outside that are yours",
+        "sockets of services on this machine (docker, dbus)",
+    ]
+    if abi < _TRUNCATE:
+        lines.append("files outside that are yours can be cut short by truncate(2)")
+    if abi < _SIGNALS:
+        lines.append("your other processes can be ended")
+    if not network:
+        tcp = "UDP (names are resolved)" if abi >= _TCP else "the whole network"
+        lines.append(f"{tcp}: only bubblewrap holds it")
+    return lines
+
+
+def landlock(
+    argv: Sequence[str],
+    ws: Path,
+    *,
+    temp: Path,
+    hide: Sequence[Path],
+    network: bool,
+    writable: Sequence[Path],
+    processes: int,
+) -> list[str]:
+    """`ws` and `temp` can be written, and what is let through this once; all else only read, or not even that."""
+    settings = {
+        "write": [str(path) for path in (ws, temp, *_DEVICES, *writable)],
+        "hide": [str(path) for path in hidden(ws, hide)],
+        "network": network,
+        "processes": processes,
+    }
+    own = f"import os; os.environ.update(TMPDIR={str(temp)!r}, GOCACHE={str(temp / '.go-build')!r})\n"
+    # As text: nothing is looked for in a folder that a command may write.
+    return [sys.executable, "-I", "-S", "-B", "-c", own + _text(), json.dumps(settings), *argv]
+
+
+@cache
+def _text() -> str:
+    return _CHILD.read_text("utf-8")

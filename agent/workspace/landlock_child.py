@@ -1,0 +1,165 @@
+"""Holds itself back with Landlock, then becomes the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
+
+SETTINGS is JSON: `write` (files and folders), `hide` (not even to be read), `network`, `processes` (how many may be).
+Where it cannot hold back what the kernel says that it can, nothing runs. Imports nothing of rundry.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import stat
+import struct
+import sys
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+"""System calls, the same on every architecture."""
+_VERSION, _PATH_BENEATH = 1, 1
+_SET_PDEATHSIG, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKILL = 1, 24, 38, 9  # linux/prctl.h
+_KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 6, 7, 10})
+"""Of root: those over files, users and low ports. With others it reads what other processes hold, mounts, traces."""
+NOT_HELD = 126
+"""Exit code where the command did not run."""
+
+WRITE_FILE, READ_FILE = 1 << 1, 1 << 2
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+_MAKE_AND_REMOVE = sum(1 << bit for bit in range(4, 13))
+_OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+"""The rights that a rule for something that is no folder may name."""
+_TCP = 1 << 0 | 1 << 1
+_ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1
+
+
+def handled(abi: int, *, network: bool) -> tuple[int, int, int]:
+    """What is refused unless a rule allows it: on files, on the network, towards processes outside (landlock(7))."""
+    files = WRITE_FILE | READ_FILE | _MAKE_AND_REMOVE
+    files |= (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0) | (IOCTL_DEV if abi >= 5 else 0)
+    tcp = _TCP if abi >= 4 and not network else 0
+    return files, tcp, _ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0
+
+
+def ruleset_bytes(abi: int, *, network: bool) -> bytes:
+    """`struct landlock_ruleset_attr` as long as this ABI knows it: a longer one would be refused."""
+    known = 1 if abi < 4 else 2 if abi < 6 else 3
+    return struct.pack(f"={known}Q", *handled(abi, network=network)[:known])
+
+
+def rule_bytes(allowed: int, folder: int) -> bytes:
+    """`struct landlock_path_beneath_attr`, packed."""
+    return struct.pack("=Qi", allowed, folder)
+
+
+def readable(hide: list[str], beneath: str = "/") -> list[str]:
+    """Folders and files that together hold all that may be read: no rule can take away what another one gave.
+
+    Links are left out: what they lead to has its own place.
+    """
+    below = [path for path in hide if path == beneath or path.startswith(beneath.rstrip("/") + "/")]
+    if not below:
+        return [beneath]
+    if beneath in below:
+        return []
+    found: list[str] = []
+    try:
+        with os.scandir(beneath) as entries:
+            for entry in entries:
+                if not entry.is_symlink():
+                    found += readable(below, entry.path)
+    except OSError:
+        pass  # it cannot be read anyway
+    return found
+
+
+def abi_here() -> int:
+    """The kernel's Landlock; 0: it has none, or it is switched off."""
+    if sys.platform != "linux":
+        return 0
+    found = _call(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+    return max(0, found)
+
+
+def hold(settings: dict[str, object], abi: int) -> None:
+    """From now on this process and its children are held. Raises OSError."""
+    network = bool(settings["network"])
+    files = handled(abi, network=network)[0]
+    attributes = ruleset_bytes(abi, network=network)
+    ruleset = _checked(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    for path in readable(_texts(settings, "hide")):
+        _allow(ruleset, path, READ_FILE)
+    for path in _texts(settings, "write"):
+        _allow(ruleset, path, files)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    for capability in set(range(64)) - _KEPT_CAPABILITIES:  # refused to all but root, who alone has some
+        libc.prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
+    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "no_new_privs")
+    _checked(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        folder = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # it is gone, or not here: nothing is given
+    try:
+        mode = os.fstat(folder).st_mode
+        if not stat.S_ISLNK(mode):
+            rule = rule_bytes(rights if stat.S_ISDIR(mode) else rights & _OF_FILES, folder)
+            _checked(ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+    finally:
+        os.close(folder)
+
+
+def _texts(settings: dict[str, object], name: str) -> list[str]:
+    value = settings[name]
+    return [str(item) for item in value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _call(number: int, *arguments: object) -> int:
+    result = ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *arguments)
+    return int(result)
+
+
+def _checked(number: int, *arguments: object) -> int:
+    result = _call(number, *arguments)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"Landlock: {os.strerror(code)}")
+    return result
+
+
+def _bound(processes: int) -> None:
+    """So many processes more than there are: the limit counts all of the user's."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
+            there = int(file.read().split()[3].partition("/")[2])
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        most = there + processes if hard == resource.RLIM_INFINITY else min(hard, there + processes)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    except (OSError, ValueError, IndexError):
+        pass  # a bound for accidents: without it the command's time-out remains
+
+
+def main() -> None:
+    """Becomes the command."""
+    settings, command = json.loads(sys.argv[1]), sys.argv[2:]
+    abi = abi_here()
+    try:
+        if abi < 1:
+            raise OSError("this kernel has no Landlock")
+        hold(settings, abi)
+    except OSError as error:
+        print(f"rundry: the sandbox could not be set up, nothing was run: {error}", file=sys.stderr)
+        sys.exit(NOT_HELD)
+    _bound(int(settings["processes"]))
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr)
+        sys.exit(127 if isinstance(error, FileNotFoundError) else NOT_HELD)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Protected places of the workspace as they were before a command, for a sandbox that cannot keep it from them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from .places import is_real_folder, protected
+
+_MOST = 2_000
+"""Entries, and 16 MB: of hooks and configs that is far more than there is."""
+_MOST_BYTES = 16_000_000
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """One entry as it was."""
+
+    mode: int
+    data: bytes | None
+    """Of a file; of a link, where it leads. None: too much to keep."""
+    stamp: tuple[int, ...]
+
+
+class Protected:
+    """What stood in the protected places when this was made."""
+
+    def __init__(self, ws: Path, but: Sequence[Path] = ()) -> None:
+        """`but`: what was let through this once."""
+        self._ws, self._git = ws, ws / ".git"
+        self._had_git = is_real_folder(self._git)
+        self._places = [
+            place
+            for place in protected(ws)
+            if (os.path.lexists(place) or (self._had_git and place == self._git / "hooks"))
+            and not any(place.is_relative_to(p) or p.is_relative_to(place) for p in but)
+        ]
+        self._before = self._look()
+
+    def put_back(self) -> list[str]:
+        """What was changed is as it was, what was added is gone. A line for each that moved, or could not."""
+        lines: list[str] = []
+        if self._had_git and not is_real_folder(self._git):
+            return [self._another_repository()]
+        now = self._look()
+        for path in sorted(set(now) - set(self._before), reverse=True):
+            lines.append(self._told(path, "removed", self._remove))
+        for path in sorted(self._before):
+            if path not in now or now[path].stamp != self._before[path].stamp:
+                lines.append(self._told(path, "put back", self._restore))
+        return [line for line in lines if line]
+
+    def _look(self) -> dict[Path, _Kept]:
+        found: dict[Path, _Kept] = {}
+        room = _MOST_BYTES
+        waiting = [place for place in self._places if _beneath(place, self._ws)]
+        while waiting and len(found) < _MOST:
+            path = waiting.pop()
+            try:
+                status = path.lstat()
+                data: bytes | None = b""
+                if stat.S_ISLNK(status.st_mode):
+                    data = os.fsencode(path.readlink())
+                elif stat.S_ISREG(status.st_mode):
+                    data = path.read_bytes() if status.st_size <= room else None
+                    room -= len(data or b"")
+                elif stat.S_ISDIR(status.st_mode):
+                    waiting += path.iterdir()
+            except OSError:
+                continue
+            times = (status.st_mtime_ns, status.st_ctime_ns) if not stat.S_ISDIR(status.st_mode) else ()
+            found[path] = _Kept(status.st_mode, data, (status.st_mode, status.st_ino, *times))
+        return found
+
+    def _told(self, path: Path, done: str, do: Callable[[Path], bool]) -> str:
+        name = path.relative_to(self._ws)
+        try:
+            changed = do(path)
+        except OSError as error:
+            return f"{name} changed while this ran, and cannot be {done}: {error.strerror or error}"
+        return f"{name} must not change: {done}" if changed else ""
+
+    def _remove(self, path: Path) -> bool:
+        if not _beneath(path, self._ws):
+            return False
+        if is_real_folder(path):
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        return True
+
+    def _restore(self, path: Path) -> bool:
+        """True where it was another one; touched, and with the same bytes, it is left."""
+        kept = self._before[path]
+        if self._is_the_same(path, kept):
+            return False
+        if not _beneath(path, self._ws):
+            raise OSError(errno.ELOOP, "a link stands in its way")
+        if kept.data is None:
+            raise OSError(errno.EFBIG, "it was too large to keep")
+        if stat.S_ISDIR(kept.mode):
+            if not is_real_folder(path):
+                path.unlink(missing_ok=True)
+                path.mkdir()
+            path.chmod(stat.S_IMODE(kept.mode))
+            return True
+        if is_real_folder(path):
+            shutil.rmtree(path)
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        if stat.S_ISLNK(kept.mode):
+            beside.symlink_to(os.fsdecode(kept.data))
+        else:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(kept.data)
+            beside.chmod(stat.S_IMODE(kept.mode))
+        beside.replace(path)
+        return True
+
+    def _is_the_same(self, path: Path, kept: _Kept) -> bool:
+        try:
+            status = path.lstat()
+            if status.st_mode != kept.mode:
+                return False
+            if stat.S_ISREG(status.st_mode):
+                return path.read_bytes() == kept.data
+            return not stat.S_ISLNK(status.st_mode) or os.fsencode(path.readlink()) == kept.data
+        except OSError:
+            return False
+
+    def _another_repository(self) -> str:
+        """Its hooks must not be obeyed."""
+        if not os.path.lexists(self._git):
+            return ".git was taken away while this ran"
+        aside = self._git.with_name(f".git.untrusted-{secrets.token_hex(4)}")
+        try:
+            self._git.rename(aside)
+        except OSError as error:
+            return f".git is another one since this ran, and cannot be moved: {error.strerror}"
+        return f".git was another one after this ran: moved to {aside.name}, it does not count"
+
+
+def _beneath(path: Path, ws: Path) -> bool:
+    """No folder on the way to it is a link: what leads out of the workspace is not ours to change."""
+    return path.parent.resolve().is_relative_to(ws) and path.parent.resolve() == path.parent

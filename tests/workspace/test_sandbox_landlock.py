@@ -1,0 +1,164 @@
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from rundry.agent.workspace import Sandbox, command_env, landlock_child
+from rundry.agent.workspace.landlock_child import handled, readable, rule_bytes, ruleset_bytes
+
+
+@pytest.fixture
+async def sandbox():
+    found = await Sandbox.detect(ways=["landlock"])
+    if found.kind is None:
+        pytest.skip(found.why_none)
+    return found
+
+
+@pytest.fixture
+def run(sandbox, tmp_path):
+    async def run(line: str, **options):
+        env = command_env(os.environ)
+        ws = options.pop("ws", tmp_path)
+        done = await sandbox.run(line, ws, cwd=ws, env=env, timeout=options.pop("timeout", 20), **options)
+        return done.exit_code, done.output.decode()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("abi", "files", "tcp", "scoped"),
+    [
+        (1, 0x1FF6, 0, 0),
+        (2, 0x3FF6, 0, 0),
+        (3, 0x7FF6, 0, 0),
+        (4, 0x7FF6, 3, 0),
+        (5, 0xFFF6, 3, 0),
+        (6, 0xFFF6, 3, 3),
+        (9, 0xFFF6, 3, 3),
+    ],
+)
+def test_no_right_is_asked_of_a_kernel_that_does_not_know_it(abi, files, tcp, scoped):
+    assert handled(abi, network=False) == (files, tcp, scoped)
+    assert handled(abi, network=True) == (files, 0, scoped)
+    known = struct.pack("=QQQ", files, tcp, scoped)
+    assert ruleset_bytes(abi, network=False) == known[: 8 if abi < 4 else 16 if abi < 6 else 24]
+
+
+def test_a_rule_is_packed_without_a_gap():
+    assert rule_bytes(0x2, 7) == b"\x02\0\0\0\0\0\0\0\x07\0\0\0"
+
+
+def test_what_may_be_read_leaves_the_hidden_out_and_no_link_brings_it_back(tmp_path):
+    (tmp_path / "home/.ssh").mkdir(parents=True)
+    (tmp_path / "home/code").mkdir()
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "home/back").symlink_to(tmp_path)
+    (tmp_path / "home/keys").symlink_to(tmp_path / "home/.ssh")
+    found = readable([f"{tmp_path}/home/.ssh"], str(tmp_path))
+    assert sorted(found) == [f"{tmp_path}/etc", f"{tmp_path}/home/code"]
+    assert readable([], "/") == ["/"]
+    assert readable([f"{tmp_path}/home"], f"{tmp_path}/home") == []
+
+
+async def test_a_command_writes_in_the_workspace_and_its_temp_folder_and_nowhere_else(run, tmp_path):
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "old").write_text("old")
+    assert await run("echo in > here && cat here && echo t > $TMPDIR/t && echo x > /dev/null") == (0, "in\n")
+    assert await run("cat $TMPDIR/t; python3 -c 'import tempfile; tempfile.TemporaryFile()'") == (0, "t\n")
+    for line in (
+        f"touch {outside}/new",
+        f"echo x > {outside}/old",
+        f"rm {outside}/old",
+        f"mv {outside}/old .",
+        f"ln {outside}/old here2",
+        f"ln -s {outside}/old l; echo x > l",
+        f"truncate -s 0 {outside}/old",
+        f"mkdir {outside}/d",
+        "touch ~/rundry-x",
+        "touch /etc/rundry-x",
+    ):
+        code, said = await run(line)
+        assert code != 0 and ("denied" in said or "cross-device" in said), line
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("old", "old")]
+
+
+async def test_a_file_moves_from_folder_to_folder_and_git_works(run, tmp_path):
+    line = "mkdir a b; echo x > a/f; mv a/f b/g; ln b/g a/h; cat a/h; git init -q . && git add . && git -c user.name=a "
+    code, said = await run(line + "-c user.email=b commit -qm one && git log --format=%s")
+    assert (code, said) == (0, "x\none\n")
+
+
+async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(tmp_path):
+    runs, ws = tmp_path / "runs", tmp_path / "w"
+    runs.mkdir()
+    ws.mkdir()
+    (runs / "journal").write_text("secret")
+    (tmp_path / "beside").write_text("beside")
+    sandbox = await Sandbox.detect(hide=[runs], ways=["landlock"])
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    line = f"cat {tmp_path}/beside; cat {runs}/journal; ln {runs}/journal j; cat j; cat {runs.parent}/w/../runs/journal"
+    done = await sandbox.run(line, ws, cwd=ws, env=command_env(os.environ), timeout=5)
+    assert done.output.startswith(b"beside") and b"secret" not in done.output
+
+
+async def test_gits_hooks_and_config_are_put_back_and_it_is_said(run, tmp_path):
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    git = tmp_path / ".git"
+    (git / "hooks" / "pre-push").write_text("mine")
+    (git / "hooks" / "pre-push").chmod(0o755)
+    (tmp_path / ".envrc").write_text("mine")
+    (tmp_path / ".rundry.toml").write_text("mine")
+    config = (git / "config").read_bytes()
+    for line, name in (
+        ("echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("git config core.fsmonitor ./x", ".git/config"),
+        ("echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("chmod 644 .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("rm .git/hooks/pre-push; ln -s /bin/sh .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("rm -r .git/hooks", ".git/hooks/pre-push"),
+        ("mv .git/hooks .git/h; mkdir out; ln -s ../out .git/hooks", ".git/hooks"),
+        ("mv .git other && cp -r other .git && echo x >> .git/config; rm -rf other", ".git/config"),
+        ("echo x > .envrc", ".envrc"),
+        ("rm .rundry.toml", ".rundry.toml"),
+    ):
+        code, said = await run(line)
+        assert code == 0 and f"[rundry: {name} must not change" in said, (line, said)
+        assert (git / "config").read_bytes() == config and (tmp_path / ".envrc").read_text() == "mine"
+        assert not (git / "hooks" / "pre-commit").exists() and not (git / "hooks").is_symlink()
+        assert (git / "hooks" / "pre-push").read_text() == "mine"
+        assert os.access(git / "hooks" / "pre-push", os.X_OK) and not (git / "hooks" / "pre-push").is_symlink()
+    assert await run("git status >/dev/null; touch .git/hooks/pre-push") == (0, "")
+
+
+async def test_another_repository_in_the_place_of_the_first_does_not_count(run, tmp_path):
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    code, said = await run("mkdir -p evil/hooks; mv .git old; ln -s evil .git")
+    assert code == 0 and "it does not count" in said and not (tmp_path / ".git").is_symlink()
+
+
+async def test_protected_places_that_were_let_through_stay_changed(run, tmp_path):
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    code, said = await run("git remote add origin x", writable=[tmp_path / ".git/config"])
+    assert (code, said) == (0, "") and "origin" in (tmp_path / ".git/config").read_text()
+
+
+async def test_where_it_cannot_hold_nothing_runs(tmp_path):
+    """An old kernel is one thing, a refused rule another: here the settings themselves are broken."""
+    argv = [sys.executable, "-I", "-S", landlock_child.__file__, '{"write": [], "hide": [], "network": false}']
+    done = subprocess.run([*argv, "touch", str(tmp_path / "ran")], capture_output=True, check=False)
+    assert done.returncode != 0 and not (tmp_path / "ran").exists()
+
+
+async def test_a_program_that_is_not_there_is_said_as_a_shell_says_it(sandbox, tmp_path):
+    done = await sandbox.run(["no-such-program"], tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=5)
+    assert done.exit_code == 127 and b"no-such-program" in done.output
+
+
+async def test_what_it_does_not_hold_is_said(sandbox):
+    said = " ".join(sandbox.not_held)
+    assert "mode, owner" in said and "hooks" in said and ("UDP" in said or "whole network" in said)
