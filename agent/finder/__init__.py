@@ -1,5 +1,25 @@
 """What a finder works on: items and their keys, and the frontier that remembers them."""
 
+from .fates import Candidate, Counts, Item, Named, Row, State, Surfaced
+from .frontier import CHUNK, Frontier, in_chunks
 from .keys import KINDS, file_of, item_key, storable, url_key
+from .view import FrontierView
 
-__all__ = ["KINDS", "file_of", "item_key", "storable", "url_key"]
+__all__ = [
+    "CHUNK",
+    "KINDS",
+    "Candidate",
+    "Counts",
+    "Frontier",
+    "FrontierView",
+    "Item",
+    "Named",
+    "Row",
+    "State",
+    "Surfaced",
+    "file_of",
+    "in_chunks",
+    "item_key",
+    "storable",
+    "url_key",
+]

@@ -1,0 +1,174 @@
+"""What was seen and what is still to be worked, in the run's journal: it moves in the transaction that moved it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from . import tables
+from .fates import Candidate, Item, Named, State, Surfaced
+from .keys import item_key, storable
+from .view import FrontierView
+
+__all__ = ["CHUNK", "Candidate", "Frontier", "Item", "State", "Surfaced", "in_chunks"]
+
+CHUNK = 2_000
+"""Candidates in one `surface`, each in a transaction of its own: a larger one keeps others from writing for long."""
+
+_INSERT = """
+    INSERT INTO frontier(hash, key, kind, value, source, state, place, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
+"""
+_LOOKUP = f"""
+    SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{tables.FINDING}'
+"""
+_LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
+_OPEN = (State.QUEUED, State.WAITING, State.WORKING)
+
+T = TypeVar("T", bound=Named)
+
+
+def in_chunks(candidates: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    """The candidates in lists of at most so many, none where there are none."""
+    rest = iter(candidates)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+class Frontier(FrontierView):
+    """The frontier as the runner writes it, and nobody else.
+
+    Each change is whole or not there, part of the journal's transaction around it. A change that was made already
+    changes nothing, so that a step which is repeated after a kill does no harm; the methods say whether they did.
+    """
+
+    def surface(self, candidates: Sequence[Named], source: str, root: Path) -> Surfaced:
+        """Enters them as seen and queues those that nobody had seen; two spellings are one new and one known item.
+
+        To be called with at most CHUNK candidates at once (`in_chunks`). Relative paths start from `root`. Raises
+        ValueError for a kind that is none of KINDS.
+        """
+        keyed = [(item_key(one.kind, one.value, root), one) for one in candidates]
+        source = tables.legible(source)
+        new: list[Item] = []
+        known: list[tuple[str, str]] = []
+        with self._writing():
+            seen = self._seen_of([key for key, _ in keyed])
+            for key, one in keyed:
+                if key in seen:
+                    known.append((key, one.value))
+                else:
+                    seen.add(key)
+                    new.append(Item(key, one.kind, one.value, source))
+            self._enter(new)
+        return Surfaced(new, known)
+
+    def note_finding(self, key: str) -> bool:
+        """Enters a finding's key as seen; whether nobody had seen it."""
+        key = storable(key)
+        with self._writing():
+            if any(state == tables.FINDING for _, state in self._located(key)):
+                return False
+            row = (self._hash_of(key), key, tables.FINDING, None, "", tables.FINDING, self._at_end(1))
+            self._journal.write(_INSERT, [row])
+            self._tally(finding=1)
+        return True
+
+    def take(self, keys: Sequence[str]) -> list[str]:
+        """Those of them that were queued and are in work now."""
+        with self._writing():
+            return [key for key in keys if self._move(key, (State.QUEUED, State.WAITING), State.WORKING)]
+
+    def finish(self, key: str) -> bool:
+        """It was in work and is done."""
+        return self._move(key, (State.WORKING,), State.DONE)
+
+    def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
+        """It was in work, failed so many times, and is queued again from that Unix time on."""
+        told = {"error": tables.legible(error), "due": due, "attempts": attempts}
+        return self._move(key, (State.WORKING,), State.WAITING, **told)
+
+    def set_aside(self, key: str, error: str, attempts: int) -> bool:
+        """It failed for good: in work, in the queue, or when it was done and looked at again."""
+        told = {"error": tables.legible(error), "attempts": attempts}
+        return self._move(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
+
+    def skip(self, key: str) -> bool:
+        """A person does not want it worked; if it is in work, what comes of it changes nothing. No: it is done."""
+        return self._move(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
+
+    def requeue(self, key: str, source: str, *, attempts: int | None = None) -> bool:
+        """Back to the end of the queue, unless it is in work or in the queue. `attempts`: None leaves them."""
+        before = (State.DONE, State.SET_ASIDE, State.SKIPPED, State.WAITING)
+        with self._writing():
+            if not any(state in before for _, state in self._located(key)):
+                return False
+            told: dict[str, object] = {"source": tables.legible(source), "place": self._at_end(1)}
+            if attempts is not None:
+                told["attempts"] = attempts
+            return self._move(key, before, State.QUEUED, **told)
+
+    def roll_back(self, keys: Iterable[str] | None = None) -> list[Item]:
+        """Those of them that were in work, in their order: before the queue again. None: all, their runner died."""
+        wanted = None if keys is None else set(keys)
+        with self._writing():
+            items = [one for one in self._in_state(State.WORKING) if wanted is None or one.key in wanted]
+            if items:
+                self._journal.write("UPDATE frontier_tally SET head = head - ?", [(len(items),)])
+                (head,) = self._journal.rows("SELECT head FROM frontier_tally")[0]
+                for place, item in enumerate(items, head + 1):
+                    self._move(item.key, (State.WORKING,), State.QUEUED, place=place)
+        return items
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        with self._journal.transaction():
+            if not self._exists():
+                for statement in tables.SCHEMA:
+                    self._journal.rows(statement)
+            yield
+
+    def _seen_of(self, keys: Sequence[str]) -> set[str]:
+        hashes = msgspec.json.encode([self._hash_of(key) for key in keys]).decode()
+        return {key for (key,) in self._journal.rows(_LOOKUP, (hashes,))}
+
+    def _enter(self, items: Sequence[Item]) -> None:
+        if not items:
+            return
+        self._journal.write(_INSERT, self._as_rows(items, self._at_end(len(items))))
+        self._tally(queued=len(items))
+
+    def _as_rows(self, items: Sequence[Item], place: int) -> Iterator[tuple[object, ...]]:
+        for place_of, item in enumerate(items, place):
+            value = None if item.value == item.key else tables.stored(item.value)
+            yield self._hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
+
+    def _at_end(self, n: int) -> int:
+        """The first of so many new places at the end of the queue."""
+        self._journal.write("UPDATE frontier_tally SET tail = tail + ?", [(n,)])
+        (tail,) = self._journal.rows("SELECT tail FROM frontier_tally")[0]
+        return tail - n + 1
+
+    def _located(self, key: str) -> list[tuple[int, str]]:
+        """(id, state) of the item and of the finding of that key."""
+        rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
+        return [(number, state) for number, stored, state in rows if stored == key]
+
+    def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+        with self._writing():
+            for number, was in self._located(key):
+                if was in before:
+                    sets = {"due": None, **told, "state": state.value}
+                    names = ", ".join(f"{name} = ?" for name in sets)
+                    self._journal.write(f"UPDATE frontier SET {names} WHERE id = ?", [(*sets.values(), number)])
+                    self._tally(**{was: -1, state.value: 1})
+                    return True
+        return False
+
+    def _tally(self, **by: int) -> None:
+        names = ", ".join(f"{name} = {name} + ?" for name in by)
+        self._journal.write(f"UPDATE frontier_tally SET {names}", [tuple(by.values())])
