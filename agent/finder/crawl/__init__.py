@@ -1,0 +1,7 @@
+"""The crawler: a worker that follows links within its hosts."""
+
+from .crawler import PAGE, SKIPPED, Crawler
+from .links import links_of
+from .scope import Scope
+
+__all__ = ["PAGE", "SKIPPED", "Crawler", "Scope", "links_of"]

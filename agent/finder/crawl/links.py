@@ -1,0 +1,45 @@
+"""Where a page leads."""
+
+from __future__ import annotations
+
+import re
+
+from ...tools.addresses import joined
+from ...tools.markup import tree_of
+
+_WHERE = "a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
+_LINKED = frozenset({"next", "prev", "canonical", "alternate"})
+"""Kinds of `<link>` that lead to pages; the others are what a page is drawn with."""
+_REFRESH = re.compile(r"\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+
+
+def links_of(page: str | bytes, url: str) -> list[str]:
+    """Absolute http(s) URLs that the page at `url` leads to, serialised, each once, in the page's order.
+
+    `<a>`, `<area>`, `<frame>`, `<iframe>`, `<link>` to pages, `<meta http-equiv=refresh>`; a `<base href>` counts.
+    Without fragments, and without the page itself. Raises UnreadablePage.
+    """
+    tree = tree_of(page)
+    base = url
+    if (found := tree.css_first("base[href]")) is not None:
+        base = joined(url, found.attributes["href"] or "") or url
+    told: dict[str, None] = {}
+    for node in tree.css(_WHERE):
+        attributes = node.attributes
+        reference = attributes.get("href") or attributes.get("src")
+        if node.tag == "link":
+            reference = reference if _LINKED & set((attributes["rel"] or "").lower().split()) else None
+        elif node.tag == "meta":
+            reference = _refresh(attributes)
+        if reference and not reference.startswith("#"):
+            told[reference] = None
+    links = dict.fromkeys(joined(base, reference) for reference in told)
+    links.pop(url, None)
+    return [link for link in links if link is not None and link.startswith(("http://", "https://"))]
+
+
+def _refresh(attributes: dict[str, str | None]) -> str | None:
+    if (attributes.get("http-equiv") or "").strip().lower() != "refresh":
+        return None
+    found = _REFRESH.match(attributes.get("content") or "")
+    return found[1].strip() if found else None

@@ -1,0 +1,123 @@
+"""robots.txt as RFC 9309 has it: asked for once a day and host, and nothing is fetched where it cannot be known."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ...protocol import Clock
+from ...tools.addresses import joined
+from ...tools.web import ROBOT, bounded_body, retry_after, said
+from .pace import Pace
+from .scope import Scope
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+    from protego import Protego
+
+_LIMIT = 512_000
+"""Bytes of it that count (RFC 9309, 2.5 wants 500 KiB at least)."""
+_HOPS = 5
+_FRESH = 86_400.0
+"""Seconds (RFC 9309, 2.4)."""
+
+
+class RobotsUnreadable(Exception):
+    """What a host's robots.txt says cannot be known now, so nothing of the host may be fetched (RFC 9309, 2.3.1.4)."""
+
+    def __init__(self, why: str, after: float | None = None) -> None:
+        super().__init__(why)
+        self.retry_after = after
+        """Seconds that the host asked to wait."""
+
+
+class Rules:
+    """One host's."""
+
+    def __init__(self, rules: Protego | None, clock: Clock) -> None:
+        self._rules = rules
+        self.until = clock.monotonic() + _FRESH
+        self.pace = Pace((rules.crawl_delay(ROBOT) if rules is not None else None) or 0.0, clock)
+        """Its Crawl-delay."""
+
+    def allow(self, url: str) -> bool:
+        """The page may be fetched."""
+        return self._rules is None or self._rules.can_fetch(url, ROBOT)
+
+
+class Robots:
+    """The rules of all hosts of a crawl."""
+
+    def __init__(self, session: ClientSession, scope: Scope, clock: Clock, pace: Pace) -> None:
+        self._session, self._scope, self._clock, self._pace = session, scope, clock, pace
+        self._known: dict[str, Rules] = {}
+        self._asking: dict[str, asyncio.Task[Rules]] = {}
+
+    def known(self, host: str) -> Rules | None:
+        """The rules of an origin, where they were read today."""
+        rules = self._known.get(host)
+        return rules if rules is not None and self._clock.monotonic() < rules.until else None
+
+    async def of(self, host: str) -> Rules:
+        """The rules of an origin; whoever asks at once waits for the same answer. Raises RobotsUnreadable."""
+        if (rules := self.known(host)) is not None:
+            return rules
+        task = self._asking.get(host)
+        if task is None:
+            task = asyncio.create_task(self._ask(host))
+            self._asking[host] = task
+            task.add_done_callback(lambda done: self._answered(host, done))
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Nothing is asked any more."""
+        tasks = list(self._asking.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _answered(self, host: str, task: asyncio.Task[Rules]) -> None:
+        self._asking.pop(host, None)
+        if not task.cancelled():
+            task.exception()  # else asyncio complains where whoever asked was cancelled meanwhile
+
+    async def _ask(self, host: str) -> Rules:
+        from aiohttp import ClientError
+
+        try:
+            text = await self._text(host)
+        except TimeoutError:
+            raise RobotsUnreadable(f"{host}/robots.txt timed out") from None
+        except (ClientError, OSError) as error:
+            raise RobotsUnreadable(f"{host}/robots.txt cannot be read: {error or type(error).__name__}") from None
+        self._known[host] = Rules(_parsed(text), self._clock)
+        return self._known[host]
+
+    async def _text(self, host: str) -> str:
+        """Empty where there is none: then all is allowed. Only hosts of the crawl are asked."""
+        from yarl import URL
+
+        url = f"{host}/robots.txt"
+        for _ in range(1 + _HOPS):
+            await self._pace.turn()
+            async with self._session.get(URL(url, encoded=True), allow_redirects=False) as answer:
+                if answer.status >= 500 or answer.status == 429:
+                    told = (
+                        f"{url} answers {said(answer.status, answer.reason)}: nothing is fetched before it can be read"
+                    )
+                    raise RobotsUnreadable(told, retry_after(answer, self._clock.now()))
+                if answer.status < 300:
+                    return (await bounded_body(answer, _LIMIT))[0].decode("utf-8-sig", "replace")
+                target = joined(url, answer.headers.get("Location", "")) if answer.status < 400 else None
+                if target is None or not target.startswith(("http://", "https://")) or not self._scope.holds(target):
+                    return ""
+                url = target
+        return ""
+
+
+def _parsed(text: str) -> Protego | None:
+    if not text.strip():
+        return None
+    from protego import Protego
+
+    return Protego.parse(text)

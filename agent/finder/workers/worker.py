@@ -1,0 +1,58 @@
+"""Who works an item end to end without a model: what it gets, and what it brings back."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from ..frontier import Candidate
+
+
+class WorkItem(msgspec.Struct, frozen=True):
+    """One item, as a worker gets it: the contract of REQUIREMENTS 13.2."""
+
+    kind: str
+    value: str
+    key: str
+    attempt: int = 1
+    """1 for the first."""
+
+
+class ReportedFinding(msgspec.Struct, frozen=True):
+    """What was found, before anyone judged it."""
+
+    title: str
+    detail: str = ""
+    evidence: str = ""
+    """`path:line`, a URL, or a quote."""
+    key: str | None = None
+
+
+class Worked(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an item. What stands beside an `error` was found before it failed."""
+
+    items: list[Candidate] = []
+    findings: list[ReportedFinding] = []
+    found_new: bool | None = None
+    """The worker's own word for it, where it has one; only keys count."""
+    reason: str = ""
+    """What was done, a few words."""
+    error: str = ""
+    """Not empty: the step failed. One line; never an empty result."""
+    retry_after: float | None = None
+    """Seconds that the other side asked to be left alone."""
+    hopeless: bool = False
+    """Another attempt cannot help: the item is set aside at once."""
+
+
+class Worker(Protocol):
+    """Works items, several at once. Cancelling `work` ends whatever it started."""
+
+    async def work(self, item: WorkItem) -> Worked:
+        """Never raises for what the item, a command, a function or a server did: that is an `error`."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing that it started is left; it may be closed twice."""
+        ...

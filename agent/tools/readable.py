@@ -1,0 +1,153 @@
+"""An HTML page as text that can be read: its words in lines, its links in a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .addresses import joined
+from .markup import tree_of
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_DROPPED = frozenset(
+    ["script", "style", "noscript", "template", "svg", "math", "canvas", "iframe", "object", "head", "select"]
+)
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "dd", "details", "div", "dl", "dt", "fieldset", "figcaption",
+    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "nav", "ol",
+    "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "title", "tr", "ul",
+))  # fmt: skip
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_APART = frozenset(["p", "pre", "ul", "ol", "table", "blockquote", *_HEADINGS])
+_LONGEST_WORDS = 200
+"""Characters of a link's words."""
+_SPACE = re.compile(r"[^\S\xa0]+")
+
+
+class Readable(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page says."""
+
+    title: str
+    text: str
+    links: list[tuple[str, str]]
+    """Words and address, each address once, in the order of the page."""
+
+
+def readable(page: str | bytes, url: str) -> Readable:
+    """The page at `url`. Raises UnreadablePage."""
+    tree = tree_of(page)
+    title = tree.css_first("title")
+    base = tree.css_first("base[href]")
+    writer = _Writer((base is not None and joined(url, base.attributes.get("href") or "")) or url)
+    if tree.body is not None:
+        writer.write(tree.body)
+    name = _SPACE.sub(" ", title.text()).strip() if title is not None else ""
+    return Readable(title=name, text=writer.text(), links=list(writer.links.items()))
+
+
+class _Writer:
+    """Walks the tree without recursion: a page may be nested deeper than Python's stack."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._lines: list[str] = []
+        self._parts: list[str] = []
+        """Of the line that is being written."""
+        self._kept = 0
+        """How many `pre` are open: their white space is kept."""
+        self._open: list[tuple[str, list[str]]] = []
+        """Addresses of the links that are open, with their words so far."""
+        self.links: dict[str, str] = {}
+
+    def text(self) -> str:
+        self._end_line()
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines)).strip("\n")
+
+    def write(self, root: LexborNode) -> None:
+        for node, enters in _walk(root):
+            tag = node.tag or ""
+            if tag == "-text":
+                if enters:
+                    self._say(node.text_content or "")
+            elif enters:
+                self._enter(tag, node)
+            else:
+                self._leave(tag)
+
+    def _enter(self, tag: str, node: LexborNode) -> None:
+        if tag in _BLOCKS or tag == "br":
+            self._end_line()
+        if tag in _HEADINGS:
+            self._lines.append("")
+            self._parts.append(_HEADINGS[tag])
+        elif tag == "li":
+            self._parts.append("- ")
+        elif tag == "pre":
+            self._kept += 1
+        elif tag in ("td", "th") and self._parts:
+            self._parts.append(" | ")
+        elif tag == "img" and (told := node.attributes.get("alt")):
+            self._say(f"[image: {told}]")
+        elif tag == "a":
+            target = joined(self._base, node.attributes.get("href") or "#")
+            web = target is not None and target.startswith(("http://", "https://"))
+            self._open.append((target if target is not None and web else "", []))
+
+    def _leave(self, tag: str) -> None:
+        if tag == "a":
+            target, words = self._open.pop()
+            if target and target != self._base:
+                self.links.setdefault(target, " ".join("".join(words).split())[:_LONGEST_WORDS])
+        if tag == "pre":
+            self._end_line()
+            self._kept -= 1
+        if tag in _BLOCKS:
+            self._end_line()
+        if tag in _APART:
+            self._lines.append("")
+
+    def _say(self, words: str) -> None:
+        if self._open:
+            self._open[-1][1].append(words)
+        if self._kept:
+            *whole, last = words.split("\n")
+            for line in whole:
+                self._parts.append(line)
+                self._end_line()
+            self._parts.append(last)
+            return
+        words = _SPACE.sub(" ", words)
+        if not self._parts or self._parts[-1].endswith(" "):
+            words = words.lstrip(" ")
+        if words:
+            self._parts.append(words)
+
+    def _end_line(self) -> None:
+        line = "".join(self._parts).rstrip()
+        self._parts.clear()
+        if line or (self._kept and self._lines):
+            self._lines.append(line)
+
+
+def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
+    """Every element as it is entered and as it is left, and every text, in the order of the page."""
+    node: LexborNode | None = root
+    while node is not None:
+        yield node, True
+        inner = node.child if (node.tag or "") not in _DROPPED else None
+        if inner is not None:
+            node = inner
+            continue
+        while node is not None:
+            yield node, False
+            if node.mem_id == root.mem_id:
+                return
+            if (following := node.next) is not None:
+                node = following
+                break
+            node = node.parent
