@@ -123,6 +123,22 @@ class Conversation:
             self.messages.append(Message(role="user", text=f"Summary of the conversation so far:\n{summary}"))
 
 
+SPOKEN: tuple[type[Event], ...] = (
+    Prompted,
+    Said,
+    TextArrived,
+    Fault,
+    RunResumed,
+    ReplyFinished,
+    ToolCalled,
+    ToolFinished,
+    Interrupted,
+    ContextTrimmed,
+    ConversationCut,
+)
+"""What a conversation takes in; others change nothing."""
+
+
 def last_text(messages: Sequence[Message]) -> str | None:
     """The newest words of the model, or None."""
     return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,7 +12,6 @@ from ..protocol import (
     CallAdmitted,
     CheckFinished,
     ContextTrimmed,
-    FileChanged,
     GateMode,
     GateModeChanged,
     HandoffClosed,
@@ -39,6 +37,7 @@ from ..protocol import (
     RunSpec,
     RunStarted,
     Said,
+    Snapshotted,
     Spent,
     StallDetected,
     Stamped,
@@ -47,24 +46,22 @@ from ..protocol import (
     TextArrived,
     ToolCalled,
     ToolFinished,
+    Undone,
     Unpaused,
     Unqueued,
+    WorkFinished,
 )
-from .conversation import Conversation
+from .actions import Action, arguments_of, close_action, paths_read
+from .conversation import SPOKEN, Conversation
+from .finding import FINDER_EVENTS, FinderFacts
 from .spending import Spending
+from .undoing import Changes
+
+__all__ = ["Action", "RunFacts", "arguments_of", "fold", "replace_budget"]
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A tool call with what came of it."""
-
-    call_id: str
-    tool: str
-    arguments: Any
-    step: int | None
-    ok: bool | None = None
-    result: str = ""
-    summary: str | None = None
+_ASIDE = ("shell", "undo")
+"""What a person did meanwhile: it does not stand in for what the loop has to say."""
 
 
 @dataclass(slots=True)
@@ -83,8 +80,8 @@ class RunFacts:
     step: int = 0
     step_seq: int = 0
     """Where the newest step started."""
-    open_step: int | None = None
-    """A step that began and has no end yet."""
+    open_steps: dict[int, str | None] = field(default_factory=dict[int, str | None])
+    """Steps that began and have no end yet, with their works."""
     passes: int = 0
     started: bool = False
     reply: ReplyFinished | None = None
@@ -106,8 +103,10 @@ class RunFacts:
     outputs: list[str] = field(default_factory=list[str])
     """Blobs of results that were too long to show."""
     actions: list[Action] = field(default_factory=list[Action])
-    files: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
-    """Path to (first blob before, newest blob after) of what the model's tools changed."""
+    changes: Changes = field(default_factory=Changes)
+    """What can be undone, and which files are not as they were."""
+    is_check_due: bool = False
+    """Something was undone since the predicates were asked: what they said no longer holds."""
     queue: dict[int, str] = field(default_factory=dict[int, str])
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait, by their id."""
@@ -126,8 +125,11 @@ class RunFacts:
     """The newest firing that the loop has not yet answered with a prompt."""
     ended: RunEnded | None = None
     world: str | None = None
+    finder: FinderFacts | None = None
 
     def __post_init__(self) -> None:
+        if self.spec.finder is not None:
+            self.finder = FinderFacts.of(self.spec.finder)
         self.budget = self.spec.budget
         self.gate_mode = self.spec.gate.mode
         self.model = self.spec.model.name
@@ -154,6 +156,11 @@ class RunFacts:
         return self.spending.admitted
 
     @property
+    def open_step(self) -> int | None:
+        """The run's own step that began and has no end yet."""
+        return next((number for number, work in self.open_steps.items() if work is None), None)
+
+    @property
     def main(self) -> Conversation:
         """The run's one conversation."""
         return self.conversation(None)
@@ -168,12 +175,11 @@ class RunFacts:
     @property
     def files_changed(self) -> list[str]:
         """Sorted paths whose content differs from what it was before the run's tools touched it."""
-        return sorted(path for path, (before, after) in self.files.items() if before != after)
+        return sorted(path for path, (before, after) in self.changes.files.items() if before != after)
 
     def touched(self) -> set[str]:
         """Paths that this run read or wrote, as the model named them."""
-        read = {str(arguments_of(a)["path"]) for a in self.actions if a.ok and "path" in arguments_of(a)}
-        return read | set(self.files)
+        return paths_read(self.actions) | set(self.changes.files)
 
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
@@ -184,11 +190,24 @@ class RunFacts:
             return
         if isinstance(event, ReasoningArrived):
             return
-        self.conversation(stamped.work).apply(event)
+        if self.finder is not None and isinstance(event, FINDER_EVENTS):
+            self.finder.apply(stamped)
+            self._forget_conversation(stamped)
+        if isinstance(event, SPOKEN):
+            self.conversation(stamped.work).apply(event)
         self._apply_frame(stamped)
         self.spending.apply(stamped)
+        self.changes.apply(stamped)
         self._apply_step(stamped)
         self._apply_person(stamped)
+
+    def _forget_conversation(self, stamped: Stamped) -> None:
+        """Lenses go on with theirs in the next pass; the other works of a finder have a fresh one each time."""
+        if isinstance(stamped.event, WorkFinished) and stamped.event.kind != "lens":
+            self.conversations.pop(stamped.work, None)
+        elif isinstance(stamped.event, RunResumed):
+            for work in [w for w in self.conversations if w is not None and not w.startswith("lens:")]:
+                del self.conversations[work]
 
     def _apply_frame(self, stamped: Stamped) -> None:
         match stamped.event:
@@ -232,10 +251,11 @@ class RunFacts:
     def _apply_step(self, stamped: Stamped) -> None:
         match stamped.event:
             case StepStarted(number=number):
-                self.step = self.open_step = number
+                self.step = number
+                self.open_steps[number] = stamped.work
                 self.step_seq = stamped.seq
                 self.reply = None
-                self.wrapped_up = self.interrupted = False
+                self.wrapped_up = self.interrupted = self.is_check_due = False
                 self.stall = None
                 self.turned_down = []
             case ReplyFinished() as reply:
@@ -243,10 +263,10 @@ class RunFacts:
                     self.wrapped_up = True
                 else:
                     self.reply = reply
-            case StepFinished(world=world):
-                self.open_step = None
+            case StepFinished(number=number, world=world):
+                self.open_steps.pop(number, None)
                 self.world = world or self.world
-            case Prompted(kind=kind):
+            case Prompted(kind=kind) if kind not in _ASIDE:
                 self.prompted_seq = stamped.seq
                 if kind != "system" and self.checked_seq:
                     self.told = {command: check.output for command, check in self.checks.items()}
@@ -255,7 +275,9 @@ class RunFacts:
             case CheckFinished() as check:
                 self.checks[check.command] = check
                 self.checked_seq = stamped.seq
+                self.is_check_due = False
             case PredicateJudged() as judged:
+                self.is_check_due = False
                 self.predicates[judged.name] = judged
             case StallDetected() as stall:
                 self.stall = stall
@@ -263,10 +285,8 @@ class RunFacts:
                 self.actions.append(Action(call_id, tool, arguments, stamped.step))
             case ToolFinished() as finished:
                 self._close_action(finished, stamped.seq)
-            case FileChanged(path=path, by=by, before=before, after=after) if by in ("model", "command", "restore"):
-                first = self.files[path][0] if path in self.files else before
-                if by != "restore" or path in self.files:
-                    self.files[path] = (first, after)
+            case Snapshotted(world=world):
+                self.world = world
             case _:
                 pass
 
@@ -279,8 +299,11 @@ class RunFacts:
                 self.reply = None
                 self.wrapped_up = self.interrupted = False
                 self.stall = None
-                self.checks.clear()
-                self.predicates.clear()
+                self._forget_verdicts()
+            case Undone():
+                self.finish = None
+                self._forget_verdicts()
+                self.is_check_due = True
             case Queued(queued_id=queued_id, text=text):
                 self.queue[queued_id] = text
             case Unqueued(queued_id=queued_id):
@@ -300,19 +323,19 @@ class RunFacts:
             case _:
                 pass
 
+    def _forget_verdicts(self) -> None:
+        self.checks.clear()
+        self.predicates.clear()
+        self.is_check_due = False
+
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         self.approved.pop(finished.call_id, None)
         self.questions.pop(finished.call_id, None)
         if finished.full is not None:
             self.outputs.append(finished.full)
-        for i in range(len(self.actions) - 1, -1, -1):
-            action = self.actions[i]
-            if action.call_id == finished.call_id:
-                done = replace(action, ok=finished.ok, result=finished.result[:400], summary=finished.summary)
-                self.actions[i] = done
-                if done.tool == "finish" and done.ok:
-                    self.finish, self.finish_seq = done, seq
-                return
+        done = close_action(self.actions, finished)
+        if done is not None and done.tool == "finish" and done.ok:
+            self.finish, self.finish_seq = done, seq
 
     def _rebase(self, rebased: ProposalRebased) -> None:
         opened = self.proposals.get(rebased.proposal_id)
@@ -338,11 +361,6 @@ def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:
     for stamped in events:
         facts.apply(stamped)
     return facts
-
-
-def arguments_of(action: Action) -> dict[str, Any]:
-    """The parsed arguments, or nothing where the model wrote no object."""
-    return cast("dict[str, Any]", action.arguments) if isinstance(action.arguments, dict) else {}
 
 
 def replace_budget(budget: Budget, name: str, value: float | None) -> Budget:

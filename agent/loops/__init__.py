@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..protocol import Decision, LoopKind, UserError
-from . import chat, goal, naive
+from . import chat, goal, naive, until_dry
 from .state import LoopState
 
 __all__ = ["LoopState", "decider"]
@@ -14,6 +14,7 @@ _DECIDERS: dict[LoopKind, Callable[[LoopState], Decision]] = {
     LoopKind.CHAT: chat.decide,
     LoopKind.GOAL: goal.decide,
     LoopKind.NAIVE: naive.decide,
+    LoopKind.UNTIL_DRY: until_dry.decide,
 }
 
 

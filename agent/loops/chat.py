@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Wait, Work
-from .goal import hint
+from ..step import hint
 from .state import LoopState, ends, is_silent
 
 

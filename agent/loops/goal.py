@@ -6,6 +6,7 @@ import re
 
 from ..journal.facts import RunFacts
 from ..protocol import Again, CheckFinished, Decision, Finish, Reason, Work
+from ..step import hint
 from .state import LoopState, ends, failing_checks, is_silent, met
 
 NUDGE = (
@@ -77,10 +78,3 @@ def _timeless(output: str) -> str:
     """The output without how long it took: that alone is no news."""
     return _DURATION.sub("", output)
 
-
-def hint(kind: str, signature: str) -> str:
-    """What a detector tells the model before it ends the run."""
-    return (
-        f"You are going round in circles ({kind}: {signature}). The same again will not bring anything new. "
-        "Say in one sentence what you learned, then try a different way."
-    )

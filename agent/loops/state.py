@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..finder.state import FinderState
 from ..journal.facts import RunFacts
 from ..protocol import CheckFinished, Finish, Reason, Wait, WorkResult
 
@@ -18,6 +19,8 @@ class LoopState:
     """Of the works that were ordered last; empty at the start and after a wait."""
     watched: bool = False
     """A view is attached, so that a person can be asked."""
+    finder: FinderState | None = None
+    """The search, of an until-dry loop."""
 
 
 def ends(state: LoopState) -> Finish | Wait | None:

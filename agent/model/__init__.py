@@ -9,18 +9,21 @@ from .demo import DemoRun, lay_out
 from .discovery import KeyFound, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
 from .library import warm
+from .nobody import NOBODY, NoModel
 from .opening import ASSUMED_WINDOW, OUTPUT_CAP, open_model
 from .prices import price_of
 
 __all__ = [
     "ASSUMED_WINDOW",
     "KEY_NAMES",
+    "NOBODY",
     "OUTPUT_CAP",
     "Counter",
     "DemoRun",
     "KeyFound",
     "LiteModel",
     "ModelLine",
+    "NoModel",
     "Patience",
     "ServerFound",
     "Survey",

@@ -66,6 +66,8 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     mode: GateMode = GateMode.ASK
     unsandboxed_ok: bool = False
     """The person said that commands may pass in `auto` although no sandbox holds them."""
+    network: bool = False
+    """Commands and checks may use the network."""
     rules: list[Rule] = []
     on_ask: str | None = None
     """What a run without a person does where it would have to ask: `refuse` or `handoff`.

@@ -53,9 +53,11 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Again(msgspec.Struct, frozen=True):
-    """The next pass: these works, at once where there are several."""
+    """These works begin, beside those that still run; the loop is asked again as soon as one of them ends."""
 
     works: list[Work]
+    within: float | None = None
+    """It is asked again after so many seconds at the latest; None: only then."""
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -73,6 +75,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     wrap_up: bool = False
     retryable: bool = False
+    complete: bool | None = None
+    """Whether the work is complete; None: as the reason says."""
 
 
 Decision = Again | Wait | Finish

@@ -50,15 +50,19 @@ def begin(run: Conduct, order: Order) -> None:
             window=kit.model.window,
             priced=kit.model.price is not None,
             sandbox=kit.sandbox.kind,
+            network=kit.sandbox.network,
             gate=spec.gate.mode,
             instructions=spec.instructions,
             world=kit.snapshots.fingerprint() or None,
             notes=[*order.notes, *kit.notes],
         )
     )
-    kit.record(Prompted(kind="system", text=system_prompt(spec)))
+    if run.finder is None:
+        kit.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
         kit.record(Said(text=spec.task, kind="task"))
+    if run.finder is not None:
+        run.finder.begin()
 
 
 async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
@@ -67,7 +71,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     What came of the step that was finished so is for the loop.
     """
     kit, facts, changes = run.kit, run.facts, order.changes
-    before = facts.ended
+    before = None if facts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     kit.record(
         RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=[*order.notes, *kit.notes, *_said(before)])
@@ -83,6 +87,8 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
         kit.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None:
         kit.record(HandoffClosed(by="person", note=changes.hint or ""))
+    if run.finder is not None:
+        run.finder.take_up()
     results = await settle(run)
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer"))
@@ -110,6 +116,7 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
     waited are closed, and opened anew with their calls.
     """
     kit, facts = run.kit, run.facts
+    _close_works(kit)
     world, facts.world = facts.world, kit.snapshots.fingerprint() or None
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
@@ -124,7 +131,7 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
         if approved is None:
             again.append(call)
         else:
-            text = await _unknown(run, approved, world, record)
+            text = await _unknown(run, approved, facts.changes.world_before(call.call_id) or world, record)
             record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="unknown"))
     with kit.activity():
         try:
@@ -137,6 +144,18 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
         finally:
             if number is not None:
                 record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
+
+
+def _close_works(kit: Kit) -> None:
+    """Works of a search are worked again from their beginning: what they had open is closed."""
+    facts = kit.facts
+    for work, conversation in facts.conversations.items():
+        for call in conversation.unanswered() if work is not None else ():
+            text = "not run: the program stopped"
+            kit.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
+    for number, work in list(facts.open_steps.items()):
+        if work is not None:
+            kit.record(StepFinished(number=number), step=number, work=work)
 
 
 async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:

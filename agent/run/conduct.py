@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+from ..finder.finder import Finder
 from ..journal.facts import RunFacts
 from ..loops import LoopState
 from ..protocol import (
+    Again,
+    Budget,
     Finish,
     HandoffClosed,
     HandoffOpened,
@@ -24,17 +27,22 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..step import Kit, perform, wrap_up
+from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
 from .handoff import handoff_record, suggested_action
 from .outcome import outcome_of
+from .pool import Pool
 
 
 class Conduct:
     """One run in motion. The runner's inbox sets the wishes; the loop honours them between two steps."""
 
-    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
+    def __init__(self, kit: Kit, tools: Sequence[str], finder: Finder | None = None) -> None:
         self.kit = kit
         self.tools = tools
+        self.finder = finder
+        """Of an until-dry run."""
+        self.pool = Pool(self._perform)
+        self._exhausted: tuple[Budget | None, str | None] = (None, None)
         self.stop: str | None = None
         """`wrap_up` or `now` once someone asked for it."""
         self.stop_detail = ""
@@ -44,6 +52,10 @@ class Conduct:
         """Queued messages that interrupted the step."""
         self.waits = False
         """Nothing happens until a person does something."""
+        self.files_at_rest = asyncio.Lock()
+        """Held while something is undone: no step begins meanwhile."""
+        self.look: Callable[[], Awaitable[None]] = _nothing
+        """Obeys what lies in the inbox."""
 
     @property
     def facts(self) -> RunFacts:
@@ -52,7 +64,11 @@ class Conduct:
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
         """What the loop decides from."""
-        return LoopState(self.facts, results, self.kit.watched())
+        finder = None
+        if self.finder is not None:
+            budget, detail = self._exhausted
+            finder = self.finder.state(self.pool.busy, detail if budget == self.facts.budget else None)
+        return LoopState(self.facts, results, self.kit.watched(), finder)
 
     def ask_to_stop(self, how: str, detail: str) -> None:
         """Ends what runs. `how`: `wrap_up`, or `now`, which also ends a wrap-up and is not taken back."""
@@ -69,9 +85,22 @@ class Conduct:
         return Finish(reason=Reason.USER, detail=self.stop_detail, wrap_up=self.stop == "wrap_up")
 
     async def between_steps(self) -> None:
-        """Honours a pause, then delivers the messages that waited."""
+        """Hears what a person asked for, honours a pause, then delivers the messages that waited."""
+        await self.look()
         await self._until(lambda: not self.facts.paused or self.step_once or self._deadline_passed())
         self.deliver()
+        if self.facts.is_check_due and self.stop is None:
+            await self.ask_checks()
+
+    async def ask_checks(self) -> None:
+        """The predicates are asked outside of a step: before the first one, and after an undo."""
+        async with self.files_at_rest:
+            with self.kit.activity():
+                try:
+                    self.kit.facts.world = await self.kit.look_at_world()
+                    await verify(self.kit, self.kit.recorder(None, None), claim=False, baseline=True)
+                except PersonInterrupted:
+                    self.rest()
 
     def tell(self, prompted: Prompted) -> None:
         """The model hears it before its next call; at once where no step runs."""
@@ -95,21 +124,31 @@ class Conduct:
             self.kit.record(Said(text=queue[queued_id], kind=kind, queued_id=queued_id))
         self.steers.clear()
 
-    async def perform(self, works: Sequence[Work]) -> list[WorkResult]:
-        """All works, at once where there are several."""
-        with self.kit.activity():
-            if len(works) == 1:
-                results = [await perform(self.kit, works[0], self.tools)]
-            else:
-                async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(perform(self.kit, work, self.tools)) for work in works]
-                results = [task.result() for task in tasks]
-        if self.step_once:
+    async def perform(self, again: Again) -> list[WorkResult]:
+        """Begins these works; what came of those that ended, as soon as one of all that run has."""
+        self.pool.start(again.works)
+        results = await self.pool.next(again.within)
+        if results and self.step_once:
             self.step_once = False
             self.pause("one step was asked for", by="program")
         elif any(r.interrupted for r in results):
             self.rest()
+        self._note_exhausted(results)
         return results
+
+    async def _perform(self, work: Work) -> WorkResult:
+        async with self.files_at_rest:
+            pass
+        with self.kit.activity():
+            if self.finder is not None:
+                return await self.finder.perform(work)
+            return await perform(self.kit, work, self.tools)
+
+    def _note_exhausted(self, results: Sequence[WorkResult]) -> None:
+        """Others may still run when one work finds a budget empty: it holds until a limit moves."""
+        for result in results:
+            if result.exhausted is not None:
+                self._exhausted = (self.facts.budget, result.exhausted)
 
     async def wait(self, decision: Wait) -> None:
         """Until the time is over, a message came, or a stop was asked for."""
@@ -126,6 +165,7 @@ class Conduct:
 
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
+        await self.pool.drain()
         if decision.reason is Reason.HANDOFF:
             self._open_handoff(decision.detail)
             if self.kit.watched() and await self._handed_back():
@@ -133,12 +173,19 @@ class Conduct:
         if decision.reason is Reason.ERROR and self.kit.watched():
             self.pause(decision.detail, by="program")
             return None
-        answer = await wrap_up(self.kit, decision.detail) if decision.wrap_up and self.stop != "now" else None
+        answer = self.finder.answer() if self.finder is not None else None
+        if decision.wrap_up and self.stop != "now" and self.finder is None:
+            answer = await wrap_up(self.kit, decision.detail)
         if self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self._until_more()
             return None
         return outcome_of(
-            self.facts, decision, answer=answer, seconds=self.kit.uncounted(), journal=self.kit.journal.path
+            self.facts,
+            decision,
+            answer=answer,
+            seconds=self.kit.uncounted(),
+            journal=self.kit.journal.path,
+            failed_items=self.finder.failed_items() if self.finder is not None else (),
         )
 
     async def taken_up_again(self) -> bool:
@@ -147,13 +194,20 @@ class Conduct:
         budget, model = facts.budget, facts.model
 
         def moved() -> bool:
-            return bool(facts.queue) or facts.budget != budget or facts.model != model
+            asked = bool(facts.queue) or self.pool.stirred.is_set()
+            return asked or facts.budget != budget or facts.model != model
 
         await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
         self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq))
         return True
+
+    async def close(self) -> None:
+        """Ends what runs and what was started for it."""
+        await self.pool.cancel()
+        if self.finder is not None:
+            await self.finder.close()
 
     def rest(self) -> None:
         """After an interrupt the run waits, but for a chat, which waits anyway.
@@ -206,3 +260,7 @@ class Conduct:
             await self.kit.until(lambda: self.stop is not None or enough())
         finally:
             self.waits = False
+
+
+async def _nothing() -> None:
+    """There is no inbox yet."""

@@ -20,8 +20,8 @@ async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
         await run.between_steps()
         decision = run.stop_asked() or decide(run.state(results))
         match decision:
-            case Again(works=works):
-                results = await run.perform(works)
+            case Again():
+                results = await run.perform(decision)
             case Wait():
                 await run.wait(decision)
                 results = ()

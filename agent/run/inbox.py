@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from ..protocol import Command, CommandRefused, CommandTaken, Shell, SwitchModel, command_type
+from ..protocol import Command, CommandRefused, CommandTaken, Shell, SwitchModel, Undo, command_type
 from .conduct import Conduct
 from .frame import OpenModel
 from .obey import obey
@@ -15,28 +15,48 @@ INBOX_SECONDS = 0.04
 STALE = "it was given to a runner that died before it took it; give it again if you still want it"
 
 
-async def obey_inbox(run: Conduct, stale: Sequence[int], open_model: OpenModel) -> None:
-    """Never returns. `stale`: commands that are refused, because an earlier runner left them."""
-    left = set(stale)
-    async with asyncio.TaskGroup() as slow:
-        while True:
-            if run.kit.journal.changed():
-                for command_id, command in run.kit.journal.take():
-                    if command is None:
-                        _answer(run, command_id, None, "this version does not know that command")
-                    elif command_id in left:
-                        _answer(run, command_id, command, STALE)
-                    elif isinstance(command, SwitchModel | Shell):  # they take long, which must not keep a stop waiting
-                        slow.create_task(_obey(run, command_id, command, open_model))
-                    else:
-                        await _obey(run, command_id, command, open_model)
-                run.kit.news.set()
-            await asyncio.sleep(INBOX_SECONDS)
+class Inbox:
+    """Looked at all the time, and once more between two steps: what a person asked for holds before the next one."""
 
+    def __init__(self, run: Conduct, stale: Sequence[int], open_model: OpenModel) -> None:
+        """`stale`: commands that are refused, because an earlier runner left them."""
+        self._run, self._left, self._open_model = run, set(stale), open_model
+        self._slow: set[asyncio.Task[None]] = set()
+        self._looking = asyncio.Lock()
+        run.look = self.look
 
-async def _obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> None:
-    _answer(run, command_id, command, await obey(run, command_id, command, open_model))
-    run.kit.news.set()
+    async def keep_looking(self) -> None:
+        """Never returns; raises what obeying raised."""
+        try:
+            while True:
+                if self._run.kit.journal.changed():
+                    await self.look()
+                for task in [task for task in self._slow if task.done()]:
+                    self._slow.discard(task)
+                    task.result()
+                await asyncio.sleep(INBOX_SECONDS)
+        finally:
+            for task in self._slow:
+                task.cancel()
+            await asyncio.gather(*self._slow, return_exceptions=True)
+
+    async def look(self) -> None:
+        """Obeys what is there; commands that take long go on by themselves, so that a stop need not wait for them."""
+        async with self._looking:
+            for command_id, command in self._run.kit.journal.take():
+                if command is None:
+                    _answer(self._run, command_id, None, "this version does not know that command")
+                elif command_id in self._left:
+                    _answer(self._run, command_id, command, STALE)
+                elif isinstance(command, SwitchModel | Shell | Undo):
+                    self._slow.add(asyncio.ensure_future(self._obey(command_id, command)))
+                else:
+                    await self._obey(command_id, command)
+            self._run.kit.news.set()
+
+    async def _obey(self, command_id: int, command: Command) -> None:
+        _answer(self._run, command_id, command, await obey(self._run, command_id, command, self._open_model))
+        self._run.kit.news.set()
 
 
 def _answer(run: Conduct, command_id: int, command: Command | None, why: str | None) -> None:

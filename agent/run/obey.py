@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ..finder.hearing import FinderCommand, hear
 from ..protocol import (
     AddItem,
     AddLens,
@@ -44,6 +45,7 @@ from ..protocol import (
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
 from .shell import run_for_person
+from .undo import undo
 
 
 async def obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> str | None:
@@ -62,13 +64,25 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
         case Wake():
             return "the run does not sleep"
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
-            return f"a {run.facts.spec.loop} run has no findings or items"
+            return _search(run, command)
         case Shell():
             return await run_for_person(run, command)
-        case TakeWheel() | GiveWheel() | Undo() | Rewind() | Compact():
+        case Undo():
+            return await undo(run, command)
+        case TakeWheel() | GiveWheel() | Rewind() | Compact():
             return "this version cannot do that yet"
         case _:
             assert_never(command)
+
+
+def _search(run: Conduct, command: FinderCommand) -> str | None:
+    """What a person says to a search; the loop looks again at once."""
+    if run.finder is None:
+        return f"a {run.facts.spec.loop} run has no findings or items"
+    refused = hear(run.finder, command)
+    if refused is None:
+        run.pool.stirred.set()
+    return refused
 
 
 def _hear(

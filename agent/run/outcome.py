@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from ..journal.conversation import last_text
 from ..journal.facts import RunFacts, arguments_of
-from ..protocol import ALWAYS_COMPLETE, Finish, Outcome, Reason, RunEnded, exit_code
+from ..protocol import ALWAYS_COMPLETE, FindingCounts, Finish, Outcome, Reason, RunEnded, exit_code
 
 
-def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: float, journal: Path) -> Outcome:
+def outcome_of(
+    facts: RunFacts,
+    end: Finish,
+    *,
+    answer: str | None,
+    seconds: float,
+    journal: Path,
+    failed_items: Sequence[str] = (),
+) -> Outcome:
     """`answer`: the last words of a wrap-up; else the accepted finish's, else the newest text.
 
     `seconds`: busy ones that no event has recorded yet.
     """
-    complete = end.reason in ALWAYS_COMPLETE
+    complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
+    found = facts.finder
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
     spent = facts.spent
     return Outcome(
@@ -32,6 +42,9 @@ def outcome_of(facts: RunFacts, end: Finish, *, answer: str | None, seconds: flo
         usd=None if spent.unpriced else spent.usd,
         seconds=spent.seconds + seconds,
         files_changed=facts.files_changed,
+        seen=found.seen if found is not None else 0,
+        findings=FindingCounts(found.confirmed, found.refuted) if found is not None else FindingCounts(),
+        failed_items=list(failed_items),
         journal=str(journal),
     )
 

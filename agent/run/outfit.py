@@ -11,8 +11,8 @@ from ..config import remember_rule
 from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
-from ..model import KEY_NAMES, open_model
-from ..protocol import Clock, Model, ModelSpec, Refusal, Stamped
+from ..model import KEY_NAMES, NOBODY, NoModel, open_model
+from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..stops import Guard, Quotas, default_guard
 from ..tools import ToolContext
@@ -23,6 +23,8 @@ from .orders import Order
 
 async def load_model(spec: ModelSpec) -> Model:
     """A model by its spec, with this process's keys. Raises Refusal, UserError."""
+    if spec.name == NOBODY:
+        return NoModel()
     return await open_model(spec, os.environ)
 
 
@@ -46,18 +48,21 @@ async def outfit(
     await model.probe()
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
-    sandbox = await Sandbox.detect(hide=[journal.path.parent])
+    sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
     guard = default_guard(spec.predicates, spec.task, workspace.root)
     snapshots = Snapshots(workspace, store)
-    await snapshots.start()
-    if snapshots.too_large:
-        notes.append(snapshots.too_large)
+    if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
+        await snapshots.start()
+        if snapshots.too_large:
+            notes.append(snapshots.too_large)
+    else:
+        snapshots.too_large = "this run changes no files"
     kit = Kit(
         journal=journal,
         facts=facts,
         clock=outside.clock,
-        model=model,
+        run_model=model,
         gate=_gate(journal, facts, order, workspace, guard, sandbox, outside),
         workspace=workspace,
         snapshots=snapshots,
@@ -72,7 +77,15 @@ async def outfit(
         notes=notes,
     )
     kit.tools.seconds_left = kit.seconds_for_work
+    snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
+
+
+def _look(kit: Kit, tree: str) -> None:
+    """A look at the workspace is recorded where it shows something new, and right before a command."""
+    changes = kit.facts.changes
+    if (tree or None) != changes.world or changes.is_look_due:
+        kit.record(Snapshotted(world=tree or None))
 
 
 def _gate(

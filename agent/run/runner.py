@@ -24,14 +24,15 @@ from ..protocol import (
     UserError,
     WorkResult,
 )
-from ..step import Kit, PersonInterrupted, verify
+from ..step import Kit
 from .beginning import begin, take_up
 from .conduct import Conduct
 from .drive import drive
-from .inbox import obey_inbox
+from .inbox import Inbox
 from .orders import Order
 from .outcome import ended_event, outcome_of, outcome_of_parked
 from .outfit import Outside, outfit
+from .search import search_of
 from .signals import Signals, heard
 from .tools_on_offer import tools_of
 from .vigil import keep_vigil
@@ -64,7 +65,8 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
     try:
-        return await _watch_over(Conduct(kit, tools_of(journal.spec)), order, outside, signals)
+        run = Conduct(kit, tools_of(journal.spec), search_of(kit, outside))
+        return await _watch_over(run, order, outside, signals)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - here the runner ends
@@ -75,8 +77,8 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
 
 async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Signals) -> Outcome:
     """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
+    inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
     live = asyncio.ensure_future(_live(run, order))
-    inbox = asyncio.ensure_future(obey_inbox(run, order.stale, outside.open_model))
     vigil = asyncio.ensure_future(keep_vigil(run))
 
     def stop(name: str) -> None:
@@ -96,6 +98,7 @@ async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Sig
         for task in (live, inbox, vigil):
             task.cancel()
         await asyncio.gather(live, inbox, vigil, return_exceptions=True)
+        await run.close()
     if run.stop is None:
         return outcome_of_parked(run.facts, run.kit.journal.path)
     return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
@@ -121,11 +124,7 @@ async def _live(run: Conduct, order: Order) -> Outcome:
 async def _baseline(run: Conduct) -> None:
     """A goal that is met already needs no model."""
     if run.facts.spec.loop is LoopKind.GOAL and run.facts.step == 0 and not run.facts.checks:
-        with run.kit.activity():
-            try:
-                await verify(run.kit, run.kit.recorder(None, None), claim=False, baseline=True)
-            except PersonInterrupted:
-                run.rest()
+        await run.ask_checks()
 
 
 def _ended(kit: Kit, end: Finish) -> Outcome:

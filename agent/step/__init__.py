@@ -6,6 +6,7 @@ from .act import OVER_QUOTA, perform_calls
 from .commands import settle_lost_command
 from .kit import Kit, PersonInterrupted
 from .lost import charge_lost_calls
+from .observe import hint
 from .perform import perform
 from .prompt import system_prompt
 from .verify import verify
@@ -16,6 +17,7 @@ __all__ = [
     "Kit",
     "PersonInterrupted",
     "charge_lost_calls",
+    "hint",
     "perform",
     "perform_calls",
     "settle_lost_command",

@@ -6,6 +6,9 @@ import asyncio
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from ..gate import CommandDraft, Draft, Ruling
 from ..protocol import (
@@ -42,11 +45,14 @@ HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the an
 class Acted:
     """What came of a step's calls."""
 
+    work: str | None = None
     results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
         default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
     )
     ended_with: str | None = None
-    """The tool that ended the work: an accepted `finish`, or nothing."""
+    """The tool that ended the work: an accepted `finish` or `report`, or nothing."""
+    ending: dict[str, Any] | None = None
+    """What it was called with."""
     rejected: set[str] = field(default_factory=set[str])
     """Calls to which a person said no."""
     handoff: str | None = None
@@ -63,21 +69,23 @@ async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | 
     """All calls are answered: reads at once, changes in order, `finish` last. Raises PersonInterrupted after that."""
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
-    kit.record_together([_called(one) for one in made], step=step, work=work)
-    return await _perform(kit, made, record)
+    with kit.together():
+        for one in made:
+            record(_called(one))
+    return await _perform(kit, made, record, work)
 
 
 async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
     """As `act`, for calls that stand in the journal already: a resumed run takes them up again."""
-    return await _perform(kit, _parsed(calls, names), record)
+    return await _perform(kit, _parsed(calls, names), record, None)
 
 
 def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
     return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
 
 
-async def _perform(kit: Kit, made: Sequence[_Call], record: Record) -> Acted:
-    acted = Acted()
+async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | None) -> Acted:
+    acted = Acted(work)
     try:
         for batch in _batches(made):
             await _at_once(kit, batch, record, acted)
@@ -102,15 +110,19 @@ async def _at_once(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acte
 
 
 def _batches(made: Sequence[_Call]) -> list[list[_Call]]:
-    """Neighbouring reads together, every other call alone, `finish` at the end."""
+    """Neighbouring reads together, every other call alone, what ends the work last."""
     batches: list[list[_Call]] = []
-    for one in sorted(made, key=lambda one: one.call.tool == "finish"):
+    for one in sorted(made, key=_ends):
         last = batches[-1][-1] if batches else None
         if last is not None and _is_read(last) and _is_read(one):
             batches[-1].append(one)
         else:
             batches.append([one])
     return batches
+
+
+def _ends(one: _Call) -> bool:
+    return one.parsed.error is None and TOOLS[one.call.tool].kind in ("finish", "end")
 
 
 def _is_read(one: _Call) -> bool:
@@ -156,7 +168,10 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
             what = f"{type(error).__name__}: {error}"
             record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
             result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
-    _finish(one, result, kit.clock.monotonic() - before, record, acted)
+    with kit.together():
+        _finish(one, result, kit.clock.monotonic() - before, record, acted)
+        if acted.ending is not None and acted.ended_with == one.call.tool and kit.on_ending is not None:
+            kit.on_ending(acted.work, one.call.tool, acted.ending)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
@@ -175,6 +190,8 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
             return await _ask(kit, one, record, acted)
         case "finish":
             return _judge_finish(kit, one, acted)
+        case "end":
+            return _end_work(one, acted)
         case "plan":
             return _keep_plan(kit, one, record)
         case "change" | "command":
@@ -188,14 +205,14 @@ async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolRe
         ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=tell_waiting(record)))
         if ruling.handoff:
             acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
-        if not ruling.approved and ruling.by == "person":
+        if not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict":
             acted.rejected.add(one.call.call_id)
         if ruling.approved and isinstance(ruling.draft, CommandDraft):
             return await run_at_gate(kit, ruling.draft, ruling, record)
         result = await _write(kit, draft, ruling, record)
         if not result.stale or isinstance(ruling.draft, CommandDraft):
             return result
-        draft = plan_again(ruling.draft, kit.tools)
+        draft = plan_again(ruling, kit.tools)
     return draft
 
 
@@ -241,6 +258,14 @@ async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
     record(Waiting(why="question"))
     await kit.interruptible(kit.until(lambda: name not in kit.facts.questions))
     return ToolResult(ok=True, text=kit.facts.answers[name], summary="answered")
+
+
+def _end_work(one: _Call, acted: Acted) -> ToolResult:
+    """The first one counts."""
+    if acted.ending is not None:
+        return ToolResult(ok=False, text="you said that already in this step", summary="said already")
+    acted.ended_with, acted.ending = one.call.tool, msgspec.to_builtins(one.parsed.arguments)
+    return ToolResult(ok=True, text="noted", summary="noted")
 
 
 def _judge_finish(kit: Kit, one: _Call, acted: Acted) -> ToolResult:

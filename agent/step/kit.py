@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ from ..workspace import Sandbox, Snapshots, Workspace
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
+_speaking: ContextVar[Model | None] = ContextVar("speaking", default=None)
+"""Tasks inherit it: parallel works may have models of their own."""
 
 
 class PersonInterrupted(Exception):
@@ -31,7 +34,8 @@ class Kit:
     journal: Journal
     facts: RunFacts
     clock: Clock
-    model: Model
+    run_model: Model
+    """The run's own; `model` is the one that answers here."""
     gate: Gate
     workspace: Workspace
     snapshots: Snapshots
@@ -60,6 +64,10 @@ class Kit:
     """Fingerprint of the workspace at the last look of the predicates."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a command of a person was taken."""
+    on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
+    """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
+    _recorded: list[Stamped] | None = None
+    """Of a commit that is not done yet."""
     _counted: float = 0.0
     _active: int = 0
     _running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
@@ -76,14 +84,28 @@ class Kit:
         """
         durable = durable or (isinstance(event, ProposalDecided) and event.decision != "reject")
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
-        self._take_in(stamped)
+        if self._recorded is None:
+            self._take_in(stamped)
+        else:
+            self._recorded.append(stamped)
         return stamped
 
-    def record_together(self, events: Sequence[Event], *, step: int | None, work: str | None) -> None:
-        """All or, after a kill, none. They are shown once they are recorded, and the file is free again."""
-        with self.journal.transaction():
-            several = [self.journal.append(event, step=step, work=work) for event in events]
-        for stamped in several:
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """What is recorded inside is, with what moves in the tables, all or, after a kill, nothing. Do not await in it.
+
+        It is folded and shown once it is recorded, and the file is free again.
+        """
+        if self._recorded is not None:
+            yield
+            return
+        recorded = self._recorded = []
+        try:
+            with self.journal.transaction():
+                yield
+        finally:
+            self._recorded = None
+        for stamped in recorded:
             self._take_in(stamped)
 
     def _take_in(self, stamped: Stamped) -> None:
@@ -98,11 +120,28 @@ class Kit:
         """The detectors of one conversation."""
         return self.stalls.setdefault(work, StallWatch())
 
+    @property
+    def model(self) -> Model:
+        """The one that answers in this task: the run's, or what a lens asked for."""
+        return _speaking.get() or self.run_model
+
+    def speak_with(self, model: Model) -> None:
+        """Calls of this task, and of those that it starts, go to that model."""
+        _speaking.set(model)
+
     def spent(self) -> Spent:
-        """What counts against the limits now: of the newest message in a chat, of the run elsewhere."""
+        """What counts against the limits now: of the newest message in a chat, of the run elsewhere.
+
+        Calls that still run count as what they were admitted with.
+        """
         facts = self.facts
         spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
-        return spent + Spent(seconds=self.uncounted())
+        running = facts.admitted.values()
+        return spent + Spent(
+            seconds=self.uncounted(),
+            held_tokens=sum(call.worst_tokens for call in running),
+            held_usd=sum(call.worst_usd or 0.0 for call in running),
+        )
 
     def uncounted(self) -> float:
         """Busy seconds that no `StepFinished` has recorded yet."""
@@ -124,7 +163,7 @@ class Kit:
 
     def use(self, model: Model, *, key_from: str | None = None) -> None:
         """Calls go to this model from now on; no command sees the variable that holds its key."""
-        self.model = model
+        self.run_model = model
         if key_from is not None and key_from in self.env:
             self.env = {name: value for name, value in self.env.items() if name != key_from}
             self.tools.env = self.env

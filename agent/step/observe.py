@@ -9,7 +9,7 @@ from .kit import Kit
 from .stream import Reply
 
 
-def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> None:
+def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:
     """A hint comes first; what the next firing leads to is the user's choice (REQUIREMENTS 4.5)."""
     finding = kit.stall_watch(work).observe(
         Observation(
@@ -30,9 +30,20 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
             step=kit.facts.step,
         )
     )
-    if finding is not None:
-        response = "hint" if finding.response == "hint" else kit.stall_ends()
-        record(StallDetected(kind=finding.kind, signature=finding.signature, response=response))
+    if finding is None:
+        return None
+    response = "hint" if finding.response == "hint" else kit.stall_ends()
+    stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
+    record(stall)
+    return stall
+
+
+def hint(kind: str, signature: str) -> str:
+    """What a detector tells the model before anything is ended."""
+    return (
+        f"You are going round in circles ({kind}: {signature}). The same again will not bring anything new. "
+        "Say in one sentence what you learned, then try a different way."
+    )
 
 
 def _failing(kit: Kit) -> float | None:

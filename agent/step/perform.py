@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol import Interrupted, Prompted, Record, StepFinished, StepStarted, ToolSpec, Work, WorkResult
+from ..protocol import (
+    Interrupted,
+    Prompted,
+    Record,
+    StallDetected,
+    StepFinished,
+    StepStarted,
+    ToolSpec,
+    Work,
+    WorkResult,
+)
 from ..stops import Exhausted, Grant
 from ..tools import offered
 from .act import Acted, act
 from .call import Failed, call, prepare
 from .context import Fitted
 from .kit import Kit, PersonInterrupted
-from .observe import look_for_stalls
+from .observe import hint, look_for_stalls
 from .stream import Reply
 from .verify import verify
 
 
 async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
     """Steps until the work's cap, its ending tool, a fault, an empty budget, or a person. Never raises for these."""
+    if work.system is not None and not kit.facts.conversation(work.work).messages:
+        kit.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
         kit.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
     specs = offered(work.tools if work.tools is not None else tools)
     for done in range(work.step_cap):
         fitted, grant = prepare(kit, work.work, specs)
         if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
-            kit.record(Prompted(kind="note", text="Go on."), work=work.work)
+            kit.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
             fitted, grant = prepare(kit, work.work, specs)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
@@ -32,8 +44,13 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
-            return WorkResult(work=work.work, steps=done + 1)
+            return WorkResult(work=work.work, steps=done + 1, ending=result.ending)
     return WorkResult(work=work.work, steps=work.step_cap)
+
+
+def _go_on(work: Work) -> str:
+    """Silence ends nothing: a work that has a tool for its end is told so."""
+    return f"Go on; when you are done, call `{work.ends_with}`: nothing else ends this." if work.ends_with else "Go on."
 
 
 def _has_last_word(kit: Kit, work: str | None) -> bool:
@@ -57,8 +74,8 @@ async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted,
         runs = "tool"
         acted = await act(kit, reply, record, step=number, work=work.work, names=[spec.name for spec in specs])
         runs = "check"
-        await _look_back(kit, work, reply, acted, record)
-        return _handed_off(kit, work, acted) or acted
+        stall = await _look_back(kit, work, reply, acted, record)
+        return _handed_off(kit, work, acted) or _stalled(kit, work, stall) or acted
     except PersonInterrupted as how:
         record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
@@ -75,10 +92,21 @@ def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
     return None
 
 
-async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> None:
-    """Checks and detectors look at the step."""
+def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | None:
+    """A work with its own conversation hears here what it repeats, and fails if it goes on; a loop tells its own."""
+    if stall is None or work.work is None:
+        return None
+    if stall.response != "hint":
+        return WorkResult(work=work.work, steps=1, fault=f"it went in circles ({stall.kind}: {stall.signature})")
+    kit.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
+    return None
+
+
+async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> StallDetected | None:
+    """Checks and detectors look at the step. What a detector found."""
     kit.facts.world = await kit.look_at_world()
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)
-    look_for_stalls(kit, reply, acted, record, work=work.work)
+    stall = look_for_stalls(kit, reply, acted, record, work=work.work)
     kit.heed()
+    return stall

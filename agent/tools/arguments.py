@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -95,3 +97,50 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     """The plan as it stands now, one step a line."""
 
     lines: list[str]
+
+
+class ReportedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that is worth looking at: a `url`, `file` or `value`."""
+
+    kind: str
+    value: str
+
+
+class ReportedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was found. `evidence`: `path:line`, a URL, or a quote."""
+
+    title: str
+    detail: str = ""
+    evidence: str = ""
+    key: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a searcher brings back."""
+
+    found_new: bool = False
+    reason: str = ""
+    items: list[ReportedItem] = []
+    findings: list[ReportedFinding] = []
+
+
+class Judge(msgspec.Struct, frozen=True):
+    """A sceptic's answer."""
+
+    verdict: Literal["refuted", "stands", "duplicate"]
+    reason: str
+    duplicate_of: str | None = None
+
+
+class ProposedLens(msgspec.Struct, frozen=True):
+    """A way to look that nobody tried."""
+
+    name: str
+    prompt: str
+
+
+class Propose(msgspec.Struct, frozen=True):
+    """The completeness critic's answer."""
+
+    reason: str
+    lens: ProposedLens | None = None

@@ -10,7 +10,7 @@ import msgspec
 from ..protocol import ToolSpec
 from . import arguments as given
 
-Kind = Literal["read", "change", "command", "ask", "finish", "plan"]
+Kind = Literal["read", "change", "command", "ask", "finish", "end", "plan"]
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -43,6 +43,29 @@ _CITATION = {
             "required": ["path"],
         },
     ]
+}
+_ITEM = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": ["file", "url", "value"]},
+        "value": _text("The path, the address or the text."),
+    },
+    "required": ["kind", "value"],
+}
+_FINDING = {
+    "type": "object",
+    "properties": {
+        "title": _text("One line that says what is the case."),
+        "detail": _text("Why it matters, how it can be seen."),
+        "evidence": _text("`path:line`, or a URL."),
+        "key": _text("A name of its own, where it has one; else leave it out."),
+    },
+    "required": ["title"],
+}
+_LENS = {
+    "type": "object",
+    "properties": {"name": _text("One word."), "prompt": _text("How to look.")},
+    "required": ["name", "prompt"],
 }
 
 
@@ -145,6 +168,37 @@ TOOLS: dict[str, Tool] = {
             "Show the person your plan, whole, each time that it changes. Mark finished steps with `[x]`.",
             ["lines"],
             lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
+        ),
+        _tool(
+            "end",
+            "report",
+            given.Report,
+            "Report what you found and end this search. Say found_new=false when there is nothing that was not known.",
+            ["found_new", "reason"],
+            found_new={"type": "boolean", "description": "Whether anything here is new."},
+            reason=_text("One sentence: where you looked and what came of it."),
+            items={"type": "array", "items": _ITEM, "description": "Things that are worth a look of their own."},
+            findings={"type": "array", "items": _FINDING, "description": "What you found, each with its evidence."},
+        ),
+        _tool(
+            "end",
+            "judge",
+            given.Judge,
+            "Give your verdict on the finding: `refuted` with what is wrong, `stands` only if you tried to refute it "
+            "and could not, `duplicate` with the key of the finding that says the same.",
+            ["verdict", "reason"],
+            verdict={"type": "string", "enum": ["refuted", "stands", "duplicate"]},
+            reason=_text("What you checked and what you saw."),
+            duplicate_of=_text("Key of the other finding."),
+        ),
+        _tool(
+            "end",
+            "propose",
+            given.Propose,
+            "Propose one way to look that none of the lenses tried, or none where you know of none.",
+            ["reason"],
+            reason=_text("Why, in one sentence."),
+            lens=_LENS,
         ),
     )
 }

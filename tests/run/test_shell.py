@@ -2,7 +2,7 @@
 
 from fakes.turns import Turn, call, finish
 
-from rundry.agent.protocol import Shell
+from rundry.agent.protocol import Pause, Shell, Unpause
 
 DONE = finish("all is well", "a.txt:1")
 READ = call("read_file", path="a.txt")
@@ -10,8 +10,9 @@ READ = call("read_file", path="a.txt")
 
 async def test_the_model_is_told_what_the_person_ran_while_a_step_ran(driven):
     run = driven(READ, READ, DONE)
-    run.on("step_started", Shell(command="echo from-the-person > mine.txt; cat mine.txt"), number=1)
-    run.on("step_started", Shell(command="false"), number=2)
+    run.on("step_started", Pause(), Shell(command="echo from-the-person > mine.txt; cat mine.txt"), number=1)
+    run.on("step_started", Pause(), Shell(command="false"), number=2)
+    run.on("prompted", Unpause(), kind="shell").on("prompted", Unpause(), kind="shell", nth=2)
     outcome = await run.run()
     assert outcome.reason == "answered", run.story()
     told = [e["text"] for e in run.of("prompted") if e["kind"] == "shell"]

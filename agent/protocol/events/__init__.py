@@ -70,6 +70,7 @@ from .step import (
     ReasoningArrived,
     ReplyFinished,
     ScoreMeasured,
+    Snapshotted,
     StallDetected,
     StepFinished,
     StepStarted,
@@ -129,6 +130,7 @@ __all__ = [
     "Said",
     "ScoreMeasured",
     "Sleeping",
+    "Snapshotted",
     "StallDetected",
     "Stamped",
     "StepFinished",
@@ -190,6 +192,7 @@ KnownEvent = (
     | FileChanged
     | Fault
     | Prompted
+    | Snapshotted
     | StallDetected
     | CheckStarted
     | CheckFinished

@@ -29,6 +29,10 @@ class WorkFinished(EventBase, frozen=True, kw_only=True):
     """The worker's own word for it, where it gave one; only keys count."""
     reason: str = ""
     error: str = ""
+    interrupted: bool = False
+    """It did not get to its end, and will be worked again; this counts as no failure."""
+    set_aside: bool = False
+    """It failed too often, or in a way that trying again cannot mend."""
 
 
 class ItemQueued(EventBase, frozen=True, kw_only=True):

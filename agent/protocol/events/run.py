@@ -25,6 +25,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     priced: bool = True
     sandbox: str | None = None
     """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
+    network: bool = False
+    """Commands reach the network: it was allowed, or nothing holds it."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
     world: str | None = None
@@ -42,6 +44,8 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
 
 class PassStarted(EventBase, frozen=True, kw_only=True):
     number: int
+    lenses: list[str] = []
+    """Who takes part in it, of a search by lenses."""
 
 
 class PassFinished(EventBase, frozen=True, kw_only=True):

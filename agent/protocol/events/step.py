@@ -99,12 +99,19 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     path: str
     """Relative to the workspace."""
     by: str
-    """`model`, `command`, `person` or `restore`."""
+    """`model`, `command`, `person`, `restore` or `undo`."""
     before: str | None
     """Blob of the old bytes; None: the file did not exist (or is too large to keep)."""
     after: str | None
     added: int = 0
     removed: int = 0
+
+
+class Snapshotted(EventBase, frozen=True, kw_only=True):
+    """The workspace was looked at, and is not what it was the last time. Comes before what is said of the change."""
+
+    world: str | None
+    """Its tree in the store beside the journal; None: from here on it is too large to be kept."""
 
 
 class Fault(EventBase, frozen=True, kw_only=True):
@@ -121,7 +128,7 @@ class Prompted(EventBase, frozen=True, kw_only=True):
     """The program told the model something."""
 
     kind: str
-    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell` or `note`."""
+    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo` or `note`."""
     text: str
 
 

@@ -1,0 +1,225 @@
+"""Works that a model does: lenses search, sceptics refute, evidence is looked for, the critic says what is missing.
+
+Each ends with one call (`report`, `judge`, `propose`). What that call brings is recorded in the commit of its result,
+so that a killed run knows it or works it again, and never half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from ..journal.finding import FinderFacts, Finding
+from ..protocol import (
+    CriticSpoke,
+    EvidenceAdded,
+    FinderSpec,
+    LensAdded,
+    Model,
+    ModelSpec,
+    Record,
+    VoteCast,
+    Work,
+    WorkFinished,
+    WorkResult,
+    WorkStarted,
+)
+from ..step import Kit, perform
+from . import prompts
+from .books import Books
+from .fates import Candidate, Item
+from .workers import ReportedFinding
+
+READING = ("read_file", "list_files", "search")
+_MOST_SAID = 5
+_NO_REPORT = "it never said what it found: it used up its steps without a `{tool}`"
+
+
+class Asking:
+    """Orders to models, and what they answer."""
+
+    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, leads: Sequence[Item]) -> None:
+        self._kit, self._spec, self._books, self._leads = kit, spec, books, leads
+        self._open: dict[str, tuple[Work, Item | None]] = {}
+        """Works whose ending call has not come."""
+        self._models: dict[str, Model] = {}
+        self.retryable = False
+        """The newest fault for good may be gone later."""
+        self.open_model: Callable[[ModelSpec], Awaitable[Model]] | None = None
+        """For lenses with a model of their own."""
+
+    @property
+    def _facts(self) -> FinderFacts:
+        assert self._kit.facts.finder is not None  # the run's spec has a finder
+        return self._kit.facts.finder
+
+    async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
+        """The work to its end; a fault of a model is a failed work, not an empty one."""
+        name, record = work.work or work.about, self._kit.recorder(None, work.work)
+        with self._kit.together():
+            if item is not None:
+                self._books.frontier.take([item.key])
+            record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
+        self._open[name] = (work, item)
+        try:
+            result = await self._ask(work)
+            if name in self._open:
+                self._failed(work, item, result, record)
+        finally:
+            self._open.pop(name, None)
+        return WorkResult(
+            work=work.work,
+            steps=result.steps,
+            exhausted=result.exhausted,
+            handoff=result.handoff,
+            interrupted=result.interrupted,
+        )
+
+    def ended(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
+        """The call that ends a work came: what it says is recorded, in the commit that is open."""
+        found = self._open.pop(work or "", None)
+        if found is None:
+            return
+        order, item = found
+        record = self._kit.recorder(None, work)
+        match order.kind:
+            case "lens" | "item":
+                self._reported(order, item, arguments, record)
+            case "sceptic":
+                self._voted(order, arguments, record)
+            case "evidence":
+                self._brought_evidence(order, arguments, record)
+            case _:
+                self._criticised(order, arguments, record)
+
+    async def _ask(self, work: Work) -> WorkResult:
+        lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
+        if lens is not None and lens.model is not None:
+            self._kit.speak_with(await self._model(lens.model))
+        tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), work.ends_with or "report"]
+        order = msgspec.structs.replace(
+            work,
+            system=self._system(work),
+            prompt=self._prompt(work),
+            tools=tools,
+            step_cap=self._kit.facts.spec.item_steps,
+        )
+        return await perform(self._kit, order, tools)
+
+    async def _model(self, name: str) -> Model:
+        if name not in self._models:
+            assert self.open_model is not None  # the runner gives it with the lenses
+            self._models[name] = await self.open_model(ModelSpec(name=name))
+        return self._models[name]
+
+    def _system(self, work: Work) -> str:
+        task, root = self._kit.facts.spec.task, self._kit.facts.spec.workspace
+        match work.kind:
+            case "lens":
+                return prompts.searcher(task, root, self._facts.lenses[work.about], self._spec.paths)
+            case "sceptic":
+                return prompts.sceptic(task, root)
+            case "critic":
+                return prompts.critic(task, root)
+            case _:
+                return prompts.item_worker(task, root)
+
+    def _prompt(self, work: Work) -> str:
+        facts = self._facts
+        match work.kind:
+            case "lens":
+                said = [m.text for m in self._kit.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
+                return prompts.search_pass(facts, facts.lenses[work.about], self._leads, said)
+            case "sceptic":
+                return prompts.on_trial(facts.findings[work.about], facts)
+            case "evidence":
+                return prompts.evidence_wanted(facts.findings[work.about])
+            case "critic":
+                return prompts.searched(facts)
+            case _:
+                return f"The item: {work.about}"
+
+    def _attempt(self, work: Work, item: Item | None) -> int:
+        if item is not None:
+            return item.attempts + 1
+        if work.kind == "lens":
+            return self._facts.lenses[work.about].failures + 1
+        finding: Finding | None = self._facts.findings.get(work.about)
+        return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
+
+    def _failed(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
+        """It did not say what it found."""
+        is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
+        error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with)
+        hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
+        self.retryable = result.retryable
+        with self._kit.together():
+            set_aside = False
+            if item is not None:
+                if is_cut:
+                    self._books.frontier.roll_back([item.key])
+                else:
+                    set_aside = hopeless or item.attempts >= self._spec.retries
+                    self._books.failed(item, error, record, final=set_aside)
+            elif not is_cut:
+                set_aside = hopeless or self._attempt(work, None) > self._spec.retries
+            record(
+                WorkFinished(
+                    kind=work.kind, about=work.about, ok=False, error=error, interrupted=is_cut, set_aside=set_aside
+                )
+            )
+
+    def _reported(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
+        found = [Candidate(str(i["kind"]), str(i["value"])) for i in arguments.get("items", ())]
+        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        valid = [c for c in found if c.kind in ("url", "file", "value")]
+        queued = self._books.items(valid, work.about, record)
+        reported = self._books.findings(told, work.about, record)
+        if item is not None:
+            self._books.frontier.finish(item.key)
+        record(
+            WorkFinished(
+                kind=work.kind,
+                about=work.about,
+                ok=True,
+                new=queued.new + reported.new,
+                known=queued.known + reported.known,
+                found_new=bool(arguments.get("found_new")),
+                reason=str(arguments.get("reason", "")),
+            )
+        )
+
+    def _voted(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        twin = arguments.get("duplicate_of")
+        verdict = str(arguments["verdict"])
+        if verdict == "duplicate" and (twin == work.about or twin not in self._facts.findings):
+            verdict, twin = "refuted", None  # a duplicate of nothing that is known stands for nothing
+        record(
+            VoteCast(
+                key=work.about,
+                by=work.work or "",
+                verdict=verdict,
+                reason=str(arguments.get("reason", "")),
+                duplicate_of=str(twin) if verdict == "duplicate" else None,
+            )
+        )
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
+
+    def _brought_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        detail = told[0].detail or told[0].title if told else str(arguments.get("reason", "")) or "no further evidence"
+        record(EvidenceAdded(key=work.about, detail=detail, evidence=told[0].evidence if told else ""))
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+
+    def _criticised(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        lens: dict[str, Any] | None = arguments.get("lens")
+        text = str(arguments.get("reason", ""))
+        name = str(lens["name"]).strip() if lens else ""
+        if lens and name and name not in self._facts.lenses:
+            record(LensAdded(name=name, prompt=str(lens["prompt"]), by="critic", once=True))
+            record(CriticSpoke(half="model", lenses=[name], text=text))
+        else:
+            record(CriticSpoke(half="model", text=text or "nothing is missing"))
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True))

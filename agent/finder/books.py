@@ -1,0 +1,113 @@
+"""Puts what workers bring into the frontier and the journal, in one commit: seen before anyone judges it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..journal.finding import backoff
+from ..protocol import FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped, Record
+from ..step import Kit
+from .fates import Candidate, Item, State
+from .findings import finding_key
+from .frontier import Frontier, in_chunks
+from .keys import item_key
+from .workers import ReportedFinding
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What came of a booking; addable."""
+
+    new: int = 0
+    """Keys that nobody had seen."""
+    known: int = 0
+
+    def __add__(self, other: Brought) -> Brought:
+        return Brought(self.new + other.new, self.known + other.known)
+
+
+class Books:
+    """The frontier's one writer. All but `items_in_chunks` belong inside of `kit.together()`."""
+
+    def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
+        self.frontier = frontier
+        self._kit, self._root = kit, root
+
+    def items(self, found: Sequence[Candidate], source: str, record: Record, *, reason: str = "new") -> Brought:
+        """Queues those with a new key; every other one is a duplicate that is logged with where it came from.
+
+        At most CHUNK of them.
+        """
+        surfaced = self.frontier.surface(found, source, self._root)
+        for item in surfaced.new:
+            record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
+        for key, value in surfaced.known:
+            record(ItemDuplicate(key=key, source=source, value=value))
+        return Brought(len(surfaced.new), len(surfaced.known))
+
+    async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Record) -> Brought:
+        """All but the last chunk, each a commit of its own; killed in between, the item is worked again and they are
+        duplicates then.
+        """
+        total = Brought()
+        for chunk in in_chunks(found):
+            with self._kit.together():
+                total += self.items(chunk, source, record)
+            await asyncio.sleep(0)
+        return total
+
+    def again(self, one: Candidate, record: Record) -> str | None:
+        """A person wants a known item worked once more; why that cannot be, or None."""
+        key = item_key(one.kind, one.value, self._root)
+        row = self.frontier.find(key)
+        if row is None or row.state in (State.QUEUED, State.WORKING):
+            return f"{key} is in the queue already" if row is not None else f"{key} is no item"
+        self.frontier.requeue(key, "person", attempts=0)
+        record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person"))
+        return None
+
+    def findings(self, found: Sequence[ReportedFinding], source: str, record: Record) -> Brought:
+        """Those with a key that nobody had seen are reported, whoever judges them later."""
+        new = known = 0
+        for one in found:
+            key = finding_key(one.title, one.evidence, one.key, self._root)
+            if self.frontier.note_finding(key):
+                record(
+                    FindingReported(key=key, title=one.title, detail=one.detail, evidence=one.evidence, source=source)
+                )
+                new += 1
+            else:
+                record(ItemDuplicate(key=key, source=source, value=one.title))
+                known += 1
+        return Brought(new, known)
+
+    def failed(self, item: Item, error: str, record: Record, *, final: bool, wait: float | None = None) -> None:
+        """Queued again with backoff, or set aside: a failure is never an empty result."""
+        attempts = item.attempts + 1
+        record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
+        if final:
+            self.frontier.set_aside(item.key, error, attempts)
+            return
+        due = self._kit.clock.now() + (backoff(attempts) if wait is None else wait)
+        self.frontier.retry(item.key, error, due, attempts)
+        record(
+            ItemQueued(
+                key=item.key,
+                kind=item.kind,
+                value=item.value,
+                source=item.source,
+                reason="retry",
+                attempts=attempts,
+                due=due,
+            )
+        )
+
+    def skipped(self, key: str, record: Record) -> bool:
+        """Takes it out of the queue; false where it is not in there."""
+        if not self.frontier.skip(key):
+            return False
+        record(ItemSkipped(key=key))
+        return True

@@ -1,0 +1,218 @@
+"""The search of one run: what it decides from, who works, and what is recorded between two decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..journal.finding import FinderFacts
+from ..protocol import (
+    CriticSpoke,
+    FinderSpec,
+    FindingJudged,
+    Model,
+    ModelSpec,
+    PassFinished,
+    PassStarted,
+    Work,
+    WorkFinished,
+    WorkResult,
+    WorkStarted,
+)
+from ..step import Kit
+from .asking import Asking
+from .books import Books
+from .fates import Candidate, Item
+from .findings import duplicate_in, verdict_of
+from .frontier import Frontier
+from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
+from .workers import Worker
+from .working import ItemWorks
+
+LEADS = 50
+"""Items that one pass of lenses gets to look at."""
+_LISTED = 1_000
+"""Keys of items set aside that an outcome names."""
+
+
+class Finder:
+    """Made by the runner for an until-dry run; the loop's `decide` looks at its `state`."""
+
+    def __init__(
+        self,
+        kit: Kit,
+        spec: FinderSpec,
+        worker: Worker | None,
+        *,
+        has_model: bool,
+        open_model: Callable[[ModelSpec], Awaitable[Model]],
+    ) -> None:
+        self.kit, self.spec = kit, spec
+        self.frontier = Frontier(kit.journal)
+        self.books = Books(kit, self.frontier, kit.workspace.root)
+        self.leads: list[Item] = []
+        self.has_model = has_model
+        self._asking = Asking(kit, spec, self.books, self.leads)
+        self._asking.open_model = open_model
+        self._items = ItemWorks(kit, spec, self.books, worker, self._asking)
+        self._worker = worker
+        kit.on_ending = self._asking.ended
+
+    @property
+    def facts(self) -> FinderFacts:
+        """What the journal says of the search."""
+        assert self.kit.facts.finder is not None  # the run's spec has a finder
+        return self.kit.facts.finder
+
+    def begin(self) -> None:
+        """The seeds are seen and queued."""
+        seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
+        with self.kit.together():
+            self.books.items(seeds, "seed", self.kit.record, reason="seed")
+
+    def take_up(self) -> None:
+        """What a dead runner had in flight is queued again; seeds that it did not come to are queued now."""
+        with self.kit.together():
+            self.frontier.roll_back()
+        known = self.facts.seen
+        if not known:
+            self.begin()
+
+    def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
+        """What the loop decides from, after what has come about is recorded."""
+        self._book(busy)
+        return self._look(busy, exhausted)
+
+    async def perform(self, work: Work) -> WorkResult:
+        """One work, end to end. What comes of it stands in the journal when this returns."""
+        if work.kind == "item":
+            return await self._items.perform(work)
+        return await self._asking.perform(work)
+
+    def answer(self) -> str | None:
+        """The confirmed findings as a text; None where there is nothing to tell."""
+        found = self.facts.findings.values()
+        confirmed = [f for f in found if f.verdict == "confirmed"]
+        open_ = [f for f in found if f.verdict is None]
+        lines = [f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in confirmed]
+        if open_:
+            lines += ["", "Not judged:", *(f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in open_)]
+        return "\n".join(lines).strip() or None
+
+    def failed_items(self) -> Sequence[str]:
+        """Keys of what was set aside."""
+        return self.frontier.set_aside_keys()[:_LISTED]
+
+    async def close(self) -> None:
+        """Ends what the worker started."""
+        if self._worker is not None:
+            await self._worker.close()
+
+    def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
+        now = self.kit.clock.now()
+        wanted = LEADS if self.facts.lenses else max(0, self.spec.concurrency - len(busy))
+        ready = self.frontier.ready(wanted, now) if wanted else []
+        self._items.offered = {item.key: item for item in ready}
+        due = None if ready else self.frontier.next_due(now)
+        return FinderState(
+            spec=self.spec,
+            facts=self.facts,
+            ready=ready,
+            item_in=None if due is None else max(0.0, due - now),
+            now=now,
+            busy=busy,
+            has_model=self.has_model,
+            exhausted=exhausted,
+            broken=self._broken(),
+            retryable=self._asking.retryable,
+        )
+
+    def _broken(self) -> str | None:
+        """Every lens failed for good, and nobody is left to search."""
+        lenses = self.facts.lenses.values()
+        if not lenses or any(lens.failed is None for lens in lenses) or without_a_chance(self.facts):
+            return None
+        return f"every lens failed: {next(lens.failed for lens in lenses if lens.failed)}"
+
+    def _book(self, busy: frozenset[str]) -> None:
+        """Records what follows from what is known: verdicts, ends and beginnings of passes, the critic's plain half."""
+        state = self._look(busy, None)
+        self._judge(state)
+        if state.by_lenses:
+            self._book_passes_of_lenses(state)
+        else:
+            self._book_passes_of_items(state)
+
+    def _judge(self, state: FinderState) -> None:
+        record = self.kit.record
+        asked = self.spec.sceptics if self.has_model else 0
+        for finding in [f for f in self.facts.findings.values() if f.verdict is None and f.wants_evidence is None]:
+            if not asked:
+                reasons = ["no sceptic was asked"]
+                record(FindingJudged(key=finding.key, verdict="confirmed", by="none", reasons=reasons))
+                continue
+            given_up = sum(count > self.spec.retries for count in finding.failures.values())
+            if len(finding.votes) + given_up < asked:
+                continue
+            verdict = verdict_of(finding.votes, asked)
+            if verdict is not None:
+                record(
+                    FindingJudged(
+                        key=finding.key,
+                        verdict=verdict,
+                        by="sceptics",
+                        reasons=[vote.reason for vote in finding.votes],
+                        stands=finding.stands,
+                        votes=len(finding.votes),
+                        duplicate_of=duplicate_in(finding.votes) if verdict == "refuted" else None,
+                    )
+                )
+
+    def _book_passes_of_lenses(self, state: FinderState) -> None:
+        facts = self.facts
+        if is_pass_over(state):
+            with self.kit.together():
+                self._finish_leads()
+                self._finish_pass(streak_after(facts))
+            state = self._look(state.busy, None)
+        if facts.pass_open or state.is_judging:
+            return
+        who = next_pass(state)
+        if not who and (names := without_a_chance(facts)):
+            text = f"{', '.join(names)} failed: one more try before this is dry"
+            self.kit.record(CriticSpoke(half="code", lenses=names, text=text))
+            who = next_pass(self._look(state.busy, None))
+        if who:
+            with self.kit.together():
+                self._take_leads(state.ready)
+                self.kit.record(PassStarted(number=facts.pass_number + 1, lenses=who))
+        elif facts.critic is None:
+            self.kit.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
+
+    def _book_passes_of_items(self, state: FinderState) -> None:
+        """A pass is a batch of items: as many as there are workers."""
+        facts = self.facts
+        is_drained = not state.busy and not state.ready and state.item_in is None
+        if facts.pass_open and (facts.pass_done >= self.spec.concurrency or (is_drained and facts.pass_done)):
+            self._finish_pass(0 if facts.pass_new else facts.streak + 1)
+        if not facts.pass_open and state.ready:
+            self.kit.record(PassStarted(number=facts.pass_number + 1))
+
+    def _finish_pass(self, streak: int) -> None:
+        facts = self.facts
+        self.kit.record(
+            PassFinished(
+                number=facts.pass_number, new=facts.pass_new, dry_streak=streak, dry_passes=self.spec.dry_passes
+            )
+        )
+
+    def _take_leads(self, ready: Sequence[Item]) -> None:
+        self.leads[:] = ready
+        self.frontier.take([item.key for item in ready])
+
+    def _finish_leads(self) -> None:
+        """Every lens that could has seen them."""
+        for item in self.leads:
+            self.frontier.finish(item.key)
+            self.kit.record(WorkStarted(kind="item", about=item.key))
+            self.kit.record(WorkFinished(kind="item", about=item.key, ok=True, reason="every lens was told of it"))
+        self.leads.clear()

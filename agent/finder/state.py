@@ -1,0 +1,171 @@
+"""What an until-dry loop decides from, and what is to be done next. Pure: no clock, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..journal.finding import FinderFacts, Finding, LensFacts
+from ..protocol import FinderSpec, Work
+from .fates import Item
+
+
+@dataclass(frozen=True, slots=True)
+class FinderState:
+    """The search as it stands."""
+
+    spec: FinderSpec
+    facts: FinderFacts
+    ready: Sequence[Item]
+    """Queued items that may be worked now, oldest first, as many as there are workers."""
+    item_in: float | None
+    """Seconds until the next item is due; None: none waits."""
+    now: float
+    """Unix time."""
+    busy: frozenset[str] = frozenset()
+    """Names of the works that run."""
+    has_model: bool = True
+    exhausted: str | None = None
+    """The budget that did not admit the next call or item, as a person reads it."""
+    broken: str | None = None
+    """Why nobody can search any more."""
+    retryable: bool = False
+
+    @property
+    def in_flight(self) -> int:
+        """Works."""
+        return len(self.busy)
+
+    @property
+    def by_lenses(self) -> bool:
+        """Lenses search; else each item is worked."""
+        return bool(self.facts.lenses)
+
+    @property
+    def is_judging(self) -> bool:
+        """A finding still waits for a sceptic or for evidence."""
+        return any(True for _ in _pending_on_findings(self))
+
+    @property
+    def due_in(self) -> float | None:
+        """Seconds until something that failed may be tried again, or an item is due; None: nothing waits."""
+        facts = self.facts
+        times = [f.due.get(name, 0.0) for f, name, _ in _pending_on_findings(self)]
+        times += [lens.due for lens in _missing_in_pass(facts)]
+        if is_critic_due(self):
+            times.append(facts.critic_due)
+        waits = [time - self.now for time in times if time > self.now]
+        if self.item_in is not None and not self.by_lenses:
+            waits.append(self.item_in)
+        return min(waits, default=None)
+
+    def gaps(self) -> list[str]:
+        """Why a dry run is not complete, a phrase each; empty: it is."""
+        facts = self.facts
+        found: list[str] = []
+        if facts.set_aside:
+            found.append(f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed for good")
+        found += [f"lens {name}: {why}" for name, why in facts.failed_lenses.items()]
+        unjudged = facts.judging
+        if unjudged:
+            found.append(f"{unjudged} finding{'s' if unjudged > 1 else ''} could not be judged")
+        return found
+
+
+def works(state: FinderState) -> list[Work]:
+    """What can begin now, the most urgent first: judge what was found, then look for more, then ask the critic."""
+    found = [*_on_findings(state), *_lens_works(state), *_item_works(state)]
+    if not found and not state.busy and is_critic_due(state) and state.facts.critic_due <= state.now:
+        found.append(Work(work=f"critic#{state.facts.pass_number}", kind="critic", about="critic", ends_with="propose"))
+    return found
+
+
+def next_pass(state: FinderState) -> list[str]:
+    """Who searches in the next pass; empty: there is none to come."""
+    alive = [lens for lens in state.facts.lenses.values() if lens.failed is None]
+    fresh = [lens for lens in alive if not lens.once or not lens.passes]
+    if state.facts.streak < state.spec.dry_passes or state.ready:
+        return [lens.name for lens in fresh]
+    return [lens.name for lens in fresh if not lens.passes or lens.ok_seq < state.facts.discovery_seq]
+
+
+def is_pass_over(state: FinderState) -> bool:
+    """All who take part in the open pass ran or failed for good, and what they found is judged."""
+    return state.facts.pass_open and not _missing_in_pass(state.facts) and not state.is_judging
+
+
+def streak_after(facts: FinderFacts) -> int:
+    """Dry passes in a row once the open pass ends: a pass in which a lens failed is not an empty one."""
+    if facts.pass_new:
+        return 0
+    ran = [name for name in facts.pass_lenses if facts.lenses[name].ran_in == facts.pass_number]
+    return facts.streak + (len(ran) == len(facts.pass_lenses))
+
+
+def without_a_chance(facts: FinderFacts) -> list[str]:
+    """Lenses that were set aside and had no further chance since the last discovery."""
+    if facts.chance_seq > facts.discovery_seq:
+        return []
+    return [lens.name for lens in facts.lenses.values() if lens.failed is not None]
+
+
+def is_critic_due(state: FinderState) -> bool:
+    """A model is to be asked what was not looked at, once after each discovery (REQUIREMENTS 2.4.7)."""
+    facts = state.facts
+    return (
+        state.by_lenses
+        and state.spec.critic
+        and state.has_model
+        and facts.streak >= state.spec.dry_passes
+        and not facts.pass_open
+        and (not facts.critic_seq or facts.critic_seq < facts.discovery_seq)
+        and facts.critic_failures <= state.spec.retries
+        and not next_pass(state)
+    )
+
+
+def _on_findings(state: FinderState) -> list[Work]:
+    return [
+        Work(work=name, kind=kind, about=finding.key, ends_with="judge" if kind == "sceptic" else "report")
+        for finding, name, kind in _pending_on_findings(state)
+        if name not in state.busy and finding.due.get(name, 0.0) <= state.now
+    ]
+
+
+def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str]]:
+    """(finding, name of the work, its kind) that is not done and not given up."""
+    if not state.has_model:
+        return
+    for finding in state.facts.findings.values():
+        if finding.verdict is not None:
+            continue
+        if finding.wants_evidence is not None:
+            named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
+        else:
+            named = [(f"sceptic:{finding.key}#{finding.round}.{i + 1}", "sceptic") for i in range(state.spec.sceptics)]
+        voted = {vote.by for vote in finding.votes}
+        for name, kind in named:
+            if name not in voted and finding.failures.get(name, 0) <= state.spec.retries:
+                yield finding, name, kind
+
+
+def _missing_in_pass(facts: FinderFacts) -> list[LensFacts]:
+    if not facts.pass_open:
+        return []
+    lenses = [facts.lenses[name] for name in facts.pass_lenses if name in facts.lenses]
+    return [lens for lens in lenses if lens.failed is None and lens.ran_in < facts.pass_number]
+
+
+def _lens_works(state: FinderState) -> list[Work]:
+    return [
+        Work(work=f"lens:{lens.name}", kind="lens", about=lens.name, ends_with="report")
+        for lens in _missing_in_pass(state.facts)
+        if f"lens:{lens.name}" not in state.busy and lens.due <= state.now
+    ]
+
+
+def _item_works(state: FinderState) -> list[Work]:
+    if state.by_lenses:
+        return []
+    works = (Work(work=f"item:{item.key}", kind="item", about=item.key) for item in state.ready)
+    return [work for work in works if work.work not in state.busy]

@@ -1,0 +1,58 @@
+"""until-dry: goes on while something new surfaces. Dry is what keys say, not what a model says (REQUIREMENTS 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..finder.state import FinderState, works
+from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
+from .state import LoopState
+
+AGAIN = 5.0
+"""Seconds after which workers that are all busy are looked at again."""
+
+
+def decide(state: LoopState) -> Decision:
+    """Who works next; or why the run ends."""
+    finder = state.finder
+    assert finder is not None  # the runner makes it for this loop
+    if end := _ends(finder, state.results):
+        return end if not finder.in_flight else Again([])
+    wanted = works(finder)
+    free = max(0, finder.spec.concurrency - finder.in_flight)
+    if wanted and free:
+        return Again(wanted[:free], within=_within(finder))
+    if wanted or finder.in_flight:
+        return Again([], within=_within(finder))
+    if finder.due_in is not None:
+        return Wait(max(0.01, finder.due_in), "retry")
+    return _dry(finder)
+
+
+def _within(finder: FinderState) -> float | None:
+    return None if finder.due_in is None else max(0.01, min(finder.due_in, AGAIN))
+
+
+def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
+    """What ends a search before it is dry."""
+    if finder.exhausted is not None:
+        return Finish(reason=Reason.BUDGET, detail=finder.exhausted)
+    for result in results:
+        if result.handoff is not None:
+            return Finish(reason=Reason.HANDOFF, detail=result.handoff)
+    if finder.broken is not None:
+        return Finish(reason=Reason.ERROR, detail=finder.broken, retryable=finder.retryable)
+    return None
+
+
+def _dry(finder: FinderState) -> Finish:
+    facts, gaps = finder.facts, finder.gaps()
+    found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else f"{facts.seen:,} keys seen"
+    if facts.lenses:
+        how = f"{facts.streak} passes in a row in which every lens ran found nothing new"
+    else:
+        how = "the frontier is drained"
+    detail = f"{how}; {found}"
+    return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)
+
+

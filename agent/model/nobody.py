@@ -1,0 +1,40 @@
+"""No model at all: for runs in which a worker without one does the work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from ..protocol import FREE, Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
+
+NOBODY = "none"
+"""The name by which a spec says that it needs no model."""
+
+
+class NoModel:
+    """Costs nothing, answers nothing."""
+
+    name = NOBODY
+    local = True
+    window = 4_096
+    max_output: int | None = None
+    price: Price | None = FREE
+
+    def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+        """Nothing is ever sent."""
+        return 0
+
+    def count_text(self, text: str) -> int:
+        """Nothing is ever received."""
+        return 0
+
+    def bill(self, tokens: Tokens) -> float | None:
+        """Nothing is ever billed."""
+        return 0.0
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        """Raises ModelFault."""
+        raise ModelFault("unknown-model", "this run has no model: name one with --model")
+        yield  # an async generator, as the protocol has it
+
+    async def probe(self) -> None:
+        """Always there."""

@@ -1,0 +1,72 @@
+"""Works that run at once: what one of them brings is handed over as soon as it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..protocol import Work, WorkResult
+
+
+class Pool:
+    """The works that are in flight."""
+
+    def __init__(self, perform: Callable[[Work], Awaitable[WorkResult]]) -> None:
+        self._perform = perform
+        self._tasks: dict[asyncio.Task[WorkResult], str | None] = {}
+        self.stirred = asyncio.Event()
+        """Set by whoever wants the loop to be asked again."""
+
+    @property
+    def busy(self) -> frozenset[str]:
+        """Names of the works that run."""
+        return frozenset(name for name in self._tasks.values() if name is not None)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, works: Sequence[Work]) -> None:
+        """They begin."""
+        for work in works:
+            task = asyncio.ensure_future(self._perform(work))
+            self._tasks[task] = work.work
+
+    async def next(self, within: float | None = None) -> list[WorkResult]:
+        """What came of the works that ended, once one has; nothing after so many seconds, or once stirred.
+
+        Raises what a work raised. Cancelled, it ends them all.
+        """
+        if not self._tasks:
+            return []
+        try:
+            stirred = asyncio.ensure_future(self.stirred.wait())
+            try:
+                await asyncio.wait({*self._tasks, stirred}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stirred.cancel()
+                self.stirred.clear()
+            return self._ended()
+        except BaseException:
+            await self.cancel()
+            raise
+
+    async def drain(self) -> list[WorkResult]:
+        """What came of all of them, once all have ended."""
+        results: list[WorkResult] = []
+        while self._tasks:
+            results += await self.next()
+        return results
+
+    async def cancel(self) -> None:
+        """Ends them all."""
+        tasks = list(self._tasks)
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self) -> list[WorkResult]:
+        ended = [task for task in self._tasks if task.done()]
+        for task in ended:
+            del self._tasks[task]
+        return [task.result() for task in ended]
