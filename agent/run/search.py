@@ -24,7 +24,14 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
     if spec.recipe is Recipe.CRAWL:
         from ..finder.crawl import Crawler
 
-        return Crawler(spec)
+        return Crawler(
+            [seed.value for seed in spec.seeds],
+            rate=spec.rate,
+            include=spec.include,
+            exclude=spec.exclude,
+            robots=spec.robots,
+            clock=kit.clock,
+        )
     if spec.worker is None:
         return None
     if spec.worker.python is not None:

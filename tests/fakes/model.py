@@ -78,7 +78,7 @@ class ScriptedModel:
         return
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        turn = self._next()
+        turn = self.choose(request)
         self.requests.append(request)
         if isinstance(turn, ModelFault):
             raise turn
@@ -111,7 +111,8 @@ class ScriptedModel:
             if not was_cut or _is_json(wanted.json):
                 yield CallPart(ToolCall("", wanted.name, wanted.json))
 
-    def _next(self) -> Turn | ModelFault:
+    def choose(self, request: Request) -> Turn | ModelFault:
+        """What is said to that request."""
         place = len(self.requests)
         if place < len(self.turns):
             return self.turns[place]

@@ -1,0 +1,39 @@
+"""Searches on a scripted model, in this process: real runner, journal, frontier and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.driven import Driven
+from fakes.minded import MindedModel
+
+from rundry.agent.protocol import FinderSpec, Lens, LoopKind
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder to search in."""
+    folder = tmp_path / "place"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.txt").write_text(f"{name} one\n{name} two\n{name} three\n")
+    return folder
+
+
+@pytest.fixture
+def search(tmp_path: Path, place: Path) -> Callable[..., Driven]:
+    """A search by these lenses; further words go to the FinderSpec."""
+    runs = tmp_path / "runs"
+    runs.mkdir(mode=0o700)
+
+    def make(model: MindedModel, *lenses: str, budget: Any = None, **more: Any) -> Driven:
+        spec = FinderSpec(
+            lenses=[Lens(name=name, prompt=f"look like {name}") for name in lenses],
+            **{"sceptics": 1, "critic": False, **more},
+        )
+        return Driven(runs, place, model, task="find it", loop=LoopKind.UNTIL_DRY, finder=spec, budget=budget)
+
+    return make
