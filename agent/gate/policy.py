@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ import msgspec
 from ..protocol import GateMode, Rule
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
-from .flags import WRITERS, base, risk, unknown_word
+from .flags import WRITERS, base, hides, risk, script_of, unknown_word
 from .repository import runs_code
 from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
 from .shell import Line, Part, read_line
@@ -49,8 +50,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 def judge(draft: Draft, standing: Standing) -> Verdict:
     """The verdict for a draft. Never raises for what a model gave."""
     if isinstance(draft, CommandDraft):
-        return _judge_command(draft.command, standing)
+        verdict = _judge_command(draft.command, standing)
+        return verdict if draft.beyond is None or verdict.action == "deny" else _beyond(draft.beyond)
     return _judge_file(draft, standing)
+
+
+def _beyond(what: str) -> Verdict:
+    """Only a person lets a command out of the sandbox, and only once."""
+    return Verdict(action="ask", why=[f"the sandbox refused: {what}"], danger=True)
 
 
 def _judge_file(draft: FileDraft, standing: Standing) -> Verdict:
@@ -107,6 +114,9 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
     if asked is not None:
         return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}"])
+    unseen = _unnamed(line) if any(_restricts(rule) and rule.path is not None for rule in standing.rules) else []
+    if unseen:
+        return Verdict(action="ask", why=unseen)
     unruled, doubts = _by_rules(line, standing)
     if not unruled and not doubts:
         return Verdict(action="allow", why=["rules allow every part of it"])
@@ -121,8 +131,9 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
 
 def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
     """In `auto` the sandbox holds a command, not the rules; only what could slip past a rule that restricts asks."""
-    if line.doubts and any(rule.verdict != "allow" and rule.command for rule in standing.rules):
-        return Verdict(action="ask", why=[*line.doubts, "so a rule that asks or refuses could be missed"])
+    hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
+    if hidden and any(_restricts(rule) and rule.command for rule in standing.rules):
+        return Verdict(action="ask", why=[*dict.fromkeys(hidden), "so a rule that asks or refuses could be missed"])
     if standing.sandbox is not None:
         return Verdict(action="allow", why=[f"the gate is set to `auto`; {standing.sandbox} holds the command"])
     if standing.unsandboxed_ok:
@@ -130,14 +141,27 @@ def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
     return None
 
 
+def _restricts(rule: Rule) -> bool:
+    return rule.verdict != "allow" and rule.tool in (None, "run_command")
+
+
 def _named(line: Line, root: Path) -> list[str]:
-    """What the line's words would be as paths below the workspace, as written and with links followed."""
-    paths: list[str] = []
-    for word in (word for part in line.parts for word in part.texts[1:] if "\0" not in word):
-        for place in (Path(os.path.normpath(root / word)), Path(os.path.realpath(root / word))):
-            if place != root and place.is_relative_to(root):
-                paths.append(place.relative_to(root).as_posix())
-    return paths
+    """What the line's words could be as paths below the workspace, as written and with links followed."""
+    paths: dict[str, None] = {}
+    folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
+    words = [text for part in line.parts for word in part.texts[1:] for text in (word, word.partition("=")[2]) if text]
+    for word in (word for word in (*words, *line.writes) if "\0" not in word):
+        for folder in folders:
+            for place in (Path(os.path.normpath(folder / word)), Path(os.path.realpath(folder / word))):
+                if place != root and place.is_relative_to(root):
+                    paths[place.relative_to(root).as_posix()] = None
+    return list(paths)
+
+
+def _unnamed(line: Line) -> list[str]:
+    """Words of which nobody can say what file they mean: a rule for paths may hold for them."""
+    words = [word for part in line.parts for word in part.words[1:] if word.pattern or not word.known]
+    return [f"which files `{word.text}` means is not known, and a rule speaks of some" for word in words]
 
 
 def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
@@ -184,6 +208,9 @@ def _out_of_place(part: Part, here: Path, root: Path) -> str | None:
         return "it changes the folder in the middle"
     if "/" in name and not name.startswith("/") and here != root:
         return f"`{name}` is another file after `cd`"
+    script = script_of(part)
+    if script is not None and not script.startswith("/") and here != root:
+        return f"`{name} {script}` runs another file after `cd`"
     if base(name) in WRITERS:
         outside = next((word for word in part.texts[1:] if not _is_below(word, here, root)), None)
         if outside is not None:
@@ -210,12 +237,16 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
         if part.name == "cd" and len(part.words) == 2:
             here = Path(os.path.realpath(here / part.words[1].text))
             targets += [(here, target) for target in line.writes]
-        elif base(part.name) in WRITERS:
+        elif base(part.name) in WRITERS or _edits_in_place(part):
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
             targets += [(here, name) for name in names if not name.startswith("-")]
             if base(part.name) in _WHOLE and any(_real(here, name) == ws.root for name in names):
                 return [f"`{part.name}` takes the whole workspace, with its repository"]
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
+
+
+def _edits_in_place(part: Part) -> bool:
+    return base(part.name) in ("sed", "perl") and any(re.match(r"-(-in-place|\w*i)", word) for word in part.texts[1:])
 
 
 def _real(here: Path, name: str) -> Path | None:

@@ -13,6 +13,8 @@ _HARMLESS = re.compile(
     |extensions\.(objectformat|worktreeconfig|partialclone)|gc\.auto|maintenance\.(auto|strategy)|advice\..*""",
     re.VERBOSE | re.IGNORECASE,
 )
+_RUNS = re.compile(r"ext::|=\s*\"?!")
+"""A value that is a command, in a key that is harmless otherwise (`submodule.x.update = !command`)."""
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 
@@ -79,6 +81,6 @@ def _judge_config(config: Path) -> str | None:
             continue
         key = _KEY.match(line)
         name = f"{section}.{key[1]}" if key else stripped
-        if not key or not _HARMLESS.fullmatch(name) or stripped.endswith("\\") or "ext::" in stripped:
+        if not key or not _HARMLESS.fullmatch(name) or stripped.endswith("\\") or _RUNS.search(stripped):
             return f"the repository's config sets `{name}`, which can run code"
     return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..protocol import Rule
-from .flags import base
+from .flags import base, hides, is_launcher
 from .shell import Part, read_line
 
 _GLOB = "\\*?[]! "
@@ -30,13 +30,13 @@ def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
 
 
 def allows_part(rule: Rule, part: Part) -> bool:
-    """An allow rule for commands that covers this plain command: its words stand first, exactly."""
+    """An allow rule for commands that covers this plain command: its words stand first and reach what runs."""
     if rule.verdict != "allow" or rule.path is not None or rule.tool not in (None, "run_command"):
         return False
     if rule.command is None:
         return rule.tool == "run_command"
     words = _words(rule.command)
-    return bool(words) and part.texts[: len(words)] == words
+    return bool(words) and part.texts[: len(words)] == words and not is_launcher(part.texts, len(words))
 
 
 def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> bool:
@@ -50,7 +50,7 @@ def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[s
     words = _words(rule.command)
     if not words:
         return rule.command in command
-    return any(_hits(words, part.texts) for part in parts)
+    return any(_hits(words, part.texts[at:]) for part in parts for at in _beginnings(part))
 
 
 def exact_file_rule(tool: str, path: str) -> Rule:
@@ -69,6 +69,12 @@ def quoted(text: str) -> str:
     import shlex
 
     return shlex.quote(text)
+
+
+def _beginnings(part: Part) -> range:
+    """Where in the part a command may begin: behind a program that runs others it may be anywhere."""
+    runs_others = hides(part) is not None or is_launcher(part.texts, 0)
+    return range(len(part.words) if runs_others else 1)
 
 
 @lru_cache(maxsize=256)

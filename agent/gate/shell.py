@@ -1,298 +1,98 @@
-"""A command line, read with bash's grammar into the plain commands that it would run.
-
-Only what is surely understood counts as understood: everything else (expansions that make words, control flow, here
-documents, background jobs, odd signs) is a doubt, and a doubt asks. The commands are collected nevertheless, so that
-a rule that denies one still finds it.
-"""
+"""A command line, read in a process of its own: one that crashes or stalls the grammar costs a doubt, not the run."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from functools import cache
-from typing import TYPE_CHECKING
+import atexit
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
 
 import msgspec
 
-if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Parser
+from . import grammar
+from .grammar import Line, Part, Word
 
-_LONGEST = 8_000
-"""Characters of a command line that is looked into."""
-_DEEPEST = 60
-_GLUE = frozenset({"&&", "||", ";", "|", "|&", "(", ")", "{", "}", "!", "\n"})
-_JOINING = frozenset({"program", "list", "pipeline", "subshell", "compound_statement", "negated_command"})
-_PLAIN = re.compile(r"[\w./:=@%+,^#*?\[\]!-]+")
-_SPECIAL = {
-    "process_substitution": "it hands the output of a command over as a file",
-    "arithmetic_expansion": "it calculates, which can run commands",
-    "expansion": "it uses ${...}",
-    "ansi_c_string": "it hides signs in $'...'",
-    "heredoc_redirect": "it has a here document",
-    "herestring_redirect": "it has a here string",
-    "function_definition": "it defines a function",
-    "declaration_command": "it changes variables of the shell",
-    "unset_command": "it changes variables of the shell",
-    "variable_assignment": "it sets a variable",
-    "test_command": "it has a [ ] or [[ ]] test, which can run commands",
-}
+_PATIENCE = 15.0
+"""Seconds, far beyond what the process allows itself: a net for a machine that hangs."""
 
-
-class Word(msgspec.Struct, frozen=True):
-    """One word of a plain command."""
-
-    text: str
-    """Without its quotes; of an unknown word what can be read of it."""
-    known: bool = True
-    """It reaches the command as exactly `text`."""
-    pattern: bool = False
-    """An unquoted glob: it becomes file names that begin like `text` before its first `*`, `?` or `[`."""
-    echoable: bool = False
-    """Unknown, but only a variable or the output of commands that are judged for themselves."""
-
-
-class Part(msgspec.Struct, frozen=True):
-    """One plain command: its words as bash hands them over."""
-
-    words: tuple[Word, ...]
-    piped: bool = False
-    """It may read what another command prints."""
-    then: bool = False
-    """It stands first in the line and what follows runs only if it succeeds (`&&`)."""
-    start: int = 0
-
-    @property
-    def name(self) -> str:
-        """The program, as it was written."""
-        return self.words[0].text if self.words else ""
-
-    @property
-    def texts(self) -> list[str]:
-        """All words."""
-        return [word.text for word in self.words]
-
-
-class Line(msgspec.Struct):
-    """What a command line would do, as far as it can be read."""
-
-    parts: list[Part] = []
-    doubts: list[str] = []
-    """Why it cannot be judged by rules; empty: it was understood whole."""
-    writes: list[str] = []
-    """Files that it redirects output into."""
-
-
-@cache
-def _language() -> Language:
-    import tree_sitter_bash
-    from tree_sitter import Language
-
-    return Language(tree_sitter_bash.language())
-
-
-def _parser() -> Parser:
-    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
-    from tree_sitter import Parser
-
-    return Parser(_language())
+__all__ = ["Line", "Part", "Word", "read_line"]
 
 
 def read_line(command: str) -> Line:
-    """Never raises: what cannot be read is a doubt."""
-    line = Line()
-    odd = _odd_sign(command)
-    if odd is not None:
-        line.doubts.append(odd)
-    if len(command) > _LONGEST:
-        line.doubts.append(f"it is {len(command):,} characters long")
-        return line
-    readable = command if odd is None else "".join("?" if _odd_sign(sign) else sign for sign in command)
-    source = readable.encode("utf-8", "surrogatepass")
-    root = _parser().parse(source).root_node
-    if root.has_error:
-        line.doubts.append("bash's grammar does not fit it")
-    _Reader(source, line).read(root, 0)
-    if not _covered(source, root):
-        line.doubts.append("a part of it was not understood")
-    line.parts.sort(key=lambda part: part.start)
-    line.doubts = list(dict.fromkeys(line.doubts))
-    return line
-
-
-def _odd_sign(command: str) -> str | None:
-    for sign in command:
-        if sign in "\n\t" or sign == " ":
-            continue
-        kind = unicodedata.category(sign)
-        if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"):
-            return f"it holds a sign that does not show (U+{ord(sign):04X})"
-    return None
-
-
-def _covered(source: bytes, root: Node) -> bool:
-    """Nothing but blanks lies between the leaves: the tree leaves no text out."""
-    at, todo = 0, [root]
-    while todo:
-        node = todo.pop()
-        if node.children and node.type not in ("string", "heredoc_body"):
-            todo.extend(reversed(node.children))
-            continue
-        if source[at : node.start_byte].strip(b" \t\n"):
-            return False
-        at = max(at, node.end_byte)
-    return not source[at:].strip(b" \t\n")
+    """Never raises: what cannot be read is a doubt. About 0.2 ms, 60 ms the first time, seconds at the very worst."""
+    return _READER.read(command)
 
 
 class _Reader:
-    def __init__(self, source: bytes, line: Line) -> None:
-        self.source, self.line = source, line
+    """The process that parses, started when it is first needed and again after it was lost."""
 
-    def text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
 
-    def doubt(self, why: str) -> None:
-        self.line.doubts.append(why)
+    def read(self, command: str) -> Line:
+        data = command.encode("utf-8", "surrogatepass")
+        with self._lock:
+            for is_last in (self._process is None, True):  # the process may have been lost long before
+                try:
+                    return msgspec.msgpack.decode(self._ask(data), type=Line)
+                except (OSError, EOFError, msgspec.MsgspecError) as error:
+                    if self.end() == -signal.SIGPROF:
+                        return Line(doubts=["bash's grammar takes too long for it"])
+                    if is_last:
+                        return Line(doubts=[f"it cannot be read: {error}"])
+        raise AssertionError("the last attempt gives a line")
 
-    def read(self, node: Node, depth: int, *, piped: bool = False) -> None:
-        """Collects the plain commands below the node."""
-        if depth > _DEEPEST:
-            self.doubt("it is nested too deeply")
-            return
-        kind = node.type
-        if node.is_missing or kind == "ERROR":
-            self.doubt("bash's grammar does not fit it")
-        if kind == "command":
-            self.command(node, depth, piped=piped)
-            return
-        if kind == "file_redirect":
-            self.redirect(node, depth)
-            return
-        if kind == "comment":
-            return
-        if node.is_named and kind not in _JOINING and kind != "redirected_statement":
-            self.doubt(_SPECIAL.get(kind, f"it has a {kind.replace('_', ' ')}"))
-            self.dig(node, depth)
-            return
-        self.children(node, depth, piped=piped)
+    def _ask(self, data: bytes) -> bytes:
+        process = self._process
+        if process is None or process.poll() is not None:
+            self.end()
+            process = self._process = _start()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(len(data).to_bytes(4, "big") + data)
+        process.stdin.flush()
+        until = time.monotonic() + _PATIENCE
+        size = int.from_bytes(_take(process.stdout.fileno(), 4, until), "big")
+        return _take(process.stdout.fileno(), size, until)
 
-    def children(self, node: Node, depth: int, *, piped: bool) -> None:
-        after_pipe = False
-        for child in node.children:
-            if child.is_named:
-                self.read(child, depth + 1, piped=piped or after_pipe)
-                continue
-            token = child.type
-            after_pipe = token in ("|", "|&") or (after_pipe and token == "\n")
-            if token == "&":
-                self.doubt("it leaves a command running in the background")
-            elif token not in _GLUE and node.type in _JOINING:
-                self.doubt(f"it has a `{token}`")
+    def end(self) -> int | None:
+        """Gone, and reaped. How it ended."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        process.kill()
+        process.communicate()
+        return process.returncode
 
-    def command(self, node: Node, depth: int, *, piped: bool) -> None:
-        words: list[Word] = []
-        for child in node.children:
-            if child.type == "command_name":
-                words += [self.word(inner, depth + 1) for inner in child.children]
-            elif child.type == "file_redirect":
-                self.redirect(child, depth + 1)
-            elif child.type in ("herestring_redirect", "variable_assignment"):
-                self.doubt(_SPECIAL[child.type])
-                self.dig(child, depth + 1)
-            else:
-                words.append(self.word(child, depth + 1))
-        then = not self.source[: node.start_byte].strip() and self.followed_by_and(node)
-        self.line.parts.append(Part(tuple(words), piped, then, node.start_byte))
 
-    def followed_by_and(self, node: Node) -> bool:
-        rest = self.source[node.end_byte :].lstrip(b" \t")
-        return rest.startswith(b"&&")
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", grammar.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ},
+        cwd="/",
+        process_group=0,  # ctrl+c is not for it; a session of its own would make it look like a command's orphan
+    )
 
-    def redirect(self, node: Node, depth: int) -> None:
-        operator = next((child.type for child in node.children if not child.is_named), "")
-        target = node.child_by_field_name("destination")
-        if target is None:
-            self.doubt("it redirects to something unknown")
-            return
-        word = self.word(target, depth + 1)
-        if operator in (">&", "<&") and word.known and re.fullmatch(r"[0-9]", word.text):
-            return
-        if operator in (">", ">>", "&>", "&>>", ">|") and word.known and word.text == "/dev/null":
-            return
-        if operator == "<" and word.known:
-            if word.text != "/dev/null":
-                self.doubt(f"it reads {word.text} by a redirection")
-            return
-        self.doubt(f"it writes to {word.text}")
-        self.line.writes.append(word.text)
 
-    def dig(self, node: Node, depth: int) -> None:
-        """The commands somewhere below a node that is a doubt itself."""
-        if depth > _DEEPEST:
-            return
-        for child in node.children:
-            if child.type in ("command", "redirected_statement", "declaration_command"):
-                self.read(child, depth + 1)
-            else:
-                self.dig(child, depth + 1)
+def _take(source: int, size: int, until: float) -> bytes:
+    """Exactly so many bytes. Raises OSError when the time is over, EOFError when the process is gone."""
+    found = bytearray()
+    while len(found) < size:
+        if not select.select([source], [], [], max(0.0, until - time.monotonic()))[0]:
+            raise TimeoutError("no answer")
+        piece = os.read(source, size - len(found))
+        if not piece:
+            raise EOFError("the grammar crashed on it")
+        found += piece
+    return bytes(found)
 
-    def word(self, node: Node, depth: int) -> Word:
-        """One word; what makes it unknown is noted."""
-        if depth > _DEEPEST:
-            self.doubt("it is nested too deeply")
-            return Word(self.text(node), known=False)
-        text = self.text(node)
-        match node.type:
-            case "word" | "number" if not node.children:
-                return self.bare(text)
-            case "raw_string":
-                return Word(text[1:-1])
-            case "string":
-                return self.quoted(node, depth)
-            case "concatenation":
-                return self.joined(node, depth)
-            case "simple_expansion":
-                return Word(text, known=False, echoable=True)
-            case "command_substitution":
-                self.children(node, depth, piped=False)
-                return Word(text, known=False, echoable=True)
-            case "number":  # `10#$x` and the like
-                self.doubt("it calculates, which can run commands")
-            case other:
-                self.doubt(_SPECIAL.get(other, f"it has a {other.replace('_', ' ')}"))
-                self.dig(node, depth)
-        return Word(text, known=False)
 
-    def bare(self, text: str) -> Word:
-        if "\\" in text:
-            self.doubt("it escapes signs with a backslash")
-            return Word(re.sub(r"\\(.)", r"\1", text), known=False)
-        if "{" in text or text.startswith("~") or not _PLAIN.fullmatch(text):
-            return Word(text, known=text in ("{}", "{", "}"))
-        pattern = re.search(r"[*?\[]", text)
-        return Word(text, pattern=pattern is not None)
-
-    def quoted(self, node: Node, depth: int) -> Word:
-        named = [child for child in node.children if child.is_named and child.type != "string_content"]
-        whole = self.text(node)
-        if not (whole.startswith('"') and whole.endswith('"')) or len(whole) < 2:
-            self.doubt("bash's grammar does not fit it")
-        inner = whole[1:-1]
-        if not named and "$" not in inner and "`" not in inner:
-            if "\\\n" in inner:
-                self.doubt("it breaks a line with a backslash")
-            return Word(re.sub(r'\\(["\\$`])', r"\1", inner))
-        if not named:
-            return Word(re.sub(r'\\(["\\$`])', r"\1", inner), known=not re.search(r"(?<!\\)[$`]", inner))
-        words = [self.word(child, depth + 1) for child in named]
-        return Word(inner, known=False, echoable=all(word.echoable for word in words))
-
-    def joined(self, node: Node, depth: int) -> Word:
-        words: list[Word] = []
-        for child in node.children:
-            if not child.is_named and child.type == "$":
-                self.doubt('it has a $"..." string')
-            words.append(self.word(child, depth + 1) if child.is_named else Word(self.text(child), known=False))
-        text = "".join(word.text for word in words)
-        if any(word.pattern for word in words) or "{" in text:
-            return Word(text, known=False)
-        return Word(text, all(word.known for word in words), False, all(word.known or word.echoable for word in words))
+_READER = _Reader()
+atexit.register(_READER.end)

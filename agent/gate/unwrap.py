@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .flags import base
+from .programs import HIDING, NEVER
 from .shell import Line, Part, Word, read_line
 
 _SIMPLE = {  # options without a value, options with one
@@ -41,11 +42,14 @@ def _see(part: Part, out: Line, depth: int) -> None:
         _script(part, out, depth)
     elif name in _SIMPLE:
         _wrapper(part, name, out, depth)
-    elif name in ("sudo", "doas"):
+    elif name in ("sudo", "doas", "exec", "builtin"):
         out.parts.append(part)
         rest = _from_first_plain(part.words[1:])
         if rest:
             _see(_inner(part, rest), out, depth + 1)
+    elif name in ("sh", "bash", "dash") or NEVER.get(name) in HIDING or name == "ssh":
+        out.parts.append(part)
+        _scripts_within(part, out, depth)
     elif name in ("find", "fd"):
         out.parts.append(part)
         for words in _executed(part.words):
@@ -64,6 +68,17 @@ def _script(part: Part, out: Line, depth: int) -> None:
     out.doubts += inner.doubts
     out.writes += inner.writes
     out.parts += [Part(one.words, one.piped, False, part.start) for one in inner.parts]
+
+
+def _scripts_within(part: Part, out: Line, depth: int) -> None:
+    """What `bash -lc '...'`, `eval` or `su -c '...'` would run: found, for a rule that refuses it; never let pass."""
+    out.doubts.append(f"what `{part.name}` runs is not seen here")
+    rest = [word.text for word in part.words[1:] if word.known]
+    scripts = [" ".join(rest)] if base(part.name) == "eval" else [text for text in rest if re.search(r"\s", text)]
+    for script in scripts:
+        inner = seen_through(read_line(script), depth + 1)
+        out.parts += [Part(one.words, True, False, part.start) for one in inner.parts]
+        out.writes += inner.writes
 
 
 def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
