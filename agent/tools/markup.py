@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .addresses import joined
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
@@ -34,6 +36,13 @@ def tree_of(page: str | bytes) -> LexborHTMLParser:
     if len(page) > SMALL and _work(page if isinstance(page, bytes) else page.encode("utf-8", "replace")) > _MOST_WORK:
         raise UnreadablePage("its HTML is nested too deeply, or a tag has too many attributes: it is not parsed")
     return LexborHTMLParser(page)
+
+
+def base_of(tree: LexborHTMLParser, url: str) -> str:
+    """What links on the page at `url` are relative to: its `<base href>`, where that is one for the web."""
+    found = tree.css_first("base[href]")
+    base = joined(url, found.attributes["href"] or "") if found is not None else None
+    return base if base is not None and base.startswith(("http://", "https://")) else url
 
 
 def _work(page: bytes) -> int:

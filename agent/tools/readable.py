@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from .addresses import joined
-from .markup import tree_of
+from .markup import base_of, tree_of
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -42,8 +42,7 @@ def readable(page: str | bytes, url: str) -> Readable:
     """The page at `url`. Raises UnreadablePage."""
     tree = tree_of(page)
     title = tree.css_first("title")
-    base = tree.css_first("base[href]")
-    writer = _Writer((base is not None and joined(url, base.attributes.get("href") or "")) or url)
+    writer = _Writer(base_of(tree, url))
     if tree.body is not None:
         writer.write(tree.body)
     name = _SPACE.sub(" ", title.text()).strip() if title is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import email.utils
 import re
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 ROBOT = "rundry"
 """Our name in a robots.txt."""
+_CHARSET = re.compile(r"(?:^|[;\s])charset\s*=\s*[\"']?([A-Za-z0-9_:.+-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _META_WITHIN = 1024
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
@@ -48,9 +50,16 @@ def _version() -> str:
         return "0"
 
 
-def media_type(answer: ClientResponse) -> str:
-    """`text/html` of `text/html; charset=utf-8`, in lower case; empty: it says none."""
-    return answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+def content_type(answer: ClientResponse) -> tuple[str, str | None]:
+    """Media type and charset: `text/html` and `utf-8`, the first in lower case, empty where it says none."""
+    return _content_type(answer.headers.get("Content-Type", ""))
+
+
+@lru_cache(maxsize=256)
+def _content_type(text: str) -> tuple[str, str | None]:
+    kind, _, rest = text.partition(";")
+    found = _CHARSET.search(rest)
+    return kind.strip().lower(), found[1] if found else None
 
 
 def is_html(kind: str, body: bytes) -> bool:

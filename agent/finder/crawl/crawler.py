@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...protocol import Clock
 from ...tools.addresses import AddressRefused, joined, origin
 from ...tools.markup import SMALL, UnreadablePage
-from ...tools.web import bounded_body, decoded, is_html, media_type, open_session, retry_after, said
+from ...tools.web import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
 from ...workspace import SystemClock
 from ..frontier import Candidate
 from ..workers import Worked, WorkItem
@@ -136,7 +136,7 @@ class Crawler:
         )
 
     async def _read(self, url: str, answer: ClientResponse) -> Worked:
-        kind = media_type(answer)
+        kind, charset = content_type(answer)
         if kind and not is_html(kind, b""):
             if (answer.content_length or _READ_ON + 1) <= _READ_ON:
                 await answer.read()
@@ -144,7 +144,7 @@ class Crawler:
         body, whole = await bounded_body(answer, PAGE)
         if not is_html(kind, body):
             return Worked(reason="no page" if body else "empty")
-        page = decoded(body, answer.charset)
+        page = decoded(body, charset)
         if len(page) > SMALL:
             links = await asyncio.to_thread(links_of, page, url)
         else:

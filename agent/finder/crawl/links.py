@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...tools.addresses import joined
-from ...tools.markup import tree_of
+from ...tools.markup import base_of, tree_of
 
 _WHERE = "a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
 _LINKED = frozenset({"next", "prev", "canonical", "alternate"})
@@ -20,9 +20,7 @@ def links_of(page: str | bytes, url: str) -> list[str]:
     Without fragments, and without the page itself. Raises UnreadablePage.
     """
     tree = tree_of(page)
-    base = url
-    if (found := tree.css_first("base[href]")) is not None:
-        base = joined(url, found.attributes["href"] or "") or url
+    base = base_of(tree, url)
     told: dict[str, None] = {}
     for node in tree.css(_WHERE):
         attributes = node.attributes

@@ -36,6 +36,7 @@ class Scope:
         origins = {origin(address(seed)) for seed in seeds}
         safe = {f"https{found[4:]}" for found in origins if re.fullmatch(r"http://(\[[^\]]*\]|[^:]*)", found)}
         self.origins = frozenset(origins | safe)
+        self._below = tuple(f"{found}/" for found in self.origins)
         self._include, self._exclude = _pattern(include), _pattern(exclude)
 
     def require(self, url: str) -> str:
@@ -51,8 +52,8 @@ class Scope:
 
     def sort(self, links: Sequence[str]) -> Sorted:
         """Of serialised URLs."""
-        origins = self.origins
-        on_host = [link for link in links if link[: link.index("/", 8)] in origins]
+        below = self._below
+        on_host = [link for link in links if link.startswith(below)]
         wanted = [link for link in on_host if self._wants(link)] if self._include or self._exclude else on_host
         return Sorted(wanted, len(links) - len(on_host), len(on_host) - len(wanted))
 
