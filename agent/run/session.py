@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from ..journal import Journal, holder
-from ..protocol import Command, JournalError, RunEnded, RunResumed, RunSpec, Stamped, Stop
+from ..protocol import Command, JournalError, RunEnded, RunResumed, RunSpec, Stamped, Stop, Undo
 from .orders import Order, ResumeChanges
 
 BATCH = 2000
@@ -32,18 +33,7 @@ class Session:
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
         """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
-        clean = {k: v for k, v in (os.environ if env is None else env).items() if not k.startswith("PYTHON")}
-        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-            runner = subprocess.Popen(
-                [sys.executable, "-P", "-m", "rundry.agent.run"],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                env=clean,
-                start_new_session=True,
-            )
-        return cls(None, runner, "view")
+        return cls(None, _start("rundry.agent.run", log, os.environ if env is None else env), "view")
 
     @classmethod
     def attach(cls, path: Path) -> Session:
@@ -75,6 +65,17 @@ class Session:
         if self.journal is None:
             raise JournalError("there is no run yet")
         return self.journal.put(command)
+
+    def put_alone(self, command: Undo) -> int:
+        """As `put`, for a run that nobody drives: a process of its own obeys it, and the run stays as it ended."""
+        number = self.put(command)
+        assert self.journal is not None  # else nothing was put
+        path = self.journal.path
+        helper = _start("rundry.agent.run.alone", path.parent / "runner.log", os.environ, str(path))
+        assert helper.stdin is not None
+        helper.stdin.close()
+        threading.Thread(target=helper.wait, daemon=True).start()
+        return number
 
     def news(self) -> list[Stamped]:
         """New events since the last call, at most BATCH; empty when nothing moved."""
@@ -124,3 +125,18 @@ class Session:
             raise JournalError("the runner process is gone: start rundry again and resume the run")
         self._runner.stdin.write(msgspec.json.encode(order) + b"\n")
         self._runner.stdin.flush()
+
+
+def _start(module: str, log: Path, env: Mapping[str, str], *words: str) -> subprocess.Popen[bytes]:
+    """A process that outlives this one, with no file of the workspace on its import path."""
+    clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *words],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env=clean,
+            start_new_session=True,
+        )

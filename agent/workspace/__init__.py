@@ -5,12 +5,15 @@ from .content import form_of
 from .environment import command_env
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .ignore import Ignore
+from .objects import blob_id
 from .paths import Workspace
 from .processes import Finished, run_process, shell
+from .refused import Need
+from .restore import Restorer, Was, alike
 from .sandbox import Sandbox
 from .snapshots import Change, Snapshots
 from .states import FileState, read_state
-from .watch import watch
+from .watch import watch, watch_files
 from .write import remove_file, write_file
 
 __all__ = [
@@ -18,15 +21,20 @@ __all__ = [
     "FileState",
     "Finished",
     "Ignore",
+    "Need",
     "PathRefused",
+    "Restorer",
     "Sandbox",
     "SnapshotDamaged",
     "Snapshots",
     "StaleFile",
     "SystemClock",
     "UnreadableFile",
+    "Was",
     "Workspace",
     "WriteFailed",
+    "alike",
+    "blob_id",
     "command_env",
     "form_of",
     "read_state",
@@ -34,5 +42,6 @@ __all__ = [
     "run_process",
     "shell",
     "watch",
+    "watch_files",
     "write_file",
 ]

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from .errors import SnapshotDamaged
 
-FILE, EXECUTABLE, LINK, FOLDER, LARGE = 0o100644, 0o100755, 0o120000, 0o040000, 0o160000
-"""Modes of tree entries. LARGE is git's mode for a commit elsewhere: the content is not here."""
+LINK, FOLDER, LARGE = 0o120000, 0o040000, 0o160000
+"""Modes of tree entries, beside those of plain files. LARGE is git's mode for a commit elsewhere: the content is not
+here."""
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\thooksPath = /dev/null\n"
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"

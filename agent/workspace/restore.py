@@ -1,60 +1,93 @@
-"""The way back: files as they were in a snapshot, without writing over what someone did since."""
+"""The way back: files as they once were, without writing over what someone did since."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+import msgspec
 
 from ..protocol import RundryError
 from .beneath import folder_of, open_beneath, rename_new
 from .errors import StaleFile
-from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore
+from .objects import LARGE, LINK, Entry
 from .paths import Workspace
 from .scan import entry_of
 from .states import FileState, read_state
 from .write import drop_file, land_file, temporary_name
 
+_ITS_OWN = stat.S_IWUSR
+
+
+class Was(msgspec.Struct, frozen=True):
+    """A file, or a link, as it once was."""
+
+    sha: str
+    """Of its bytes, or of what the link leads to, as git names them."""
+    load: Callable[[], bytes]
+    """Gives these bytes. Raises RundryError where they are not kept."""
+    mode: int | None = None
+    """As in a tree; None: a plain file, and nobody noted who may read or run it."""
+
 
 class Restorer:
-    """One way back from the tree `expected` to the tree `target`."""
+    """Puts files of one workspace back."""
 
-    def __init__(self, ws: Workspace, store: ObjectStore, target: str, expected: str) -> None:
-        self._ws, self._store, self._target, self._expected = ws, store, target, expected
+    def __init__(self, ws: Workspace, has_folder: Callable[[str], bool] = lambda path: False) -> None:
+        """`has_folder`: the state that is gone back to has this folder (a relative path); others go when empty."""
+        self._ws, self._has_folder = ws, has_folder
 
-    def restore(self, paths: Sequence[str]) -> list[str]:
-        """A line for each path that could not be brought back. What has to go goes first: it may be in the way."""
-        wanted = [(path, _file(self._store, self._target, path)) for path in dict.fromkeys(paths)]
-        said: list[str] = []
-        for path, want in sorted(wanted, key=lambda each: (each[1] is not None, each[0])):
-            try:
-                self._bring_back(path, want)
-            except (RundryError, OSError) as error:
-                text = str(error) if isinstance(error, RundryError) else f"{path}: {error.strerror or error}"
-                said.append(text.replace(f"{self._ws.root}/", "", 1))
-        return said
+    def put_back(self, path: str, want: Was | None, have: Was | None) -> str | None:
+        """None: the file is as wanted; else why it is not, a line that begins with the path. Never raises for the disk.
 
-    def _bring_back(self, path: str, want: Entry | None) -> None:
+        `want` and `have` are the file before and after the change that is taken back; None: there was no file. What
+        is no longer as `have` says is someone's work, and left.
+        """
+        try:
+            self._put_back(path, want, have)
+        except (RundryError, OSError, ValueError) as error:
+            text = str(error) if isinstance(error, RundryError) else f"{path}: {_words(error)}"
+            text = text.replace(f"{self._ws.root}/", "", 1)
+            return text if text.startswith(f"{path}:") else f"{path}: {text}"
+        return None
+
+    def _put_back(self, path: str, want: Was | None, have: Was | None) -> None:
         real = self._ws.root / path
         if ".." in real.parts or ".git" in real.relative_to(self._ws.root).parts:
             raise StaleFile(f"{path}: no snapshot has such a path")
         now = self._now(real)
-        if now == want:
-            return
-        have = _file(self._store, self._expected, path)
-        if (now and now.sha) != (have and have.sha):
-            raise StaleFile(f"{path}: left as it is, someone changed it since")
+        if not alike(now, want):
+            self._content(path, real, now, want, have)
+        elif now is not None and want is not None and have is not None and alike(want, have):
+            self._permissions(path, real, now, want, have)
+
+    def _content(self, path: str, real: Path, now: Entry | None, want: Was | None, have: Was | None) -> None:
+        if not alike(now, have):
+            did = "removed it" if now is None else "made it" if have is None else "changed it"
+            raise StaleFile(f"{path}: left as it is, someone {did} since")
         if want is not None and want.mode == LARGE:
             raise StaleFile(f"{path}: it was too large to be kept")
-        self._clear(real, now, want)
+        _refuse_other_permissions(path, now, want, have)
+        if now is not None and (now.mode == LINK or want is None or want.mode == LINK):
+            self._clear(real, now)
+            now = None
         if want is None:
             self._prune(real.parent)
         elif want.mode == LINK:
             self._link(real, want)
+        elif now is None:
+            land_file(self._ws, self._state(real), want.load(), want.mode and stat.S_IMODE(want.mode))
         else:
-            self._write(real, want)
+            self._write(real, want, have)
+
+    def _permissions(self, path: str, real: Path, now: Entry, want: Was, have: Was) -> None:
+        """Of a file whose bytes are as wanted: they come back where it was they that changed."""
+        _refuse_other_permissions(path, now, want, have)
+        if want.mode is not None and have.mode not in (None, want.mode):
+            self._chmod(real, stat.S_IMODE(want.mode))
 
     def _now(self, real: Path) -> Entry | None:
         try:
@@ -72,39 +105,45 @@ class Restorer:
             raise StaleFile(f"{real}: it is no longer a plain file")
         return found
 
-    def _clear(self, real: Path, now: Entry | None, want: Entry | None) -> None:
+    def _clear(self, real: Path, now: Entry) -> None:
         """Takes away what cannot be written over: a link, or a file that has to go or to become a link."""
-        if now is None:
-            return
         if now.mode == LINK:
             with folder_of(self._ws.root, real) as folder:
                 os.unlink(real.name, dir_fd=folder)
-        elif want is None or want.mode == LINK:
+        else:
             drop_file(self._ws, self._state(real))
 
     def _state(self, real: Path) -> FileState:
         return read_state(real, beneath=self._ws.root)
 
-    def _write(self, real: Path, want: Entry) -> None:
-        before, mode = self._state(real), stat.S_IMODE(want.mode)
-        data = self._store.blob(want.sha)
-        if not before.exists:
-            land_file(self._ws, before, data, mode)
-            return
-        if before.data != data:
-            before = land_file(self._ws, before, data)
-        # Of the mode, a snapshot knows who may run it and whether others may read it; the rest stays as it is.
-        if bool(before.mode & 0o100) != bool(mode & 0o100) or bool(before.mode & 0o077) != bool(mode & 0o077):
-            fd = open_beneath(self._ws.root, real)
-            try:
-                os.fchmod(fd, mode)
-            finally:
-                os.close(fd)
+    def _write(self, real: Path, want: Was, have: Was | None) -> None:
+        """New bytes for a file that is there. One that nobody may write is opened for its owner meanwhile."""
+        before, data = self._state(real), want.load()
+        moves = want.mode is not None and have is not None and have.mode not in (None, want.mode)
+        mode = stat.S_IMODE(want.mode) if moves and want.mode is not None else before.mode
+        opened = before.mode | _ITS_OWN
+        if opened != before.mode:
+            self._chmod(real, opened)
+        try:
+            land_file(self._ws, self._state(real), data)
+        except BaseException:
+            if opened != before.mode:
+                self._chmod(real, before.mode)
+            raise
+        if mode != opened:
+            self._chmod(real, mode)
 
-    def _link(self, real: Path, want: Entry) -> None:
+    def _chmod(self, real: Path, mode: int) -> None:
+        fd = open_beneath(self._ws.root, real)
+        try:
+            os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
+
+    def _link(self, real: Path, want: Was) -> None:
         aside = temporary_name()
         with folder_of(self._ws.root, real, []) as folder:
-            os.symlink(os.fsdecode(self._store.blob(want.sha)), aside, dir_fd=folder)
+            os.symlink(os.fsdecode(want.load()), aside, dir_fd=folder)
             try:
                 rename_new(folder, aside, real.name)
             except OSError:
@@ -112,8 +151,8 @@ class Restorer:
                 raise
 
     def _prune(self, folder: Path) -> None:
-        """Empty folders go that the target does not have."""
-        while folder != self._ws.root and _find(self._store, self._target, self._ws.relative(folder)) is None:
+        """Empty folders go that the state gone back to does not have."""
+        while folder != self._ws.root and not self._has_folder(self._ws.relative(folder)):
             try:
                 folder.rmdir()
             except OSError:
@@ -121,17 +160,24 @@ class Restorer:
             folder = folder.parent
 
 
-def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
-    """The entry of a path, folders included."""
-    entry = Entry(FOLDER, tree) if tree else None
-    for part in os.fsencode(path).split(b"/"):
-        if entry is None or entry.mode != FOLDER:
-            return None
-        entry = store.tree(entry.sha).get(part)
-    return entry
+def alike(one: Entry | Was | None, other: Entry | Was | None) -> bool:
+    """The same bytes, and both or neither a link."""
+    if one is None or other is None:
+        return one is other
+    return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)
 
 
-def _file(store: ObjectStore, tree: str, path: str) -> Entry | None:
-    """The entry of a path; a folder there means that there is no such file."""
-    entry = _find(store, tree, path)
-    return None if entry is None or entry.mode == FOLDER else entry
+def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, have: Was | None) -> None:
+    """Where the change moved the permissions, they have to be as it left them, or as they were before it."""
+    if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
+        return
+    if want.mode is None or have.mode in (None, want.mode):
+        return
+    if now.mode not in (have.mode, want.mode):
+        raise StaleFile(f"{path}: left as it is, someone changed its permissions since")
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "its name leads out of the workspace"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .ignore import Ignore
 from .names import CONFIG, fold
-from .objects import EXECUTABLE, FILE, FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
+from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
 from .states import LIMIT
 
 MOST_FILES = 30_000
@@ -200,9 +200,8 @@ def _keep(data: bytes, store: ObjectStore | None) -> str:
 
 
 def _mode(mode: int) -> int:
-    """Git's mode for a file; one that only its owner may read stays so (git itself does not keep that)."""
-    base = EXECUTABLE if mode & 0o100 else FILE
-    return base if mode & 0o077 else base & ~0o077
+    """A plain file's mode with all its permissions, where git itself keeps two: undo gives back what was."""
+    return stat.S_IFREG | stat.S_IMODE(mode)
 
 
 def _is_racy(ctime_ns: int, read_ns: int) -> bool:

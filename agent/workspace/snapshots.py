@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from .objects import FOLDER, LARGE, Entry, ObjectStore
 from .paths import Workspace
-from .restore import Restorer
+from .restore import Restorer, Was
 from .scan import MOST_FILES, Scanner, TooLarge
 
 
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes, a link's target; None where there was no file, or it was too large."""
     after: bytes | None
     before_mode: int | None = None
-    """As in a git tree: 0o100644, 0o100755, 0o120000 for a link; None where there was no file."""
+    """As in a git tree, with all permissions: 0o100640, 0o120000 for a link; None where there was no file."""
     after_mode: int | None = None
 
 
@@ -45,6 +45,8 @@ class Snapshots:
         self._scanner: Scanner | None = None
         self._objects: ObjectStore | None = None
         self._last = ""
+        self.on_take: Callable[[str], None] = lambda tree: None
+        """Told what `take` is about to give, in the caller's own thread."""
         self.too_large: str | None = None
         """Why there are no snapshots: the workspace is too large, or the store cannot be written. One line."""
 
@@ -54,7 +56,9 @@ class Snapshots:
 
     async def take(self) -> str:
         """The id of the tree as it is now; empty where `too_large` says that there is none."""
-        return await asyncio.to_thread(self._take)
+        tree = await asyncio.to_thread(self._take)
+        self.on_take(tree)
+        return tree
 
     def fingerprint(self) -> str:
         """The id of the last tree that was taken; empty where there is none."""
@@ -70,6 +74,14 @@ class Snapshots:
         A file that is not as it was in the tree `expected` (None: the last one taken) is someone's work and left.
         """
         return await asyncio.to_thread(self._restore, tree, paths, expected or self._last)
+
+    async def were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
+        """These files as they were in a tree; None: there was none. Raises SnapshotDamaged."""
+        return await asyncio.to_thread(self._were, tree, paths)
+
+    async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+        """Which folders on the way to these files a tree has. Raises SnapshotDamaged."""
+        return await asyncio.to_thread(self._had_folders, tree, paths)
 
     def _take(self) -> str:
         with self._lock:
@@ -104,8 +116,42 @@ class Snapshots:
             return [_change(store, *each) for each in sorted(found, key=lambda each: each[0])]
 
     def _restore(self, tree: str, paths: Sequence[str], expected: str) -> list[str]:
+        folders = self._had_folders(tree, paths)
+        restorer = Restorer(self._ws, folders.__contains__)
+        want, have = self._were(tree, paths), self._were(expected, paths)
+        # what has to go goes first: it may be in the way
+        order = sorted(want, key=lambda path: (want[path] is not None, path))
+        said = [restorer.put_back(path, want[path], have[path]) for path in order]
+        return [line for line in said if line is not None]
+
+    def _were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
         with self._lock:
-            return Restorer(self._ws, self._store(), tree, expected).restore(paths)
+            store = self._store()
+            return {path: _was(store, _find(store, tree, path)) for path in paths}
+
+    def _had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+        on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
+        with self._lock:
+            store = self._store()
+            found = ((folder, _find(store, tree, folder)) for folder in on_the_way)
+            return frozenset(folder for folder, entry in found if entry is not None and entry.mode == FOLDER)
+
+
+def _was(store: ObjectStore, entry: Entry | None) -> Was | None:
+    """A folder there means that there is no such file."""
+    if entry is None or entry.mode == FOLDER:
+        return None
+    return Was(entry.sha, lambda: store.blob(entry.sha), entry.mode)
+
+
+def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
+    """The entry of a path, folders included."""
+    entry = Entry(FOLDER, tree) if tree else None
+    for part in os.fsencode(path).split(b"/"):
+        if entry is None or entry.mode != FOLDER:
+            return None
+        entry = store.tree(entry.sha).get(part)
+    return entry
 
 
 def _differ(

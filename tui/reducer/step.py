@@ -17,6 +17,7 @@ from rundry.agent import (
     ReasoningArrived,
     ReplyFinished,
     ScoreMeasured,
+    Snapshotted,
     Spent,
     StallDetected,
     Stamped,
@@ -37,9 +38,15 @@ from .titles import call_kind, call_title, stall_words
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
-FrameEvent = StepStarted | StepFinished | ContextTrimmed | Prompted | StallDetected | Unknown
+FrameEvent = StepStarted | StepFinished | ContextTrimmed | Snapshotted | Prompted | StallDetected | Unknown
 
-_TOLD = {"nudge": "nudged", "hint": "hinted", "review": "asked for a review", "wrap_up": "asked for a last answer"}
+_TOLD = {
+    "nudge": "nudged",
+    "hint": "hinted",
+    "review": "asked for a review",
+    "wrap_up": "asked for a last answer",
+    "undo": "told the model what was undone",
+}
 
 
 def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | CheckEvent | FrameEvent) -> None:
@@ -94,6 +101,8 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             what, signature, done = stall_words(event)
             block = add(state, stamped, "stall", title=f"{what}: {signature}", status=event.response)
             block.right = done
+        case Snapshotted():
+            pass  # what changed is said by whoever changed it
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"

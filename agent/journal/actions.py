@@ -1,0 +1,46 @@
+"""The tool calls of a run, each with what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ..protocol import ToolFinished
+
+_KEPT = 400
+"""Characters of a result that are kept beside the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A tool call with what came of it."""
+
+    call_id: str
+    tool: str
+    arguments: Any
+    step: int | None
+    ok: bool | None = None
+    result: str = ""
+    summary: str | None = None
+
+
+def close_action(actions: list[Action], finished: ToolFinished) -> Action | None:
+    """Puts the result beside its call; the call with it, or None where there was no such call."""
+    for i in range(len(actions) - 1, -1, -1):
+        if actions[i].call_id == finished.call_id:
+            done = actions[i] = replace(
+                actions[i], ok=finished.ok, result=finished.result[:_KEPT], summary=finished.summary
+            )
+            return done
+    return None
+
+
+def arguments_of(action: Action) -> dict[str, Any]:
+    """The parsed arguments, or nothing where the model wrote no object."""
+    return cast("dict[str, Any]", action.arguments) if isinstance(action.arguments, dict) else {}
+
+
+def paths_read(actions: Iterable[Action]) -> set[str]:
+    """What the calls that went well named as their path."""
+    return {str(arguments_of(action)["path"]) for action in actions if action.ok and "path" in arguments_of(action)}

@@ -1,0 +1,61 @@
+"""Undo for a run that nobody drives: no model is opened, the run is not taken up, and stays as it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from ..journal import Journal, claim
+from ..journal.facts import fold
+from ..protocol import Command, CommandRefused, CommandTaken, Event, RundryError, Stamped, Undo, command_type
+from ..workspace import Snapshots, Workspace
+from .inbox import STALE
+from .undo import Ground, undo_alone
+
+
+async def obey_alone(path: Path) -> None:
+    """Obeys each `Undo` in the journal's inbox; what else lies there is refused. Raises RunHeld, JournalError."""
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            ground = _ground(journal)
+            for command_id, command in journal.take():
+                why = await undo_alone(ground, command) if isinstance(command, Undo) else STALE
+                ground.record(_answer(command_id, command, why))
+        finally:
+            journal.close()
+
+
+def _ground(journal: Journal) -> Ground:
+    facts = fold(journal.spec, journal.read())
+
+    def record(event: Event) -> Stamped:
+        stamped = journal.append(event)
+        facts.apply(stamped)
+        return stamped
+
+    store = journal.path.with_suffix(".snapshots")
+    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+    return Ground(journal, facts, workspace, Snapshots(workspace, store), record)
+
+
+def _answer(command_id: int, command: Command | None, why: str | None) -> CommandTaken | CommandRefused:
+    kind = command_type(command) if command is not None else "unknown"
+    if why is None:
+        return CommandTaken(command_id=command_id, command=kind)
+    return CommandRefused(command_id=command_id, command=kind, why=why)
+
+
+def main(path: str) -> int:
+    """The process of its own that a view starts."""
+    try:
+        asyncio.run(obey_alone(Path(path)))
+    except RundryError as error:
+        print(f"rundry: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

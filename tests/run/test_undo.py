@@ -1,0 +1,350 @@
+"""Undo: what the run changed comes back, what someone else did since stays."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from fakes.driven import Driven
+from fakes.turns import Call, Turn, call, calls, edit, finish, say
+
+from rundry.agent.journal import Journal
+from rundry.agent.journal.facts import fold
+from rundry.agent.journal.undoing import standing_changes
+from rundry.agent.protocol import (
+    Decide,
+    GateMode,
+    LoopKind,
+    Predicates,
+    Say,
+    Stamped,
+    Stop,
+    Undo,
+    Undone,
+    Unpause,
+)
+from rundry.agent.run.alone import obey_alone
+from rundry.agent.run.orders import ResumeChanges
+
+DONE = finish("all is well", "a.txt:1")
+STOP = Stop(how="now")
+
+
+def sh(command: str) -> Turn:
+    return call("run_command", command=command)
+
+
+def write(path: str, content: str) -> Turn:
+    return call("write_file", path=path, content=content)
+
+
+async def take_back(run: Driven, *commands: Undo) -> list[Stamped]:
+    """As a person does whose runner is gone; what the journal says of it."""
+    view = Journal.open(run.path)
+    before = view.last_seq()
+    for command in commands or (Undo(),):
+        view.put(command)
+    await obey_alone(run.path)
+    events = view.read(before)
+    view.close()
+    return events
+
+
+def undone(events: list[Stamped]) -> Undone:
+    (event,) = [stamped.event for stamped in events if isinstance(stamped.event, Undone)]
+    return event
+
+
+def refusals(events: list[Stamped]) -> list[str]:
+    return [stamped.event.why for stamped in events if hasattr(stamped.event, "why")]
+
+
+def tree(folder: Path) -> dict[str, tuple[str, int, bytes]]:
+    """Everything below a folder: what it is, who may use it, what it holds."""
+    found: dict[str, tuple[str, int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        name = str(path.relative_to(folder))
+        if stat.S_ISLNK(status.st_mode):
+            found[name] = ("link", 0, os.fsencode(os.readlink(path)))
+        elif stat.S_ISDIR(status.st_mode):
+            found[name] = ("folder", 0, b"")
+        else:
+            found[name] = ("file", stat.S_IMODE(status.st_mode), path.read_bytes())
+    return found
+
+
+async def test_the_newest_change_comes_back_then_the_one_before_it_and_never_forth_again(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), edit("b.txt", "two", "TWO"), write("new/c.txt", "c\n"), DONE)
+    await run.run()
+    assert undone(await take_back(run)).files == ["new/c.txt"]
+    assert not (work / "new").exists()
+    assert undone(await take_back(run)).files == ["b.txt"]
+    assert (work / "b.txt").read_text() == "two\n" and (work / "a.txt").read_text() == "ONE\n"
+    assert undone(await take_back(run)).files == ["a.txt"]
+    assert refusals(await take_back(run)) == ["all changes are undone already"]
+    assert tree(work) == {"a.txt": ("file", 0o644, b"one\n"), "b.txt": ("file", 0o644, b"two\n")}
+
+
+async def test_several_changes_of_one_file_are_one_way_back(driven, work):
+    run = driven(edit("a.txt", "one", "1"), edit("a.txt", "1", "2"), edit("a.txt", "2", "3"), DONE)
+    await run.run()
+    events = await take_back(run, Undo(changes=2))
+    assert (work / "a.txt").read_text() == "1\n"
+    (moved,) = [s.event for s in events if s.event.__class__.__name__ == "FileChanged"]
+    assert (moved.by, moved.path) == ("undo", "a.txt")
+    view = Journal.open(run.path)
+    assert (view.blob(moved.before), view.blob(moved.after)) == (b"3\n", b"1\n")
+    view.close()
+    assert undone(await take_back(run, Undo(changes=9))).changes == 1
+    assert (work / "a.txt").read_text() == "one\n"
+
+
+async def test_back_to_a_step_takes_all_that_came_since_it_began(driven, work):
+    both = calls(Call("write_file", {"path": "x", "content": "x"}), Call("run_command", {"command": "rm b.txt"}))
+    run = driven(edit("a.txt", "one", "ONE"), both, edit("a.txt", "ONE", "TWO"), DONE)
+    await run.run()
+    event = undone(await take_back(run, Undo(step=2)))
+    assert (event.changes, event.step, event.files) == (3, 2, ["a.txt", "b.txt", "x"])
+    assert tree(work) == {"a.txt": ("file", 0o644, b"ONE\n"), "b.txt": ("file", 0o644, b"two\n")}
+    assert "no step 9" in refusals(await take_back(run, Undo(step=9)))[0]
+    assert "is left to undo" in refusals(await take_back(run, Undo(step=2)))[0]
+
+
+async def test_what_a_command_did_comes_back_with_modes_links_and_exact_bytes(driven, work):
+    (work / "bin").write_bytes(bytes(range(256)) + b"\r\n\xff")
+    (work / "run.sh").write_text("true\n")
+    (work / "run.sh").chmod(0o640)
+    (work / "locked").write_text("locked\n")
+    (work / "locked").chmod(0o444)
+    (work / "link").symlink_to("a.txt")
+    (work / "was-file").write_text("file\n")
+    (work / "deep/er").mkdir(parents=True)
+    (work / "deep/er/gone").write_text("gone\n")
+    before = tree(work)
+    run = driven(
+        sh(
+            "printf x >> bin; chmod 755 run.sh; rm -f locked; echo other > locked; chmod 444 locked;"
+            " ln -sfn b.txt link; rm was-file; ln -s a.txt was-file; rm -r deep; mkdir made; echo m > made/m;"
+            " rm a.txt; ln -s b.txt a.txt; mkdir -p b.d && mv b.txt b.d/"
+        ),
+        call("finish", answer="x", citations=["b.d/b.txt:1"]),
+        DONE,
+    )
+    await run.run()
+    assert tree(work) != before
+    event = undone(await take_back(run))
+    assert event.kept == [], event
+    assert tree(work) == before
+
+
+async def test_only_permissions_that_the_command_changed_come_back(driven, work):
+    run = driven(sh("chmod 700 a.txt; echo more >> b.txt"), DONE)
+    await run.run()
+    (work / "b.txt").chmod(0o600)
+    assert undone(await take_back(run)).files == ["a.txt", "b.txt"]
+    assert tree(work) == {"a.txt": ("file", 0o644, b"one\n"), "b.txt": ("file", 0o600, b"two\n")}
+
+
+async def test_a_file_that_someone_changed_since_is_left_and_named_and_the_others_come_back(driven, work):
+    run = driven(sh("echo 1 > a.txt; echo 2 > b.txt; echo 3 > c.txt; echo 4 > d.txt; chmod 755 d.txt"), DONE)
+    await run.run()
+    (work / "a.txt").write_text("mine\n")
+    (work / "c.txt").unlink()
+    (work / "c.txt").mkdir()
+    (work / "c.txt/inner").write_text("mine\n")
+    event = undone(await take_back(run))
+    assert event.files == ["b.txt", "d.txt"]
+    assert [line.partition(": ")[0] for line in event.kept] == ["a.txt", "c.txt"]
+    assert "someone changed it since" in event.kept[0]
+    assert (work / "a.txt").read_text() == "mine\n" and (work / "c.txt/inner").read_text() == "mine\n"
+    assert (work / "b.txt").read_text() == "two\n" and not (work / "d.txt").exists()
+
+
+async def test_someones_work_between_two_changes_stops_the_way_back_there(driven, work):
+    run = driven(edit("a.txt", "one", "1"), say("hm"), loop=LoopKind.CHAT)
+    run.on("waiting", STOP)
+    await run.run(watched=True)
+    (work / "a.txt").write_text("1\nmine\n")
+    run.model.turns += [edit("a.txt", "1", "2"), say("done")]
+    run.on("waiting", STOP, nth=1)
+    await run.run(watched=True, changes=ResumeChanges(hint="and now 2"))
+    assert (work / "a.txt").read_text() == "2\nmine\n", run.story()
+    event = undone(await take_back(run, Undo(changes=2)))
+    assert (work / "a.txt").read_text() == "1\nmine\n"
+    assert event.files == ["a.txt"]
+    assert event.kept == ["a.txt: not as it was before step 1, someone changed it after that"]
+
+
+async def test_the_model_is_told_before_its_next_call_and_the_run_goes_on_only_when_asked(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), say("done"), loop=LoopKind.CHAT)
+    run.on("waiting", Undo())
+    run.on("command_taken", Say(text="and now?"), command="undo")
+    run.on("waiting", STOP, nth=2)
+    await run.run(watched=True)
+    assert (work / "a.txt").read_text() == "one\n", run.story()
+    assert len(run.model.requests) == 3
+    told = run.heard(2)
+    assert "The person took back your last change. As they were before it: a.txt." in told
+    assert told.index("The person took back") < told.index("and now?")
+    assert fold(run.spec, run.stamped).files_changed == []
+    run.assert_legal()
+
+
+async def test_after_the_end_a_lingering_runner_obeys_and_does_not_drive_on(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), DONE).on("run_ended", Undo()).on("command_taken", STOP, command="undo")
+    await run.run(watched=True, linger=True)
+    assert (work / "a.txt").read_text() == "one\n"
+    assert len(run.model.requests) == 2
+    assert run.types().index("undone") > run.types().index("run_ended")
+    assert "run_resumed" not in run.types()
+
+
+async def test_while_a_step_runs_it_is_refused_with_the_way_out(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), sh("sleep 0.3"), DONE)
+    run.on("tool_called", Undo(), tool="run_command")
+    await run.run()
+    assert [e["why"] for e in run.of("command_refused")] == ["a step runs: interrupt it first, then undo"]
+    assert (work / "a.txt").read_text() == "ONE\n"
+
+
+async def test_a_goal_that_was_met_is_asked_again_after_an_undo_and_worked_on_when_resumed(driven, work):
+    predicates = Predicates(until=["grep -q ONE a.txt"])
+    run = driven(edit("a.txt", "one", "ONE"), edit("a.txt", "one", "ONE!"), predicates=predicates)
+    assert (await run.run()).reason == "done"
+    await take_back(run)
+    run.events.clear()
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    assert run.of("run_resumed")[0]["notes"] == []
+    assert [e["passed"] for e in run.of("check_finished")] == [False, True]
+    assert "The check `grep -q ONE a.txt` has not passed yet" in run.heard()
+    assert (work / "a.txt").read_text() == "ONE!\n"
+    run.assert_legal()
+
+
+async def test_an_undo_that_meets_the_goal_ends_a_paused_run_without_a_call(driven, work):
+    predicates = Predicates(until=["grep -q one a.txt && test -e b.txt && test -e c.txt"])
+    run = driven(write("c.txt", "c"), edit("a.txt", "one", "broken"), predicates=predicates)
+    (work / "b.txt").unlink()
+    run.on("step_finished", lambda e: _make(work / "b.txt"), number=1)
+    run.on("step_finished", STOP, number=2)
+    await run.run()
+    await take_back(run)
+    run.events.clear()
+    calls_before = len(run.model.requests)
+    outcome = await run.run()
+    assert (outcome.reason, len(run.model.requests)) == ("done", calls_before), run.story()
+
+
+def _make(path: Path):
+    path.write_text("two\n")
+    return Unpause()
+
+
+async def test_what_was_undone_before_a_pause_ended_is_known_after_it(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), sh("sleep 5"), DONE)
+    from rundry.agent.protocol import Interrupt
+
+    run.on("tool_called", Interrupt(), tool="run_command")
+    run.on("paused", Undo())
+    run.on("undone", Unpause())
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "answered", run.story()
+    assert outcome.files_changed == [] and (work / "a.txt").read_text() == "one\n"
+    assert "The person took back your last change" in run.heard()
+    run.assert_legal()
+
+
+async def test_a_command_whose_runner_was_killed_is_undone_after_the_resume_without_the_edits_of_its_step(driven, work):
+    both = calls(
+        Call("write_file", {"path": "a.txt", "content": "edited\n"}), Call("run_command", {"command": "echo x > b.txt"})
+    )
+    run = driven(both, DONE)
+    await run.run()
+    for event, nth in (("snapshotted", 1), ("snapshotted", 2), ("file_changed", 2)):
+        killed = run.killed_at(event, nth=nth)
+        (work / "a.txt").write_text("edited\n")
+        (work / "b.txt").write_text("x\n")
+        killed.model.turns, killed.model.requests[:] = [DONE], []
+        await killed.run()
+        assert undone(await take_back(killed)).files == ["b.txt"], killed.story()
+        assert (work / "a.txt").read_text() == "edited\n" and (work / "b.txt").read_text() == "two\n"
+        assert undone(await take_back(killed)).files == ["a.txt"]
+        assert (work / "a.txt").read_text() == "one\n"
+
+
+async def test_in_the_middle_of_a_step_that_died_it_is_refused_until_the_run_is_taken_up(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), DONE)
+    await run.run()
+    killed = run.killed_at("file_changed")
+    assert "/resume it" in refusals(await take_back(killed))[0]
+    killed.model.turns, killed.model.requests[:] = [DONE], []
+    await killed.run()
+    assert undone(await take_back(killed)).files == ["a.txt"]
+
+
+async def test_an_undo_that_was_killed_half_way_is_done_again_and_told_once(driven, work):
+    run = driven(sh("echo 1 > a.txt; echo 2 > b.txt; echo 3 > c.txt"), DONE)
+    run.on("run_ended", Undo()).on("undone", STOP)
+    await run.run(watched=True, linger=True)
+    killed = run.killed_at("file_changed", by="undo")
+    (work / "a.txt").write_text("1\n")
+    assert not (work / "c.txt").exists()
+    events = await take_back(killed)
+    assert undone(events).files == ["a.txt", "b.txt", "c.txt"]
+    assert [s.event.path for s in events if hasattr(s.event, "path")] == ["a.txt", "b.txt"]
+    assert tree(work) == {"a.txt": ("file", 0o644, b"one\n"), "b.txt": ("file", 0o644, b"two\n")}
+
+
+async def test_where_the_workspace_is_too_large_edits_come_back_and_commands_say_that_they_cannot(
+    driven, work, tmp_path
+):
+    run = driven(edit("a.txt", "one", "ONE"), sh("echo 2 > b.txt"), DONE)
+    (run.path.with_suffix(".snapshots")).write_text("in the way: the store cannot be made")
+    await run.run()
+    event = undone(await take_back(run))
+    assert (event.changes, event.files) == (1, [])
+    assert event.kept == [
+        "echo 2 > b.txt: what this command changed is not known, there was no snapshot of the workspace"
+    ]
+    assert undone(await take_back(run)).files == ["a.txt"]
+    assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "2\n"
+
+
+async def test_what_was_put_back_at_the_gate_is_no_change(driven, work):
+    (work / "conftest.py").write_text("x = 1\n")
+    run = driven(sh("echo 2 > conftest.py; echo 3 > c.txt"), sh("echo 2 > conftest.py"), DONE, until=["true && false"])
+    await run.run()
+    assert (work / "conftest.py").read_text() == "x = 1\n"
+    view = Journal.open(run.path)
+    assert [list(landed.files) for landed in standing_changes(view).standing] == [["c.txt"]], run.story()
+    view.close()
+
+
+async def test_an_edit_that_the_person_changed_at_the_gate_is_undone_and_counted(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), DONE, gate=GateMode.ASK)
+    run.on(
+        "proposal_opened",
+        lambda e: Decide(proposal_id=e["proposal_id"], digest=e["digest"], verdict="approve", text="mine\n"),
+    )
+    outcome = await run.run(watched=True)
+    assert (work / "a.txt").read_text() == "mine\n" and outcome.files_changed == ["a.txt"], run.story()
+    assert undone(await take_back(run)).files == ["a.txt"]
+    assert (work / "a.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("count", [1000])
+async def test_a_command_that_changed_a_thousand_files_is_one_change(driven, work, count):
+    many = work / "many"
+    many.mkdir()
+    for number in range(count):
+        (many / f"f{number}").write_text(f"{number}\n")
+    before = tree(work)
+    run = driven(sh("for f in many/*; do echo changed > $f; done"), DONE)
+    await run.run()
+    event = undone(await take_back(run))
+    assert (event.changes, len(event.files), event.kept) == (1, count, [])
+    assert tree(work) == before
