@@ -8,7 +8,7 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,6 +50,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes missing in `full`."""
     left_behind: int = 0
     """Processes that the command left running when it ended; they were ended too."""
+    errors: bytes = b""
+    """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
 
 
 def shell(command: str) -> list[str]:
@@ -66,15 +68,17 @@ async def run_process(
     limit: int = 200_000,
     on_output: Callable[[bytes], None] | None = None,
     stdin: bytes | None = None,
+    apart: bool = False,
 ) -> Finished:
     """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
+    `apart`: standard error goes to `Finished.errors`, and `on_output` does not hear it.
     Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. What the command left in the
     background when it ended is ended too.
     """
     started = time.monotonic()
     try:
-        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin)
+        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, apart=apart)
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
@@ -88,16 +92,15 @@ async def _start(
     env: Mapping[str, str],
     on_output: Callable[[bytes], None] | None,
     stdin: bytes | None,
+    apart: bool,
 ) -> _Running:
     """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
     argv = shell(command) if isinstance(command, str) else command
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
-    try:
-        reading, writing = os.pipe()
-    except OSError as error:
-        raise CommandNotStarted(f"no pipe for its output: {error.strerror or error}") from None
+    pipes = _pipes(2 if apart else 1)
+    writing = [pipe[1] for pipe in pipes]
     family = Family()
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
@@ -105,8 +108,8 @@ async def _start(
             cwd=cwd,
             env={**env, **family.mark},
             stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-            stdout=writing,
-            stderr=writing,
+            stdout=writing[0],
+            stderr=writing[-1],
             start_new_session=True,
         )
     )
@@ -115,24 +118,41 @@ async def _start(
         process = starting.result()
     except (OSError, ValueError) as error:
         family.close()
-        os.close(reading)
+        _close(pipe[0] for pipe in pipes)
         raise cancelled or CommandNotStarted(_why_not(error, argv, cwd)) from None
     except asyncio.CancelledError:  # the whole loop ends
         family.kill()
         family.close()
-        os.close(reading)
+        _close(pipe[0] for pipe in pipes)
         raise
     finally:
-        os.close(writing)
+        _close(writing)
     family.begin(process.pid)
     if process.stdin is not None:
         process.stdin.write(stdin or b"")
         process.stdin.close()
-    running = _Running(process, _Reader(reading, on_output), family)
+    output, *errors = pipes
+    running = _Running(process, [_Reader(output[0], on_output), *(_Reader(pipe[0], None) for pipe in errors)], family)
     if cancelled is not None:
         await running.wind_up(GRACE)
         raise cancelled
     return running
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    made: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            made.append(os.pipe())
+    except OSError as error:
+        _close(end for pipe in made for end in pipe)
+        raise CommandNotStarted(f"no pipe for its output: {error.strerror or error}") from None
+    return made
+
+
+def _close(ends: Iterable[int]) -> None:
+    for end in ends:
+        os.close(end)
 
 
 async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
@@ -152,8 +172,9 @@ async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 class _Running:
     """A command that runs."""
 
-    def __init__(self, process: asyncio.subprocess.Process, reader: _Reader, family: Family) -> None:
-        self._process, self._reader, self._family = process, reader, family
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], family: Family) -> None:
+        """`readers`: of its output, and of its standard error where that is kept apart."""
+        self._process, self._readers, self._family = process, readers, family
         self._started = time.monotonic()
 
     async def finish(self, seconds: float, limit: int) -> Finished:
@@ -176,28 +197,32 @@ class _Running:
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
                     await self._process.wait()
-                    await self._reader.drained.wait()
+                    for reader in self._readers:
+                        await reader.drained.wait()
             return left
         finally:
             self._family.kill()
             self._family.close()
-            self._reader.close()
+            for reader in self._readers:
+                reader.close()
 
     def _finished(self, timed_out: bool, left: int, allowed: float, limit: int) -> Finished:
         code = self._process.returncode
-        full = self._reader.kept.value()
+        kept, *errors = (reader.kept for reader in self._readers)
+        full = kept.value()
         output, dropped = shorten(full, limit)
         error = f"timed out after {allowed:.3g} s" if timed_out else None
         return Finished(
             exit_code=None if timed_out or code is None else code if code >= 0 else 128 - code,
             output=output,
-            dropped=dropped + self._reader.kept.dropped,
+            dropped=dropped + kept.dropped,
             timed_out=timed_out,
             seconds=time.monotonic() - self._started,
             error=error if code is not None else "it could not be ended: the system holds it",
             full=full,
-            full_dropped=self._reader.kept.dropped,
+            full_dropped=kept.dropped,
             left_behind=left,
+            errors=b"".join(told.value() for told in errors),
         )
 
 
