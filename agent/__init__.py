@@ -16,9 +16,11 @@ __all__ = [
     "Settings",
     "Survey",
     "Trust",
+    "Wanted",
     "check_usable",
     "compare_contents",
     "config_file",
+    "crawl_wanted",
     "discover",
     "find_run",
     "holder",
@@ -26,17 +28,34 @@ __all__ = [
     "lay_out",
     "list_runs",
     "load_settings",
+    "migrate_wanted",
     "new_run_id",
     "parse_duration",
     "parse_money",
     "parse_number",
+    "read_finder",
+    "research_wanted",
     "run_here",
     "runs_dir",
     "to_spec",
 ]
 
 if TYPE_CHECKING:
-    from .config import Settings, Trust, config_file, load_settings, parse_duration, parse_money, parse_number, to_spec
+    from .config import (
+        Settings,
+        Trust,
+        Wanted,
+        config_file,
+        crawl_wanted,
+        load_settings,
+        migrate_wanted,
+        parse_duration,
+        parse_money,
+        parse_number,
+        read_finder,
+        research_wanted,
+        to_spec,
+    )
     from .finder.keys import item_key
     from .gate import compare_contents
     from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
@@ -50,6 +69,11 @@ if TYPE_CHECKING:
     from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
+    "research_wanted": "config",
+    "read_finder": "config",
+    "migrate_wanted": "config",
+    "crawl_wanted": "config",
+    "Wanted": "config",
     "Ignore": "workspace",
     "Journal": "journal",
     "ModelLine": "model",

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from .options import LOOKED_AT, PLAYED, RESUMED, headless_options, run_options
+from .options import LOOKED_AT, PLAYED, RESUMED, SEARCHED, finder_options, headless_options, run_options
 from .usage import ABOUT, RunCommand, Usage
 
 
@@ -31,6 +31,18 @@ def run(task: tuple[str, ...], headless: bool, json_: bool, **flags: object) -> 
         _guarded(lambda: _headless(_task(task), flags, as_json=json_))
     else:
         _guarded(lambda: _screen(_task(task), flags))
+
+
+@cli.command(short_help="Search until nothing new is left.")
+@click.argument("words", nargs=-1, metavar="[FILE.toml | URL | GLOB | PATH]...")
+@finder_options
+@run_options(SEARCHED)
+@headless_options
+def find(words: tuple[str, ...], resume: bool, headless: bool, json_: bool, **flags: object) -> None:
+    """Search until dry: by a spec file, or --recipe crawl URL, migrate --check CMD [GLOB], research --task Q [PATH]."""
+    if json_ and not headless:
+        _fail("--json belongs to --headless: add --headless")
+    _guarded(lambda: _find(words, flags, again=resume, headless=headless, as_json=json_))
 
 
 @cli.command(short_help="A scripted model on a sample project.")
@@ -197,6 +209,22 @@ def _demo(flags: Mapping[str, object], *, headless: bool, as_json: bool) -> int:
     from .opening import open_demo
 
     return open_demo(flags)
+
+
+def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, headless: bool, as_json: bool) -> int:
+    from .finding import FindSetup, unfinished, wanted_of
+
+    setup = FindSetup(wanted_of(words, flags), flags, headless=headless)
+    if again:
+        kept = {name: flags.get(name) for name in RESUMED}
+        return _resume(str(unfinished(setup)), kept, hint=None, since=None, headless=headless, as_json=as_json)
+    if headless:
+        from .plain import drive_new
+
+        return drive_new(setup, setup.wanted.task, flags, as_json=as_json)
+    from .opening import open_search
+
+    return open_search(setup, flags)
 
 
 def _resume(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .app import Parting
     from .desk import Desk
+    from .finding import FindSetup
     from .start import Setup
 
 
@@ -55,6 +56,23 @@ def _open_drafted(
     parting = _show(desk, frame, setup)
     code = _part(desk, parting)
     return open_demo({}) if parting.next == "demo" else code
+
+
+def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
+    """The screen of a search, which begins at once. The exit code. Raises RundryError."""
+    setup.spec(setup.wanted.task)  # what cannot be is said before there is a screen
+    frame = _first_frame(setup.wanted.task, flags, "find")
+    try:
+        session = _warm(setup.folder)
+        try:
+            desk = _draft(setup, session, setup.wanted.task, frame)
+        except BaseException:
+            session.close()
+            raise
+    except BaseException:
+        frame.abandon()
+        raise
+    return _part(desk, _show(desk, frame, setup))
 
 
 def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:

@@ -46,6 +46,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "context": _option("--context", metavar="N", help="Tokens of the model's window."),
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
     "gate": _option("--gate", metavar="MODE", help="read, ask (default), edits or auto: what passes without you."),
+    "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
     "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
     "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
     "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
@@ -59,6 +60,36 @@ _HEADLESS = (
     click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
     click.option("--json", "json_", is_flag=True, help="With --headless: one event a line on stdout."),
 )
+_FINDER = (
+    click.option("--recipe", metavar="NAME", help="crawl, migrate or research, instead of a spec file."),
+    click.option("--task", metavar="TEXT", help="What is looked for; of research, the question."),
+    click.option(
+        "--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."
+    ),
+    click.option("--resume", is_flag=True, help="Go on with the newest unfinished run of this search."),
+    click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Workers at once."),
+    click.option("--max-pages", "max_pages", metavar="N", help="crawl: at most so many pages (10000)."),
+    click.option("--rate", type=click.FloatRange(0), metavar="X", help="crawl: requests a second; 0: no limit."),
+    click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="crawl: never follow these."),
+    click.option("--host", multiple=True, metavar="HOST", help="Lenses may read pages of this host."),
+)
+SEARCHED = (
+    "model",
+    "api_base",
+    "steps",
+    "tokens",
+    "usd",
+    "time",
+    "deadline",
+    "price",
+    "gate",
+    "on_ask",
+    "cwd",
+    "trust",
+    "runs_dir",
+)
+"""What a search leaves to choose."""
 RESUMED = (
     "model",
     "api_base",
@@ -89,6 +120,11 @@ def run_options(shown: Collection[str] | None = None, *, others: bool = True) ->
             if others or shown is None or name in shown
         ]
     )
+
+
+def finder_options(command: Command) -> Command:
+    """What a search is made of."""
+    return _added(list(_FINDER))(command)
 
 
 def headless_options(command: Command) -> Command:

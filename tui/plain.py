@@ -45,6 +45,11 @@ def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool
     setup = Setup(flags, headless=True)
     if not task:
         raise UserError('there is no task: rundry run --headless "what is to be done", or - for standard input')
+    return drive_new(setup, task, flags, as_json=as_json)
+
+
+def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Drive the run that these options describe. The exit code. Raises RundryError."""
     spec = setup.spec(task)
     path = setup.folder / f"{spec.run_id}.db"
     Journal.create(path, spec).close()

@@ -1,5 +1,6 @@
 """Options with where each came from, and which folders are trusted."""
 
+from .finding import Wanted, crawl_wanted, migrate_wanted, read_finder, research_wanted
 from .limits import default_budget
 from .options import KEYS
 from .remember import remember_rule
@@ -13,14 +14,19 @@ __all__ = [
     "Setting",
     "Settings",
     "Trust",
+    "Wanted",
     "config_file",
+    "crawl_wanted",
     "default_budget",
     "load_settings",
+    "migrate_wanted",
     "parse_deadline",
     "parse_duration",
     "parse_money",
     "parse_number",
     "parse_price",
+    "read_finder",
     "remember_rule",
+    "research_wanted",
     "to_spec",
 ]

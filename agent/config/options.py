@@ -186,6 +186,7 @@ OPTIONS: dict[str, Option] = {
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
+    "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
     "on_stall": Option("on_stall", _choice(("handoff", "stop"))),
     "runs_dir": Option("runs_dir", _text, user_only=True),

@@ -35,6 +35,7 @@ def to_spec(
         gate=GatePolicy(
             mode=mode,
             unsandboxed_ok=mode is GateMode.AUTO and settings["gate"].origin == FLAG,
+            network=bool(settings["network"].value),
             rules=settings.rules,
             on_ask=settings.get("on_ask", str),
             quotas=settings.quota,

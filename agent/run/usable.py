@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..loops import decider
-from ..protocol import RunSpec, UserError
+from ..protocol import LoopKind, RunSpec, UserError
 from ..stops import require_usable
 from ..tools import TOOLS
 from .tools_on_offer import tools_of
@@ -14,6 +14,8 @@ from .tools_on_offer import tools_of
 def check_usable(spec: RunSpec) -> None:
     """Raises UserError with the option and the mend. Looks at the spec and the workspace only."""
     decider(spec.loop)
+    if spec.loop is LoopKind.UNTIL_DRY and spec.finder is None:
+        raise UserError("--loop until-dry: say what to search with rundry find FILE.toml, or --recipe crawl URL")
     require_usable(spec.predicates, Path(spec.workspace))
     offered = tools_of(spec)
     for action in spec.predicates.require:
