@@ -14,9 +14,14 @@ from textual.app import App, SuspendNotSupported
 from rundry.agent import RundryError
 
 
+def command_set() -> str | None:
+    """The editor that the person set, if any."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+
+
 def edit_text(app: App[Any], text: str, name: str) -> str | None:
     """The text as the editor left it; None where it was left unchanged. Raises RundryError."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    command = command_set()
     if not command:
         raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
     with tempfile.TemporaryDirectory(prefix="rundry-") as folder:

@@ -59,6 +59,19 @@ class Message:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rebasing:
+    """A waiting proposal's file changed on disk; the proposal is what followed from that."""
+
+    clock: str
+    """When, in local time: `12:04:31`."""
+    why: str = ""
+    conflict: bool = False
+    """It no longer fits: it cannot be approved as it is."""
+    merged: str | None = None
+    """In conflict: blob of both versions in one text, with conflict marks."""
+
+
 @dataclass(slots=True)
 class Stopwatch:
     """Seconds in which a model, a tool or a check ran, live: a finished step's own figure replaces what was watched."""
@@ -139,8 +152,8 @@ class ViewState:
     """What the check counted the first time."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait for the person, oldest first, re-based ones as they are now."""
-    rebased: dict[str, str] = field(default_factory=dict[str, str])
-    """Proposal to what a person should know of its last re-basing; starts with `conflict` where it is one."""
+    rebased: dict[str, Rebasing] = field(default_factory=dict[str, Rebasing])
+    """Proposal to its last re-basing."""
     question: QuestionAsked | None = None
     queue: list[Message] = field(default_factory=list[Message])
     sleeping: Sleeping | None = None

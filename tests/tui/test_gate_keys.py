@@ -188,16 +188,19 @@ async def test_there_is_no_always_for_what_is_dangerous():
         assert "A always" not in stage.text()
 
 
-async def test_tab_rejects_with_a_reason_and_escape_goes_back():
+async def test_tab_asks_for_a_reason_that_n_then_gives_and_escape_goes_back_without_losing_it():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
         await pilot.press("tab", "n", "o", "escape")
-        assert decisions(stage) == []
         await until(pilot, lambda: stage.screen.gate.has_focus)
-        await pilot.press("tab", "n", "o", "enter")
-        await pilot.pause()
-        assert decisions(stage) == [("p1", "reject", "no")]
+        assert "reason:" not in stage.text()
+        await pilot.press("tab", "t", "enter")
+        await until(pilot, lambda: stage.screen.gate.has_focus)
+        assert 'reason: "not"' in stage.text()
+        assert decisions(stage) == []
+        await pilot.press("n")
+        assert decisions(stage) == [("p1", "reject", "not")]
 
 
 async def test_escape_rejects_at_the_gate():

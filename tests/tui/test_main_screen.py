@@ -226,7 +226,7 @@ async def test_staying_changes_nothing_and_an_idle_chat_is_left_at_once():
 
 async def test_help_and_palette_hold_every_action():
     stage = Stage()
-    async with stage.app.run_test(size=(120, 60)) as pilot:
+    async with stage.app.run_test(size=(120, 100)) as pilot:
         stage.play(*RUN)
         await pilot.press("f1")
         await pilot.pause(0.1)

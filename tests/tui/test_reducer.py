@@ -140,7 +140,7 @@ def test_a_rebased_proposal_has_a_new_digest_and_says_why():
     )
     state = seen(proposal(), rebased)
     assert state.proposals["p1"].digest == "d2"
-    assert state.rebased["p1"].startswith("conflict")
+    assert (state.rebased["p1"].conflict, state.rebased["p1"].why) == (True, "line 3")
 
 
 def test_money_and_tokens_add_up_with_what_is_held():

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 GRACE = 0.7
 """Seconds without a key before the first proposal after typing takes the focus."""
+HELD = 0.3
+"""Seconds between two presses of a key that is held, or pressed twice in haste."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Arming:
     _typed_at: float = field(default=float("-inf"))
     _typing: bool = False
     _empty: bool = True
+    _last: tuple[str, float] = ("", float("-inf"))
+    _decided_by: str = ""
 
     def keyed(self, at: float, *, empty: bool) -> None:
         """A key went into the message box, which holds nothing now if `empty`."""
@@ -58,3 +62,15 @@ class Arming:
     def counts(self, key_at: float) -> bool:
         """A key of that time was pressed with the painted proposal in sight."""
         return self.painted is not None and key_at > self.painted.at
+
+    def pressed(self, key: str, at: float) -> bool:
+        """False for the key that decided the last proposal, while it is held or pressed once more in haste."""
+        again = key == self._last[0] and at - self._last[1] < HELD
+        self._last = (key, at)
+        if not again:
+            self._decided_by = ""
+        return not again or self._decided_by != key
+
+    def decided(self) -> None:
+        """The key that was pressed last decided."""
+        self._decided_by = self._last[0]

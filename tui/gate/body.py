@@ -10,9 +10,15 @@ from textual.message import Message
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ..diff import DiffPane
+from ..diff import DiffPane, HunkMark
 from .command import CommandPane
-from .words import body
+from .editing import opened
+from .following import Content
+from .picks import Picks
+from .review import Review
+from .spans import Span, spans_in, spans_of
+from .thoughts import Shown
+from .words import body, is_editable
 
 
 class ProposalBody(Vertical):
@@ -28,13 +34,18 @@ class ProposalBody(Vertical):
     class Scrolled(Message):
         """Other rows came into sight."""
 
-    def __init__(self, content: Callable[[str | None], bytes | None]) -> None:
+    def __init__(self, content: Content) -> None:
         """`content` gives a blob's bytes."""
         super().__init__()
         self._content = content
         self.diff = DiffPane()
         self.diff.can_focus = False
         self.command = CommandPane()
+        self.shown: Shown | None = None
+        """What stands there; its hunks are known once it is ready."""
+        self._edited = False
+        self._is_core_text = False
+        """The unified diff itself is shown: its hunks are the gate's own."""
 
     def compose(self) -> ComposeResult:
         """Both; one is shown."""
@@ -48,23 +59,105 @@ class ProposalBody(Vertical):
     def _say_scrolled(self) -> None:
         self.post_message(self.Scrolled())
 
-    def show(self, proposal: ProposalOpened, edited: str | None) -> None:
-        """`edited`: the person's own new text, in place of the proposed one."""
+    def show(self, review: Review) -> None:
+        """The proposal of the review that is to be shown, as the person edited it where they did."""
+        proposal, edited = review.proposal, review.thoughts.edited
+        if proposal is None:
+            return
         is_file = proposal.path is not None
         self.diff.display, self.command.display = is_file, not is_file
+        self.shown = Shown(proposal, review.rebasing)
+        self._edited, self._is_core_text = edited is not None, False
         if proposal.path is None:
             self.command.show(body(proposal))
             self.post_message(self.Ready())
             return
+        before, after, text = self._sides(proposal, edited)
+        if (after is None and proposal.after is not None) or (after is None and before is None):
+            self._show_text(proposal)
+        else:
+            self.shown = Shown(proposal, review.rebasing, text)
+            self.diff.show_change(proposal.path, before, after)
+
+    def _sides(self, proposal: ProposalOpened, edited: str | None) -> tuple[bytes | None, bytes | None, str]:
+        """The bytes before and after, and the text before where an edited one stands against it."""
         try:
             before = self._content(proposal.before)
-            after = self._content(proposal.after) if edited is None else edited.encode()
+            if edited is not None:
+                file = opened(before)
+                return before, opened(self._content(proposal.after)).bytes_of(edited), file.text
+            merged = self.shown.rebasing.merged if self.shown and self.shown.rebasing else None
+            return before, self._content(merged or proposal.after), ""
         except RundryError:
-            before = after = None
-        if after is None:
-            self.diff.show_unified(proposal.path, proposal.diff)
-        else:
-            self.diff.show_change(proposal.path, before, after)
+            return None, None if edited is None else edited.encode(), ""
+
+    def _show_text(self, proposal: ProposalOpened) -> None:
+        self._is_core_text = True
+        self.diff.show_unified(proposal.path or "", proposal.diff)
+
+    def starting_text(self, review: Review) -> str:
+        """Where an edit begins: the person's own version, both in one text after a conflict, or what is proposed.
+
+        Raises RundryError where it is no text.
+        """
+        proposal, thoughts, rebasing = review.proposal, review.thoughts, review.rebasing
+        own = thoughts.edited if thoughts.edited is not None else thoughts.draft
+        if own is not None or proposal is None:
+            return own or ""
+        merged = rebasing.merged if rebasing is not None and rebasing.conflict else None
+        return opened(self._content(merged or proposal.after)).text
+
+    def line_ends(self, proposal: ProposalOpened, edited: str) -> str:
+        """What was edited, with the line ends of the file."""
+        try:
+            return opened(self._content(proposal.before or proposal.after)).back(edited)
+        except RundryError:
+            return edited
+
+    def find_hunks(self, picks: Picks) -> Picks | None:
+        """The choices for the hunks that stand there now; None: others are about to be shown, the gate's own."""
+        shown = self.shown
+        if shown is None or self.diff.diff is None or not self.diff.display:
+            return Picks()
+        spans = tuple(spans_of(self.diff.diff))
+        if not self._may_choose(shown):
+            spans = ()
+        elif not self._edited and not self._is_core_text and spans != tuple(spans_in(shown.proposal.diff)):
+            self._show_text(shown.proposal)
+            return None
+        self.shown = Shown(shown.proposal, shown.rebasing, shown.before, spans)
+        return picks if picks.count == len(spans) else Picks(len(spans))
+
+    def _may_choose(self, shown: Shown) -> bool:
+        proposal = shown.proposal
+        if self._edited:
+            return True
+        return is_editable(proposal) and not shown.in_conflict and (proposal.after is not None or self._is_core_text)
+
+    def mark(self, picks: Picks, hunk: int | None = None) -> None:
+        """Show what is taken and left: of one hunk, or of all."""
+        if self.shown is None or not self.has_hunks:
+            return
+        if hunk is not None:
+            self.diff.mark_hunk(hunk, _mark(picks, hunk))
+            return
+        everyone = dict.fromkeys(range(picks.count), _TAKEN) if picks.count > 1 or picks.left_count else {}
+        self.diff.marks.clear()
+        self.diff.marks.update(everyone)
+        for index in picks.left:
+            self.diff.marks[index] = _mark(picks, index)
+        self.diff.forget(0)
+        self.diff.repaint()
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Of the hunks that can be taken or left."""
+        return self.shown.spans if self.shown is not None else ()
+
+    @property
+    def has_hunks(self) -> bool:
+        """They stand there one by one: not while the whole file is shown in one piece."""
+        return bool(self.spans) and len(self.diff.hunks) == len(self.spans)
 
     @property
     def rows(self) -> int:
@@ -88,17 +181,26 @@ class ProposalBody(Vertical):
         last = lines[-1].place
         return last.item == len(pane.heights) - 1 and last.row == pane.parts(last.item)[-1].height - 1
 
-    def move(self, key: str) -> bool:
-        """Scroll; false where the key is none that scrolls."""
-        found = _MOVES.get(key)
-        if found is None:
-            return False
+    def first_line(self) -> int:
+        """Of the new text: where the current hunk begins, from 1."""
+        diff, at = self.diff.diff, self.diff.current
+        if diff is None or at >= len(diff.hunks):
+            return 1
+        start = diff.hunks[at].row
+        return next((row.new for row in diff.rows[start : start + 100] if row.kind == "+"), 1)
+
+    def scrolls(self, key: str) -> bool:
+        """It is a key that scrolls."""
+        return key in _MOVES
+
+    def move(self, key: str) -> None:
+        """Scroll by a key that does."""
+        of_diff, of_command = _MOVES[key]
         if self.diff.display:
-            found[0](self.diff)
+            of_diff(self.diff)
         else:
-            found[1](self.command)
+            of_command(self.command)
         self.call_after_refresh(self._say_scrolled)
-        return True
 
     def on_diff_pane_ready(self, event: DiffPane.Ready) -> None:
         """It was compared."""
@@ -109,6 +211,13 @@ class ProposalBody(Vertical):
         """The wheel brought the end into sight."""
         event.stop()
         self.post_message(self.Scrolled())
+
+
+_TAKEN = HunkMark(taken=True)
+
+
+def _mark(picks: Picks, hunk: int) -> HunkMark:
+    return _TAKEN if picks.is_taken(hunk) else HunkMark(taken=False, reason=picks.reason(hunk))
 
 
 _MOVES: Mapping[str, tuple[Callable[[DiffPane], None], Callable[[CommandPane], None]]] = {

@@ -1,43 +1,32 @@
-"""The open proposal: what would happen, and the keys that decide on it."""
+"""The open proposal, and the keys that decide on it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from textual import events
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content
+from textual.app import App, ComposeResult
 from textual.message import Message
-from textual.widgets import Static
+from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened
 
-from ..state import ViewState
-from ..text import one_line
-from .arming import Arming
-from .body import ProposalBody
+from .doing import DOING
+from .editor import GateEditor
+from .following import Content, follow
 from .reason import ReasonInput
-from .words import headline, keys
+from .view import GateView
 
-ELSEWHERE = 14
-"""Rows that the header, the message box and a glance at the transcript take."""
-END_FIRST = "the end was not seen yet: scroll down (space, End), or f for the whole height"
+_JUST_NOW = 0.3
+"""Seconds after the window got the focus in which a click was meant for the window."""
+SURE = "esc once more drops what you changed, ^s keeps it"
+GONE = "this proposal was decided meanwhile: your text is in the clipboard, where the terminal lets a program copy"
 
 
-class GatePanel(Vertical, can_focus=True):
-    """Docked between the transcript and the message box; shows the oldest proposal that waits."""
-
-    DEFAULT_CSS = """
-    GatePanel {
-        height: auto; display: none; padding: 0 1 0 0; border-left: outer $dim;
-        &.-whole { height: 1fr; }
-        &:focus, &:focus-within { border-left: outer $needs-you; }
-        & Static { height: auto; padding: 0 1; }
-        & #asks { color: $dim; }
-        & #asks.danger { color: $verdict-bad; text-style: bold; }
-    }
-    """
+class GatePanel(GateView, can_focus=True):
+    """Docked between the transcript and the message box."""
 
     class Decided(Message):
         """The person decided."""
@@ -47,305 +36,244 @@ class GatePanel(Vertical, can_focus=True):
             self.command = command
 
     class EditAsked(Message):
-        """The person wants the new text in an editor."""
+        """The person wants this text in their editor."""
 
-        def __init__(self, proposal: ProposalOpened) -> None:
+        def __init__(self, proposal: ProposalOpened, text: str) -> None:
             super().__init__()
             self.proposal = proposal
+            self.text = text
 
     class Left(Message):
-        """The person types a message instead: this was the first character (or a paste)."""
+        """The person types a message instead: this is what they typed of it (or a paste)."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    def __init__(
-        self,
-        actions: Mapping[str, str],
-        content: Callable[[str | None], bytes | None],
-        on_painted: Callable[[], None],
-    ) -> None:
+    def __init__(self, actions: Mapping[str, str], content: Content, on_painted: Callable[[], None]) -> None:
         """`actions` maps a key to what it does at the gate; `content` gives a blob's bytes."""
-        super().__init__(id="gate")
-        self._on_painted = on_painted
-        self.arming = Arming()
-        self.full = False
-        self.takes_all = False
-        """It has the transcript's room as well."""
+        super().__init__(content, on_painted)
         self._actions = actions
-        self._proposal: ProposalOpened | None = None
-        self._decided: tuple[str, str] | None = None
-        self._edited: str | None = None
-        self._always_shown = False
-        self._said = ""
-        self._waiting = 0
-        self._news = ""
-        self._title = Static("", id="title", markup=False)
-        self._asks = Static("", id="asks", markup=False)
-        self._body = ProposalBody(content)
+        self._clicked_from = float("-inf")
         self._reason = ReasonInput()
-        self._keys = Static("", id="keys", markup=False)
+        self._editor = GateEditor()
 
     def compose(self) -> ComposeResult:
         """From above to below."""
-        yield self._title
-        yield self._asks
-        yield self._body
+        yield self.head
+        yield self.body
+        yield self._editor
         yield self._reason
-        yield self._keys
+        yield self.foot
 
     def on_mount(self) -> None:
-        """The reason is asked for later."""
-        self._reason.display = False
+        """A reason and an edit are asked for later."""
+        self._reason.display = self._editor.display = False
+        self.watch(cast("App[object]", self.app), "app_focus", self._window_focused, init=False)
 
     @property
-    def proposal(self) -> ProposalOpened | None:
-        """What stands there."""
-        return self._proposal
-
-    def show(self, state: ViewState) -> None:
-        """The oldest waiting proposal, shown anew where its digest moved."""
-        proposal = next(iter(state.proposals.values()), None)
-        news = state.rebased.get(proposal.proposal_id, "") if proposal is not None else ""
-        if proposal == self._proposal and (news, len(state.proposals)) == (self._news, self._waiting):
-            self._look_for_refusal(state)
-            return
-        is_same = proposal is not None and proposal == self._proposal and news == self._news
-        before, self._proposal = self._proposal, proposal
-        self._news, self._waiting = news, len(state.proposals)
-        self.display = proposal is not None
-        if proposal is None:
-            self.arming.blank()
-            self.takes_all = False
-        elif is_same:
-            self._show_words()
-        else:
-            if before is None or before.proposal_id != proposal.proposal_id:
-                self.full = False
-            self._edited, self._always_shown, self._decided, self._said = None, False, None, ""
-            self._show_body(proposal)
-
-    def show_edited(self, proposal: ProposalOpened, text: str) -> None:
-        """The person's own version of the new text stands there, and is what `y` approves."""
-        if self._proposal == proposal:
-            self._edited, self._said = text, "edited by you: y approves your version"
-            self._show_body(proposal)
-
-    def say(self, text: str) -> None:
-        """A line for the person, beside the keys."""
-        self._said = text
-        self._show_words()
-
-    def _show_body(self, proposal: ProposalOpened) -> None:
-        self.arming.blank()
-        self._show_words()
-        self._leave_reason()
-        self._body.show(proposal, self._edited)
-
-    def on_proposal_body_ready(self, event: ProposalBody.Ready) -> None:
-        """What is painted from now on is the proposal."""
-        event.stop()
-        self.arming.blank()
-        self._wait_for_paint()
-
-    def _wait_for_paint(self) -> None:
-        proposal = self._proposal
-        if proposal is not None:
-            self.fit()
-            self.call_after_refresh(self._painted_once, proposal.proposal_id, proposal.digest)
-
-    def _painted_once(self, proposal_id: str, digest: str) -> None:
-        # a pane that was hidden is laid out in the first refresh and drawn in the second
-        self.fit()
-        self.call_after_refresh(self._painted, proposal_id, digest)
-
-    def _painted(self, proposal_id: str, digest: str) -> None:
-        if self._proposal is None or (self._proposal.proposal_id, self._proposal.digest) != (proposal_id, digest):
-            return
-        self.arming.paint(proposal_id, digest, Message().time)
-        self._look_for_end()
-        self._on_painted()  # the focus is decided on before the keys are shown
-        self._show_words()
-
-    def on_proposal_body_scrolled(self, event: ProposalBody.Scrolled) -> None:
-        """The end may be in sight."""
-        event.stop()
-        self._look_for_end()
-
-    def _look_for_end(self) -> None:
-        if self.arming.painted is not None and self._body.shows_end():
-            self.arming.end_seen = True
+    def inner(self) -> Widget:
+        """What takes the keys while the gate has the focus: what is typed into, else the gate itself."""
+        return self._editor if self._editor.display else self._reason if self._reason.display else self
 
     def on_descendant_focus(self) -> None:
         """The keys count, or no longer."""
-        self._show_words()
+        self.show_words()
 
     on_descendant_blur = on_focus = on_blur = on_descendant_focus
 
-    def on_resize(self) -> None:
-        """The room changed."""
-        self._show_words()
-        self.call_after_refresh(self._look_for_end)
+    # keys
 
-    def fit(self) -> None:
-        """As high as it is long, some rows of the transcript left; the whole height where it is longer than that."""
-        if self._proposal is None:
-            return
-        height = self.screen.size.height
-        around = 3 + len(self._proposal.asks) + bool(self._news) + self._reason.display
-        room = max(height // 2, height - ELSEWHERE) - around
-        rows = self._body.rows
-        self.takes_all = self.full or rows > room
-        self.set_class(self.takes_all, "-whole")
-        self._body.fill(None if self.takes_all else rows)
+    def focus_on_click(self) -> bool:
+        """A click that brings the window to the front does nothing here."""
+        return time.monotonic() > self._clicked_from
 
-    def _show_words(self) -> None:
-        proposal = self._proposal
-        if proposal is None:
-            return
-        title, right = headline(proposal)
-        count = f"1 of {self._waiting} waiting" if self._waiting > 1 else ""
-        self._title.update(
-            Content("   ").join(
-                [Content.styled(title, "bold $bright"), Content.styled(right, "$dim"), Content.styled(count, "$dim")]
-            )
-        )
-        lines = [one_line(line) for line in (*([self._news] if self._news else []), *proposal.asks)]
-        self._asks.update(Content("\n".join(lines)))
-        self._asks.set_class(proposal.danger or self._news.startswith("conflict"), "danger")
-        self._asks.display = bool(lines)
-        self._keys.update(self._key_line(proposal))
-
-    def _key_line(self, proposal: ProposalOpened) -> Content:
-        """The keys, once they count: not before what they decide on was painted."""
-        if self.arming.painted is None:
-            return Content(" ")
-        found = keys(proposal, always_shown=self._always_shown, narrow=self.size.width < 70)
-        line = Content("   ").join(
-            [Content.assemble((key, "bold $needs-you"), " ", (what, "$foreground")) for key, what in found]
-            if self.has_focus_within
-            else [
-                Content.assemble(("F2", "bold $needs-you"), " to decide"),
-                *(Content.styled(f"{k} {w}", "$dim") for k, w in found),
-            ]
-        )
-        said = self._said
-        if self._always_shown and proposal.rule is not None:
-            said = f"always would write: {one_line(proposal.rule)}"
-        return Content("\n").join([Content.styled(one_line(said), "$verdict-partly"), line]) if said else line
-
-    def _look_for_refusal(self, state: ViewState) -> None:
-        if self._decided is None:
-            return
-        command_id, why = self._decided[0], None
-        if command_id.isdigit():
-            why = state.refused.get(int(command_id))
-        if why is not None:
-            self._decided = None
-            self.say(f"not taken: {why}")
-
-    def sent(self, command_id: int) -> None:
-        """The decision was put into the inbox under this id."""
-        if self._decided is not None:
-            self._decided = (str(command_id), self._decided[1])
+    def _window_focused(self, focused: bool) -> None:
+        if focused:
+            self._clicked_from = time.monotonic() + _JUST_NOW
 
     async def _on_key(self, event: events.Key) -> None:
         if self.screen.focused is not self:
             return
-        action = self._actions.get(event.key)
+        action, key = self._actions.get(event.key), event.key
+        types = event.is_printable and event.character
+        if action is None and not self.body.scrolls(key) and not types:
+            return
+        event.stop()
+        event.prevent_default()
+        is_meant = self.arming.pressed(key, event.time)
         if action is not None:
-            event.stop()
-            event.prevent_default()
-            if self.arming.counts(event.time) and self._decided is None:
+            if is_meant and self.arming.counts(event.time) and not self.review.is_answered:
                 self._do(action)
-            return
-        if self._body.move(event.key):
-            event.stop()
-            event.prevent_default()
-            return
-        if event.is_printable and event.character:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Left(event.character))
+        elif self.body.scrolls(key):
+            self.body.move(key)
+        elif types:
+            self.post_message(self.Left(event.character or ""))
+
+    def _do(self, action: str) -> None:
+        if self._reason.display:  # the person left the line by a click: what it says goes along
+            self._end_reason(self._reason.value.strip(), kept=True)
+        if action != "always":
+            self.always_shown = False
+            self.hush()
+        DOING[action](self)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         self.post_message(self.Left(event.text))
 
-    def _do(self, action: str) -> None:
-        proposal = self._proposal
-        if proposal is None:
-            return
-        match action:
-            case "approve" | "always" if not (self.arming.end_seen or self._body.shows_end()):
-                self.say(END_FIRST)
-            case "approve":
-                self._decide("approve")
-            case "always":
-                self._always(proposal)
-            case "reject":
-                self._decide("reject")
-            case "edit" if proposal.path is not None:
-                self.post_message(self.EditAsked(proposal))
-            case "reason":
-                self._ask_reason()
-            case "full":
-                self.full = not self.full
-                self.fit()
-            case "next_hunk" if self._body.diff.display:
-                self._body.diff.action_next_hunk()
-            case "previous_hunk" if self._body.diff.display:
-                self._body.diff.action_previous_hunk()
-            case "whole" if self._body.diff.display:
-                self._body.diff.action_full()
-            case _:
-                pass
+    def go(self, by: int) -> None:
+        """Look at another proposal that waits."""
+        self.review.go(by)
+        self.show_current()
 
-    def _always(self, proposal: ProposalOpened) -> None:
-        if proposal.rule is None or proposal.danger:
-            self.say("there is no always for this: it is asked about each time")
-        elif self._always_shown:
-            self._decide("approve", always=True)
-        else:
-            self._always_shown = True
-            self._show_words()
+    # the answer
 
-    def _decide(self, verdict: str, *, always: bool = False, reason: str | None = None) -> None:
+    def decide(self, answer: Callable[[str], Decide | str]) -> None:
+        """Send what `answer` makes of the digest that was painted; a text says why there is no answer."""
         painted = self.arming.painted
-        if painted is None or self._decided is not None:
+        if painted is None or self.review.is_answered:
             return
-        text = self._edited if verdict == "approve" else None
-        self._decided = ("", painted.proposal_id)
-        self.post_message(
-            self.Decided(
-                Decide(
-                    proposal_id=painted.proposal_id,
-                    digest=painted.digest,
-                    verdict=verdict,
-                    text=text,
-                    reason=reason,
-                    always=always,
-                )
+        command = answer(painted.digest)
+        if isinstance(command, str):
+            self.say(command)
+            return
+        self.arming.decided()
+        self.review.answer(command.proposal_id)
+        self.post_message(self.Decided(command))
+        self.show_current()
+
+    def always(self) -> None:
+        """The rule first; then it is written."""
+        proposal, reason = self.shown.proposal, self.review.thoughts.reason or None
+        if self.always_shown:
+            name = proposal.proposal_id
+            self.decide(
+                lambda digest: Decide(proposal_id=name, digest=digest, verdict="approve", always=True, reason=reason)
             )
-        )
+        else:
+            self.always_shown = True
+            self.say(f"always would write: {proposal.rule}")
 
-    def _ask_reason(self) -> None:
-        self._reason.display = True
-        self._reason.value = ""
-        self.screen.set_focus(self._reason)
+    def sent(self, command: Decide, command_id: int) -> None:
+        """The decision was put into the inbox under this id."""
+        self.review.sent(command.proposal_id, command_id)
 
-    def _leave_reason(self) -> None:
-        if self._reason.display:
-            held = self._reason.has_focus
+    def not_sent(self, command: Decide, why: str) -> None:
+        """It could not be put there: the proposal is open as before."""
+        self.review.take_back(command.proposal_id)
+        self.say(why)
+
+    # a reason
+
+    def sync_reason(self) -> None:
+        """The line for a reason is there while one is asked for."""
+        thoughts, held = self.review.thoughts, self.has_focus_within
+        if thoughts.asking and not self._reason.display:
+            hunk = thoughts.target
+            given = thoughts.reason if hunk is None else thoughts.picks.reason(hunk)
+            hunks = self.body.diff.hunks
+            name = hunks[hunk].name if hunk is not None and hunk < len(hunks) else ""
+            asked = f"why is {name} left?" if hunk is not None else "why, or why not?"
+            self._reason.ask(f"{asked}  enter keeps this, esc goes back", thoughts.typed.get(hunk, given))
+            if held:
+                self.screen.set_focus(self._reason)
+        elif not thoughts.asking and self._reason.display:
             self._reason.display = False
             if held:
                 self.screen.set_focus(self)
 
     def on_reason_input_given(self, message: ReasonInput.Given) -> None:
-        """Reject with these words; none: back to the gate."""
+        """Kept for the answer, or for the next time that it is asked for."""
         message.stop()
-        self._leave_reason()
-        if message.text is not None:
-            self._decide("reject", reason=message.text)
+        self._end_reason(message.text, kept=message.kept)
+
+    def _end_reason(self, text: str, *, kept: bool) -> None:
+        thoughts = self.review.thoughts
+        hunk = thoughts.target
+        if not kept:
+            thoughts.typed[hunk] = text
+        else:
+            thoughts.typed.pop(hunk, None)
+            if hunk is None:
+                thoughts.reason = text
+            else:
+                thoughts.picks.give_reason(hunk, text)
+                self.body.mark(thoughts.picks, hunk)
+        thoughts.asking, thoughts.target = False, None
+        self.sync_reason()
+        self.show_words()
+
+    def left_behind(self) -> None:
+        """Who was typing a reason goes on typing it, as a message: no key of it hits what stands there now."""
+        if self._reason.display:
+            self._reason.display = False
+            self.post_message(self.Left(self._reason.value))
+
+    # an edit
+
+    def edit_here(self, text: str) -> None:
+        """Edit this text in the proposal's place."""
+        proposal = self.shown.proposal
+        self.editing = proposal
+        self.add_class("-editing")
+        self._editor.open(proposal.path or "", text, self.body.first_line() - 1)
+        self._editor.display = True
+        self.arming.blank()
+        self.fit()
+        self.screen.set_focus(self._editor)
+        self.show_words()
+
+    def keep_edit(self) -> bool:
+        """Keep what is edited in the proposal's place; false where nothing is."""
+        if self.editing is None:
+            return False
+        self._editor.keep()
+        return True
+
+    def on_gate_editor_asked(self, message: GateEditor.Asked) -> None:
+        """Esc, once."""
+        message.stop()
+        self.say(SURE)
+
+    def on_gate_editor_dropped(self, message: GateEditor.Dropped) -> None:
+        """As it was."""
+        message.stop()
+        self._close_editor()
+
+    def on_gate_editor_kept(self, message: GateEditor.Kept) -> None:
+        """The person's version, if its proposal still waits."""
+        message.stop()
+        proposal = self._close_editor()
+        if proposal is None:
+            return
+        if any(waiting.proposal_id == proposal.proposal_id for waiting in self.review.waiting):
+            self.show_edited(proposal, message.text)
+        else:
+            app = cast("App[object]", self.app)
+            app.copy_to_clipboard(message.text)
+            app.notify(GONE, markup=False)
+
+    def _close_editor(self) -> ProposalOpened | None:
+        proposal, self.editing = self.editing, None
+        held = self.has_focus_within
+        self._editor.display = False
+        self.remove_class("-editing")
+        if held:
+            self.screen.set_focus(self)
+        self.hush()
+        self.show_again()
+        return proposal
+
+    def show_edited(self, proposal: ProposalOpened, text: str) -> None:
+        """The person's own version of the new text stands there, and is what `y` approves."""
+        now = self.review.proposal
+        if now is None or now.proposal_id != proposal.proposal_id:
+            return
+        thoughts = self.review.thoughts
+        thoughts.picks.take_all()
+        thoughts.edited, thoughts.draft = self.body.line_ends(proposal, text), None
+        if now != proposal:
+            follow(thoughts, proposal, now, self.content)
+        self.show_body()

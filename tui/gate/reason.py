@@ -1,4 +1,4 @@
-"""One line for why a proposal is rejected."""
+"""One line for why something is left or rejected."""
 
 from __future__ import annotations
 
@@ -6,31 +6,42 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
+from ..text import strip
+
 
 class ReasonInput(Input):
-    """Enter rejects with what was typed, Esc goes back to the gate."""
+    """Enter keeps what was typed, Esc goes back to the gate; neither decides."""
 
     DEFAULT_CSS = """
     ReasonInput { height: 1; border: none; padding: 0 1; background: transparent; &:focus { border: none; } }
     """
 
     class Given(Message):
-        """The reason; None: the person went back."""
+        """The reason, which may be empty; `kept`: by Enter."""
 
-        def __init__(self, text: str | None) -> None:
+        def __init__(self, text: str, *, kept: bool) -> None:
             super().__init__()
             self.text = text
+            self.kept = kept
 
     def __init__(self) -> None:
-        super().__init__(placeholder="why not? enter rejects with this, esc goes back", compact=True, id="reason")
+        super().__init__(compact=True, select_on_focus=False, id="reason")
         self.cursor_blink = False
 
+    def ask(self, what: str, text: str) -> None:
+        """Ask for `what`, beginning with what was typed before."""
+        self.placeholder = what
+        self.value = text
+        self.cursor_position = len(text)
+        self.display = True
+
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
+        if event.key in ("escape", "enter"):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Given(None))
-        elif event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Given(self.value.strip() or None))
+            self.post_message(self.Given(self.value.strip(), kept=event.key == "enter"))
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_text_at_cursor(" ".join(strip(event.text).split()))

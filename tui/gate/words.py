@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rundry.agent import ProposalOpened
 
 from ..reducer.numbers import plural
+from ..state import Rebasing
 from ..text import one_line, show
+from .thoughts import Shown, Thoughts
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
+EDITED = "edited by you: y approves your version"
+STALE = "your version was made before the file changed and does not fit it now: e takes it up again"
 
 
-def headline(proposal: ProposalOpened) -> tuple[str, str]:
-    """`edit src/calc.py`, and `3 hunks  +12 −4` or where a command runs."""
+def name(proposal: ProposalOpened) -> str:
+    """`edit src/calc.py`, `run a command`."""
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
+    if proposal.path is None:
+        return f"{verb} a command"
+    return f"changed by a command: {one_line(proposal.path)}" if verb == "run" else f"{verb} {one_line(proposal.path)}"
+
+
+def about(proposal: ProposalOpened) -> str:
+    """`3 hunks  +12 −4`, or where a command runs."""
     if proposal.path is not None:
-        new = "new file  " if proposal.before is None else ""
-        counts = f"{plural(proposal.hunks, 'hunk')}  +{proposal.added} −{proposal.removed}"
-        return f"{verb} {one_line(proposal.path)}", new + counts
+        new = "new file  " if proposal.before is None and proposal.after is not None else ""
+        return f"{new}{plural(proposal.hunks, 'hunk')}  +{proposal.added} −{proposal.removed}"
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
-    return f"{verb} a command", f"in {one_line(proposal.cwd or '.')}   {held}"
+    if proposal.beyond is not None:
+        held = "outside the sandbox"
+    return f"in {one_line(proposal.cwd or '.')}   {held}"
+
+
+def listed(proposal: ProposalOpened) -> str:
+    """In a list of what waits."""
+    if proposal.path is None:
+        return f"run {one_line(proposal.command or '')[:32]}"
+    return name(proposal)
 
 
 def body(proposal: ProposalOpened) -> str:
@@ -26,16 +47,81 @@ def body(proposal: ProposalOpened) -> str:
     return show(proposal.command or "")
 
 
-def keys(proposal: ProposalOpened, *, always_shown: bool, narrow: bool) -> list[tuple[str, str]]:
+def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thoughts) -> list[tuple[str, bool]]:
+    """What a person should know before they decide, a line each; true: it is a danger."""
+    found: list[tuple[str, bool]] = []
+    if rebasing is not None:
+        whose = one_line(rebasing.why) or f"your edit of {rebasing.clock}"
+        found.append((f"conflict with {whose}", True) if rebasing.conflict else (f"re-based on {whose}", False))
+    if thoughts.edited is not None:
+        found.append((EDITED, False))
+    if thoughts.draft is not None:
+        found.append((STALE, True))
+    if proposal.beyond is not None:
+        refused = one_line(proposal.beyond)
+        found.append((f"the sandbox refused: {refused}. y lets it run once outside the sandbox", True))
+    return found + [(one_line(line), proposal.danger) for line in proposal.asks]
+
+
+def may_always(proposal: ProposalOpened) -> bool:
+    """There is a rule that could be written."""
+    return proposal.rule is not None and not proposal.danger and proposal.beyond is None
+
+
+def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, waiting: int) -> list[tuple[str, str]]:
     """Keys and what they do, the ones that matter most first."""
-    found = [("y", "approve"), ("n", "reject")]
-    if proposal.path is not None:
+    proposal, picks = shown.proposal, thoughts.picks
+    if shown.in_conflict and thoughts.edited is None:
+        found = [("r", "ask the model again"), ("m", "keep mine"), ("e", "edit by hand"), ("n", "reject")]
+    elif picks.count and not picks.taken_count:
+        found = [("n", "reject")]
+    else:
+        found = [("y", _approve(shown, thoughts)), ("n", "reject")]
+    if shown.spans:
+        found.append(("space", "take or leave"))
+    if is_editable(proposal) and not shown.in_conflict:
         found.append(("e", "edit"))
-    found.append(("tab", "reason"))
-    if proposal.rule is not None and not proposal.danger:
+    on_left = shown.spans and not picks.is_taken(current)
+    found.append(("tab", "why left" if on_left else "reason"))
+    if may_always(proposal) and not shown.in_conflict and not picks.left_count and thoughts.edited is None:
         found.append(("A", "always: once more" if always_shown else "always…"))
+    if waiting > 1:
+        found.append(("> <", "next"))
     if proposal.hunks > 1:
-        found.append(("] [", "hunk"))
-    if not narrow:
-        found.append(("f", "full"))
+        found += [("] [", "hunk")]
+    if len(shown.spans) > 1:
+        found.append(("+ -", "all, none"))
+    return [*found, ("?", "keys")]
+
+
+def reasons(thoughts: Thoughts) -> str:
+    """The reason that goes with the whole answer."""
+    return f'reason: "{one_line(thoughts.reason)}"' if thoughts.reason else ""
+
+
+def is_editable(proposal: ProposalOpened) -> bool:
+    """A text that is not on the disk yet."""
+    return proposal.path is not None and proposal.tool != "run_command"
+
+
+def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list[tuple[str, bool]]:
+    """The proposals that wait, as many as fit beside each other; true: the one that is shown."""
+    found: list[tuple[str, bool]] = []
+    used = 0
+    for index, proposal in enumerate(waiting):
+        text = listed(proposal)
+        more = f"and {len(waiting) - index} more"
+        if found and used + len(text) + len(more) + 8 > width:
+            return [*found, (more, False)]
+        found.append((text, index == at))
+        used += len(text) + 4
     return found
+
+
+def _approve(shown: Shown, thoughts: Thoughts) -> str:
+    picks = thoughts.picks
+    if shown.proposal.beyond is not None:
+        return "run it once outside"
+    if thoughts.edited is not None:
+        return f"approve {picks.taken_count} of yours" if picks.left_count else "approve yours"
+    return f"approve {picks.taken_count}" if picks.left_count else "approve"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import assert_never
 
 import msgspec
@@ -26,7 +27,7 @@ from rundry.agent import (
     Unqueued,
 )
 
-from ..state import Block, Message, ViewState
+from ..state import Block, Message, Rebasing, ViewState
 from .blocks import add, note, settle, touch
 from .numbers import plural
 from .titles import call_kind, command_word, proposal_title
@@ -71,7 +72,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
         case ProposalOpened():
             _opened(state, stamped, event)
         case ProposalRebased():
-            _rebased(state, event)
+            _rebased(state, stamped, event)
         case ProposalDecided():
             _decided(state, stamped, event)
         case QuestionAsked() | QuestionAnswered():
@@ -124,7 +125,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         state.busy.halt(stamped.at)
 
 
-def _rebased(state: ViewState, event: ProposalRebased) -> None:
+def _rebased(state: ViewState, stamped: Stamped, event: ProposalRebased) -> None:
     index = state.at_proposal.get(event.proposal_id)
     opened = state.proposals.get(event.proposal_id)
     if opened is not None:
@@ -138,9 +139,8 @@ def _rebased(state: ViewState, event: ProposalRebased) -> None:
             added=event.added,
             removed=event.removed,
         )
-        state.rebased[event.proposal_id] = (
-            f"conflict with your edit: {event.why}" if event.conflict else f"re-based on your edit {event.why}".rstrip()
-        )
+        clock = time.strftime("%H:%M:%S", time.localtime(stamped.at))
+        state.rebased[event.proposal_id] = Rebasing(clock, event.why, event.conflict, event.merged)
     if index is not None:
         block = touch(state, index)
         block.detail, block.detail_kind = event.diff, "diff"
@@ -175,8 +175,9 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
         case _:
             block.status = "rejected"
             block.right = f"rejected{by}"
-    if event.reason:
-        block.text = event.reason
+    why = [f"left: {reason}" for _, reason in sorted(event.left.items())]
+    if event.reason or why:
+        block.text = "\n".join([*([event.reason] if event.reason else []), *why])
 
 
 def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | QuestionAnswered) -> None:

@@ -27,7 +27,7 @@ _BESIDES = {
         ("!", "a command of your own; the model is told"),
         ("^c", "copy the selection; twice: leave"),
     ),
-    "gate": (("space", "a page on; ↑ ↓ Home End scroll"),),
+    "gate": (("↑ ↓", "scroll; PgUp PgDn Home End too"), ("^s", "keep what was edited right here; esc drops it")),
     "main": (),
 }
 

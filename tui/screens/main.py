@@ -153,8 +153,10 @@ class MainScreen(Screen[None]):
         box, gate = self.message.box, self.gate
         if gate.display:
             gate.arming.keyed_now_empty(not box.text)
-            if self.focused in (box, None) and gate.arming.may_focus(Message().time):
-                self.set_focus(gate)
+            if self.focused is None and gate.inner is not gate:
+                self.set_focus(gate.inner)
+            elif self.focused in (box, None) and gate.arming.may_focus(Message().time):
+                self.set_focus(gate.inner)
                 gate.arming.focused()
         elif self.focused is None or gate.has_focus_within:
             if gate.has_focus_within:
@@ -247,8 +249,9 @@ class MainScreen(Screen[None]):
         self.action_do(event.name)
 
     def action_steer(self) -> None:
-        """Send what stands in the box at once."""
-        self.message.box.send(steer=True)
+        """Send what stands in the box at once; while the gate is edited in, keep that."""
+        if not self.gate.keep_edit():
+            self.message.box.send(steer=True)
 
     def action_copy_or_leave(self) -> None:
         """Copies what is selected; without a selection, the second time in two seconds leaves."""
@@ -269,9 +272,9 @@ class MainScreen(Screen[None]):
     def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
         """Into the inbox."""
         try:
-            self.gate.sent(self.desk.put(event.command))
+            self.gate.sent(event.command, self.desk.put(event.command))
         except RundryError as error:
-            self.gate.say(str(error))
+            self.gate.not_sent(event.command, str(error))
 
     def on_gate_panel_left(self, event: GatePanel.Left) -> None:
         """The person types a message while a proposal waits; `?` is for the keys, as in an empty box."""
@@ -284,15 +287,18 @@ class MainScreen(Screen[None]):
 
     def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
         """The new text in the person's editor, then back at the gate."""
-        proposal = event.proposal
         try:
-            text = edit_text(self.rundry, self.desk.text(proposal.after), Path(proposal.path or "text").name)
+            text = edit_text(self.rundry, event.text, Path(event.proposal.path or "text").name)
+        except RundryError as error:
+            text = None
+            self.gate.say(str(error))
+        else:
             if text is None:
                 self.gate.say("left unchanged")
-            else:
-                self.gate.show_edited(proposal, text)
-        except RundryError as error:
-            self.gate.say(str(error))
+        if text is None:
+            self.gate.paint_soon()  # keys that were meant for the editor are not for the gate
+        else:
+            self.gate.show_edited(event.proposal, text)
 
     # leaving
 

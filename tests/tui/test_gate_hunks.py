@@ -1,0 +1,290 @@
+"""Hunk by hunk, with reasons, in the person's own words: each key (REQUIREMENTS 6.3, 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.gated import NEW, OLD, GateStage
+from fakes.played import proposal, started
+
+from rundry.agent import CommandRefused, ProposalDecided
+from rundry.tui.gate.editor import GateEditor
+
+SIZE = (120, 40)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GateStage]:
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.delenv("VISUAL", raising=False)
+    made = GateStage(tmp_path)
+    yield made
+    made.journal.close()
+
+
+async def test_space_leaves_a_hunk_goes_to_the_next_and_y_says_and_sends_what_is_taken(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        assert "◉ taken 3  ○ left 0" in stage.text()
+        assert "◉ f1" in stage.text()
+        await pilot.press("]", "space")
+        assert stage.screen.gate.body.diff.current == 2
+        assert "◉ taken 2  ○ left 1" in stage.text()
+        assert "y approve 2" in stage.text()
+        await pilot.press("y")
+        assert [(c.verdict, c.hunks, c.digest) for c in stage.decided] == [("part", [0, 2], "digest-1")]
+
+
+async def test_a_hunk_is_taken_back_and_plus_and_minus_are_for_all(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space", "[", "space")
+        assert "○ left 0" in stage.text()
+        await pilot.press("minus")
+        assert "◉ taken 0  ○ left 3" in stage.text()
+        assert "○ f6" in stage.text()
+        await pilot.press("y")
+        assert stage.decided == []
+        assert "no hunk is taken" in stage.text()
+        await pilot.press("plus", "y")
+        assert [(c.verdict, c.hunks) for c in stage.decided] == [("approve", None)]
+
+
+async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space", "[")
+        assert "tab why left" in stage.text()
+        await pilot.press("tab")
+        await stage.until(pilot, lambda: "why is f1 left?" in stage.text())
+        await pilot.press(*"one", "enter")
+        await stage.until(pilot, lambda: stage.screen.gate.has_focus)
+        assert 'left: "one"' in stage.text()
+        await pilot.press("]", "tab", *"go on", "enter")
+        await stage.until(pilot, lambda: 'reason: "go on"' in stage.text())
+        await pilot.press("y")
+        (command,) = stage.decided
+        assert (command.verdict, command.hunks, command.hunk_reasons) == ("part", [1, 2], {0: "one"})
+        assert command.reason == "go on"
+
+
+async def test_a_reason_goes_along_with_a_rejection_of_all(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space", "[", "tab", *"one", "enter", "n")
+        (command,) = stage.decided
+        assert (command.verdict, command.hunks, command.hunk_reasons) == ("reject", None, {0: "one"})
+
+
+async def test_the_new_text_is_edited_in_place_and_y_approves_the_persons_version(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("e")
+        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        assert "return 'one'" in stage.text()
+        await pilot.press("y", "n", "A", "space", "ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        assert stage.decided == [], "what is typed into a text decides nothing"
+        await pilot.press("y")
+        (command,) = stage.decided
+        assert (command.verdict, command.digest) == ("approve", "digest-1")
+        assert command.text == NEW.replace("    return 'one'\n", "ynA     return 'one'\n")
+
+
+async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stage: GateStage):
+    edited = OLD.replace("return 1\n", "return 1.0\n").replace("return 8\n", "return 8.0\n")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        edit = stage.edit()
+        await stage.opened(pilot, started(), edit)
+        stage.screen.gate.show_edited(edit, edited)
+        await stage.until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
+        assert "◉ taken 2" in stage.text()
+        await pilot.press("space", "y")
+        (command,) = stage.decided
+        assert (command.verdict, command.text) == ("approve", OLD.replace("return 8\n", "return 8.0\n"))
+
+
+async def test_escape_in_the_editor_asks_before_it_drops_a_change_and_only_then(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("E", "escape")
+        await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
+        await pilot.press("E", "x", "escape")
+        await stage.until(pilot, lambda: "esc once more" in stage.text())
+        await pilot.press("x", "escape")
+        await pilot.pause()
+        assert stage.screen.gate.editing is not None, "a key in between: it asks anew"
+        await pilot.press("escape")
+        await stage.until(pilot, lambda: stage.takes_keys())
+        await pilot.press("y")
+        assert [c.text for c in stage.decided] == [None]
+
+
+async def test_hidden_signs_in_the_editor_are_drawn_as_signs_and_kept_as_they_are(stage: GateStage):
+    hostile = "a = '\x1b[2J\u202e\u200b'\n\tb = 1\n"
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(old="a = 1\n", new=hostile))
+        await pilot.press("E")
+        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text())
+        await pilot.press("x", "ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await pilot.press("y")
+        assert [c.text for c in stage.decided] == ["x" + hostile]
+
+
+async def test_a_conflict_refuses_y_and_offers_its_ways_out(stage: GateStage):
+    theirs = OLD.replace("return 1\n", "return 'mine'\n")
+    both = "<<<<<<< yours\n    return 'mine'\n=======\n    return 'one'\n>>>>>>> model\n"
+    merged = theirs.replace("    return 'mine'\n", both)
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space")
+        conflict = stage.rebased(old=theirs, conflict=True, merged=stage.journal.keep(merged.encode()))
+        await stage.opened(pilot, conflict)
+        text = stage.text()
+        assert "conflict with your edit of 12:04:31" in text
+        for way in ("r ask the model again", "m keep mine", "e edit by hand", "n reject"):
+            assert way in text
+        assert "y approve" not in text
+        assert "<<<<<<<" in text
+        await pilot.press("y")
+        assert "it no longer fits" in stage.text()
+        await pilot.press("m")
+        assert [(c.verdict, c.digest) for c in stage.decided] == [("mine", "digest-r")]
+
+
+async def test_a_conflict_is_given_back_to_the_model_with_words(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(), stage.rebased(conflict=True))
+        await pilot.press("tab", *"look", "enter", "r")
+        assert [(c.verdict, c.reason) for c in stage.decided] == [("again", "look")]
+
+
+async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage):
+    merged = stage.journal.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(
+            pilot, started(), stage.edit(), stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged)
+        )
+        await pilot.press("e")
+        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await pilot.press("x", "ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await pilot.press("y")
+        assert stage.decided == []
+        assert "conflict marks" in stage.text()
+        await pilot.press("e")
+        stage.screen.query_one(GateEditor).text = "ab\n"
+        await pilot.press("ctrl+s")
+        await stage.until(pilot, lambda: "conflict marks" not in stage.text() and stage.takes_keys())
+        await pilot.press("y")
+        assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "ab\n")]
+
+
+async def test_marks_reasons_and_a_half_typed_reason_outlive_a_rebase(stage: GateStage):
+    theirs = OLD.replace("def f3", "def changed")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space", "[", "tab", *"one", "enter", "]", "space", "[", "tab", *"yes an")
+        new = NEW.replace("def f3", "def changed")
+        await stage.opened(pilot, stage.rebased(old=theirs, new=new))
+        assert "re-based on your edit of 12:04:31" in stage.text()
+        await pilot.press("y", "enter")
+        await stage.until(pilot, lambda: stage.screen.gate.has_focus)
+        assert stage.decided == []
+        await pilot.press("y")
+        (command,) = stage.decided
+        assert (command.verdict, command.hunks, command.digest) == ("part", [2], "digest-r")
+        assert command.hunk_reasons == {0: "one", 1: "yes any"}
+
+
+async def test_a_reason_that_is_typed_while_its_proposal_goes_becomes_a_message(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(), proposal(2))
+        await stage.until(pilot, stage.takes_keys)
+        await pilot.press("tab", *"why ")
+        stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
+        await stage.until(pilot, lambda: stage.screen.message.box.has_focus)
+        await pilot.press("y")
+        assert stage.decided == []
+        assert stage.screen.message.box.text == "why y"
+
+
+async def test_several_waiting_proposals_are_gone_through_without_losing_what_was_chosen(stage: GateStage):
+    other = stage.edit(2, path="other.py")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), other, proposal(3), stage.edit())
+        text = stage.text()
+        assert "1 of 3 waiting" in text
+        assert "▸ edit other.py" in text
+        assert "run echo 0" in text
+        await pilot.press("space", "greater_than_sign", "greater_than_sign")
+        await stage.until(pilot, lambda: "3 of 3 waiting" in stage.text() and stage.takes_keys("digest-1"))
+        assert "○ left 0" in stage.text()
+        await pilot.press("greater_than_sign")
+        await stage.until(pilot, lambda: "1 of 3 waiting" in stage.text() and stage.takes_keys("digest-2"))
+        assert "○ left 1" in stage.text()
+        await pilot.press("y")
+        await stage.until(pilot, lambda: stage.takes_keys("digest-3"))
+        await pilot.press("less_than_sign")
+        await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
+        await pilot.press("n")
+        assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part")], "it is on its way"
+        stage.play(CommandRefused(command_id=1, command="decide", why="the proposal changed"))
+        await stage.until(pilot, lambda: "not taken: the proposal changed" in stage.text())
+        await pilot.press("n")
+        assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part"), ("p2", "reject")]
+
+
+async def test_what_the_sandbox_refused_is_let_through_once_and_never_always(stage: GateStage):
+    ask = proposal(command="touch /etc/x", beyond="write to /etc/x", rule="allow run_command `touch`")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), ask)
+        assert "the sandbox refused: write to /etc/x. y lets it run once outside the sandbox" in stage.text()
+        assert "y run it once outside" in stage.text()
+        await pilot.press("A", "A")
+        assert stage.decided == []
+        await pilot.press("y")
+        assert [(c.verdict, c.always) for c in stage.decided] == [("approve", False)]
+
+
+async def test_the_key_that_decided_does_not_decide_the_next_one_while_it_is_held(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), proposal(1), proposal(2), proposal(3))
+        await stage.until(pilot, lambda: stage.takes_keys("digest-1"))
+        await pilot.press("y")
+        await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
+        await pilot.press("y", "y")
+        assert [c.proposal_id for c in stage.decided] == ["p1"]
+        await pilot.press("down", "y")
+        assert [c.proposal_id for c in stage.decided] == ["p1", "p2"]
+
+
+async def test_the_click_that_brings_the_window_to_the_front_moves_nothing(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started())
+        await pilot.press("h", "i")
+        stage.play(stage.edit())
+        await stage.until(pilot, lambda: stage.screen.gate.arming.painted is not None)
+        stage.app.app_focus = False
+        await pilot.pause()
+        stage.app.app_focus = True
+        await pilot.click("#gate")
+        await pilot.press("y")
+        assert stage.decided == []
+        assert stage.screen.message.box.text == "hiy"
+
+
+async def test_a_window_in_the_background_keeps_the_line_that_is_being_typed(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("tab", *"becaus")
+        stage.app.app_focus = False
+        await pilot.pause(0.1)
+        stage.app.app_focus = True
+        await pilot.pause(0.1)
+        await pilot.press("y", "enter", "n")
+        assert [(c.verdict, c.reason) for c in stage.decided] == [("reject", "becausy")]

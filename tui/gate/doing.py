@@ -1,0 +1,166 @@
+"""What each key does at the gate, by the action's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from rundry.agent import RundryError
+
+from ..editor import command_set
+from .editing import opened
+from .thoughts import approval, rejection, way_out
+from .words import is_editable, may_always
+
+if TYPE_CHECKING:
+    from .panel import GatePanel
+
+END_FIRST = "the end was not seen yet: scroll down (PgDn, End), or f for the whole height"
+NO_ALWAYS = "there is no always for this: it is asked about each time"
+ONE_PIECE = "the whole file is shown in one piece: w shows the hunks again"
+NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
+
+
+def approve(panel: GatePanel) -> None:
+    """All of it, or what is taken."""
+    if panel.end_seen:
+        panel.decide(lambda digest: approval(panel.shown, panel.review.thoughts, digest))
+    else:
+        panel.say(END_FIRST)
+
+
+def reject(panel: GatePanel) -> None:
+    """None of it."""
+    panel.decide(lambda digest: rejection(panel.shown, panel.review.thoughts, digest))
+
+
+def again(panel: GatePanel) -> None:
+    """The model reads the file and makes its change anew."""
+    panel.decide(lambda digest: way_out(panel.shown, panel.review.thoughts, digest, "again"))
+
+
+def mine(panel: GatePanel) -> None:
+    """What stands on the disk stays."""
+    panel.decide(lambda digest: way_out(panel.shown, panel.review.thoughts, digest, "mine"))
+
+
+def always(panel: GatePanel) -> None:
+    """Shows the rule, and the second time writes it."""
+    thoughts = panel.review.thoughts
+    if not may_always(panel.shown.proposal) or panel.shown.in_conflict:
+        panel.say(NO_ALWAYS)
+    elif thoughts.edited is not None or thoughts.picks.left_count:
+        panel.say("always is for the whole proposal as it came: take all, or y for this once")
+    elif not panel.end_seen:
+        panel.say(END_FIRST)
+    else:
+        panel.always()
+
+
+def pick(panel: GatePanel) -> None:
+    """Take or leave the current hunk, and go on to the next; a page on where there is none."""
+    body, picks = panel.body, panel.review.thoughts.picks
+    if not body.spans:
+        body.move("space")
+    elif not body.has_hunks:
+        panel.say(ONE_PIECE)
+    else:
+        hunk = body.diff.current
+        picks.toggle(hunk)
+        body.mark(picks, hunk if picks.count > 1 else None)
+        body.diff.go_to_hunk(hunk + 1)
+        panel.show_words()
+
+
+def take_all(panel: GatePanel) -> None:
+    """Every hunk."""
+    panel.review.thoughts.picks.take_all()
+    panel.body.mark(panel.review.thoughts.picks)
+    panel.show_words()
+
+
+def leave_all(panel: GatePanel) -> None:
+    """No hunk."""
+    panel.review.thoughts.picks.leave_all()
+    panel.body.mark(panel.review.thoughts.picks)
+    panel.show_words()
+
+
+def reason(panel: GatePanel) -> None:
+    """Ask for one: for the current hunk where it is left, else for the whole answer."""
+    thoughts = panel.review.thoughts
+    hunk = panel.body.diff.current
+    on_left = panel.body.has_hunks and not thoughts.picks.is_taken(hunk)
+    thoughts.asking, thoughts.target = True, hunk if on_left else None
+    panel.sync_reason()
+
+
+def edit(panel: GatePanel, *, here: bool = False) -> None:
+    """The new text, in the person's editor where one is set."""
+    proposal = panel.shown.proposal
+    if not is_editable(proposal):
+        panel.say("there is no text here that could be edited")
+        return
+    try:
+        text = panel.body.starting_text(panel.review)
+        plain = opened(text.encode()).plain_ends
+    except RundryError as error:
+        panel.say(str(error))
+        return
+    if command_set() and not here:
+        panel.post_message(panel.EditAsked(proposal, text))
+    elif plain:
+        panel.edit_here(text)
+    else:
+        panel.say(NOT_HERE)
+
+
+def edit_here(panel: GatePanel) -> None:
+    """The new text, in the proposal's place."""
+    edit(panel, here=True)
+
+
+def full(panel: GatePanel) -> None:
+    """The whole height, or no longer."""
+    panel.full = not panel.full
+    panel.fit()
+
+
+def next_waiting(panel: GatePanel) -> None:
+    """Look at another one, decide nothing."""
+    panel.go(1)
+
+
+def previous_waiting(panel: GatePanel) -> None:
+    """Look at another one, decide nothing."""
+    panel.go(-1)
+
+
+def _of_diff(what: Callable[[GatePanel], None]) -> Callable[[GatePanel], None]:
+    def do(panel: GatePanel) -> None:
+        if panel.body.diff.display:
+            what(panel)
+
+    return do
+
+
+DOING: Mapping[str, Callable[[GatePanel], None]] = {
+    "approve": approve,
+    "reject": reject,
+    "again": again,
+    "mine": mine,
+    "always": always,
+    "pick": pick,
+    "take_all": _of_diff(take_all),
+    "leave_all": _of_diff(leave_all),
+    "reason": reason,
+    "edit": edit,
+    "edit_here": edit_here,
+    "full": full,
+    "next_waiting": next_waiting,
+    "previous_waiting": previous_waiting,
+    "next_hunk": _of_diff(lambda panel: panel.body.diff.action_next_hunk()),
+    "previous_hunk": _of_diff(lambda panel: panel.body.diff.action_previous_hunk()),
+    "split": _of_diff(lambda panel: panel.body.diff.action_split()),
+    "whole": _of_diff(lambda panel: panel.body.diff.action_full()),
+}

@@ -1,0 +1,120 @@
+"""The new text, edited in the proposal's place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import cast
+
+from rich.text import Text
+from textual import events
+from textual.app import App
+from textual.message import Message
+from textual.widgets import TextArea
+
+from ..diff.code import Piece, lex, lexer_for, painted
+from ..text import show
+from ..theme import palette_of
+
+_COLOURED = 30_000
+"""Characters up to which colours follow each key: 15 ms."""
+
+
+class GateEditor(TextArea):
+    """Ctrl+S keeps the text, Esc drops it and asks first where something was changed."""
+
+    DEFAULT_CSS = """
+    GateEditor {
+        height: 1fr; border: none; padding: 0; background: transparent; color: $foreground;
+        &:focus { border: none; background: transparent; }
+        & .text-area--gutter { color: $dim; background: transparent; }
+        & .text-area--cursor-gutter { color: $foreground; background: transparent; }
+        & .text-area--cursor-line { background: $foreground 6%; }
+    }
+    """
+
+    class Kept(Message):
+        """The text as the person wants it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Asked(Message):
+        """Esc, though something was changed: once more drops it."""
+
+    class Dropped(Message):
+        """Nothing is kept."""
+
+    def __init__(self) -> None:
+        super().__init__(id="editor", soft_wrap=True, tab_behavior="indent", show_line_numbers=True, compact=True)
+        self.cursor_blink = False
+        self._path = ""
+        self._begun = ""
+        self._asked = False
+        self._lexed: list[list[Piece]] = []
+
+    def open(self, path: str, text: str, line: int) -> None:
+        """Begin with `text`, the cursor at `line` (from 0)."""
+        self._path, self._asked = path, False
+        self.indent_type = "tabs" if "\n\t" in text else "spaces"
+        self.load_text(text)
+        self._begun = self.text
+        self._lex()
+        self.move_cursor((min(line, self.document.line_count - 1), 0), center=True)
+
+    @property
+    def is_changed(self) -> bool:
+        """Something would be lost."""
+        return self.text != self._begun
+
+    def keep(self) -> None:
+        """The text as it stands."""
+        self.post_message(self.Kept(self.text) if self.is_changed else self.Dropped())
+
+    def get_line(self, line_index: int) -> Text:
+        """In colours, each hidden character as a sign of one cell."""
+        plain = _seen(self.document.get_line(line_index))
+        pieces = self._lexed[line_index] if line_index < len(self._lexed) else []
+        found = Text(end="", no_wrap=True)
+        if "".join(piece for piece, _ in pieces) != plain:
+            found.append(plain)
+            return found
+        for text, style in painted(pieces, palette_of(cast("App[object]", self.app))):
+            found.append(text, style)
+        return found
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Colours follow."""
+        event.stop()
+        self._lex()
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key != "escape":
+            self._asked = False
+            return
+        event.stop()
+        event.prevent_default()
+        if self.is_changed and not self._asked:
+            self._asked = True
+            self.post_message(self.Asked())
+        else:
+            self.post_message(self.Dropped())
+
+    def _lex(self) -> None:
+        lines = [_seen(line) for line in self.document.lines]
+        small = sum(map(len, lines)) <= _COLOURED
+        self._lexed = lex(lines, lexer_for(self._path)) if small else []
+
+
+def _seen(line: str) -> str:
+    if line.isascii() and line.replace("\t", " ").isprintable():
+        return line
+    return "".join(map(_sign, line))
+
+
+@lru_cache(maxsize=1_000)
+def _sign(character: str) -> str:
+    if character == "\t":
+        return character
+    shown = show(character)
+    return shown if len(shown) == 1 else "\ufffd"

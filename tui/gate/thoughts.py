@@ -1,0 +1,113 @@
+"""What a person made of a proposal so far, and the decision that follows. No textual in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rundry.agent import Decide, ProposalOpened
+
+from ..state import Rebasing
+from .editing import has_conflict_marks
+from .picks import Picks
+from .spans import Span, taken_text
+
+
+@dataclass(slots=True)
+class Thoughts:
+    """Of one proposal."""
+
+    picks: Picks = field(default_factory=Picks)
+    edited: str | None = None
+    """The person's own new text: shown, and what is approved."""
+    draft: str | None = None
+    """A text of theirs that no longer fits the file: where the next edit starts from."""
+    reason: str = ""
+    """For the whole answer."""
+    typed: dict[int | None, str] = field(default_factory=dict[int | None, str])
+    """Reasons that were begun and not given, by hunk; None: for the whole."""
+    asking: bool = False
+    """A reason is being typed,"""
+    target: int | None = None
+    """for this hunk; None: for the whole answer."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing here depends on what the hunks are."""
+        return self.edited is None and self.picks.is_plain and self.target is None and not self.typed
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stands on the screen."""
+
+    proposal: ProposalOpened
+    rebasing: Rebasing | None = None
+    before: str = ""
+    """The file's text; needed where an edited text is taken in part."""
+    spans: tuple[Span, ...] = ()
+    """Of the hunks that can be taken one by one."""
+
+    @property
+    def in_conflict(self) -> bool:
+        """It cannot land as it is."""
+        return self.rebasing is not None and self.rebasing.conflict
+
+
+NOTHING_TAKEN = "no hunk is taken: n rejects, space takes a hunk, + takes all"
+IN_CONFLICT = "it no longer fits the file: r asks the model again, m keeps yours, e edits both into one"
+MARKS_LEFT = "conflict marks still stand in your version: e edits it, until one version is left of each place"
+
+
+def approval(shown: Shown, thoughts: Thoughts, digest: str) -> Decide | str:
+    """What `y` says, or why it can say nothing."""
+    picks, proposal = thoughts.picks, shown.proposal
+    if shown.in_conflict and thoughts.edited is None:
+        return IN_CONFLICT
+    if thoughts.edited is not None and has_conflict_marks(thoughts.edited) and shown.in_conflict:
+        return MARKS_LEFT
+    if picks.count and not picks.taken_count:
+        return NOTHING_TAKEN
+    if thoughts.edited is not None:
+        text = thoughts.edited
+        if picks.left_count:
+            text = taken_text(shown.before, text, shown.spans, picks.taken)
+        reason = _joined(thoughts.reason, picks)
+        return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", text=text, reason=reason)
+    if picks.left_count:
+        return Decide(
+            proposal_id=proposal.proposal_id,
+            digest=digest,
+            verdict="part",
+            hunks=picks.taken,
+            hunk_reasons=picks.reasons(),
+            reason=thoughts.reason or None,
+        )
+    reason = thoughts.reason or None
+    return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", reason=reason)
+
+
+def rejection(shown: Shown, thoughts: Thoughts, digest: str) -> Decide:
+    """What `n` says, with the reasons that were given."""
+    mine = thoughts.edited is not None or shown.in_conflict
+    return Decide(
+        proposal_id=shown.proposal.proposal_id,
+        digest=digest,
+        verdict="reject",
+        reason=_joined(thoughts.reason, thoughts.picks) if mine else thoughts.reason or None,
+        hunk_reasons={} if mine else thoughts.picks.reasons(),
+    )
+
+
+def way_out(shown: Shown, thoughts: Thoughts, digest: str, verdict: str) -> Decide | str:
+    """`again` or `mine`, which only a conflict knows."""
+    if not shown.in_conflict:
+        return "this is no conflict: y approves, n rejects"
+    reason = thoughts.reason or None
+    return Decide(proposal_id=shown.proposal.proposal_id, digest=digest, verdict=verdict, reason=reason)
+
+
+def _joined(reason: str, picks: Picks) -> str | None:
+    """In one text what cannot be told hunk by hunk."""
+    parts = [reason] if reason else []
+    parts += [f"hunk {hunk + 1}: {text}" for hunk, text in picks.reasons().items()]
+    return "; ".join(parts) or None
