@@ -74,7 +74,7 @@ class Frontier(FrontierView):
             if any(state == tables.FINDING for _, state in self._located(key)):
                 return False
             row = (self._hash_of(key), key, tables.FINDING, None, "", tables.FINDING, self._at_end(1))
-            self._journal.write(_INSERT, [row])
+            self._journal.rows(_INSERT, row)
             self._tally(finding=1)
         return True
 
@@ -85,21 +85,21 @@ class Frontier(FrontierView):
 
     def finish(self, key: str) -> bool:
         """It was in work and is done."""
-        return self._move(key, (State.WORKING,), State.DONE)
+        return self._change(key, (State.WORKING,), State.DONE)
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """It was in work, failed so many times, and is queued again from that Unix time on."""
         told = {"error": tables.legible(error), "due": due, "attempts": attempts}
-        return self._move(key, (State.WORKING,), State.WAITING, **told)
+        return self._change(key, (State.WORKING,), State.WAITING, **told)
 
     def set_aside(self, key: str, error: str, attempts: int) -> bool:
         """It failed for good: in work, in the queue, or when it was done and looked at again."""
         told = {"error": tables.legible(error), "attempts": attempts}
-        return self._move(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
+        return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
 
     def skip(self, key: str) -> bool:
         """A person does not want it worked; if it is in work, what comes of it changes nothing. No: it is done."""
-        return self._move(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
+        return self._change(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
 
     def requeue(self, key: str, source: str, *, attempts: int | None = None) -> bool:
         """Back to the end of the queue, unless it is in work or in the queue. `attempts`: None leaves them."""
@@ -118,8 +118,8 @@ class Frontier(FrontierView):
         with self._writing():
             items = [one for one in self._in_state(State.WORKING) if wanted is None or one.key in wanted]
             if items:
-                self._journal.write("UPDATE frontier_tally SET head = head - ?", [(len(items),)])
-                (head,) = self._journal.rows("SELECT head FROM frontier_tally")[0]
+                moved = "UPDATE frontier_tally SET head = head - ? RETURNING head"
+                (head,) = self._journal.rows(moved, (len(items),))[0]
                 for place, item in enumerate(items, head + 1):
                     self._move(item.key, (State.WORKING,), State.QUEUED, place=place)
         return items
@@ -149,8 +149,7 @@ class Frontier(FrontierView):
 
     def _at_end(self, n: int) -> int:
         """The first of so many new places at the end of the queue."""
-        self._journal.write("UPDATE frontier_tally SET tail = tail + ?", [(n,)])
-        (tail,) = self._journal.rows("SELECT tail FROM frontier_tally")[0]
+        (tail,) = self._journal.rows("UPDATE frontier_tally SET tail = tail + ? RETURNING tail", (n,))[0]
         return tail - n + 1
 
     def _located(self, key: str) -> list[tuple[int, str]]:
@@ -158,17 +157,21 @@ class Frontier(FrontierView):
         rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
         return [(number, state) for number, stored, state in rows if stored == key]
 
-    def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+    def _change(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
         with self._writing():
-            for number, was in self._located(key):
-                if was in before:
-                    sets = {"due": None, **told, "state": state.value}
-                    names = ", ".join(f"{name} = ?" for name in sets)
-                    self._journal.write(f"UPDATE frontier SET {names} WHERE id = ?", [(*sets.values(), number)])
-                    self._tally(**{was: -1, state.value: 1})
-                    return True
+            return self._move(key, before, state, **told)
+
+    def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+        """Inside of `_writing`."""
+        for number, was in self._located(key):
+            if was in before:
+                sets = {"due": None, **told, "state": state.value}
+                names = ", ".join(f"{name} = ?" for name in sets)
+                self._journal.rows(f"UPDATE frontier SET {names} WHERE id = ?", (*sets.values(), number))
+                self._tally(**{was: -1, state.value: 1})
+                return True
         return False
 
     def _tally(self, **by: int) -> None:
         names = ", ".join(f"{name} = {name} + ?" for name in by)
-        self._journal.write(f"UPDATE frontier_tally SET {names}", [tuple(by.values())])
+        self._journal.rows(f"UPDATE frontier_tally SET {names}", tuple(by.values()))

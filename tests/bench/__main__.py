@@ -1,6 +1,6 @@
 """Measures what the session must reach, as ratios within one run, and prints one table.
 
-    cd tests && python -m bench                    # all of them: about four minutes on two cores
+    cd tests && python -m bench                    # all of them: about six minutes on two cores
     cd tests && python -m bench first-frame idle   # only these
 
 Exit code 1 where a limit is passed. Numbers of different runs do not compare: machines differ, and so does one machine
@@ -19,7 +19,7 @@ from pathlib import Path
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from . import budgets, first_frame, idle, step_cost, stream
+from . import budgets, first_frame, frontier_bench, idle, step_cost, stream
 from .table import Row, compile_all, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
@@ -28,6 +28,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "step-cost": lambda folder: asyncio.run(step_cost.measure(folder)),
     "idle": idle.measure,
     "budgets": lambda folder: asyncio.run(budgets.measure(folder)),
+    "frontier": frontier_bench.measure,
 }
 
 
