@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "Changes",
     "Ignore",
     "Journal",
+    "Landed",
     "ModelLine",
     "ResumeChanges",
     "RunLine",
@@ -37,6 +39,7 @@ __all__ = [
     "research_wanted",
     "run_here",
     "runs_dir",
+    "standing_changes",
     "to_spec",
 ]
 
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from .finder.keys import item_key
     from .gate import compare_contents
     from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal.undoing import Changes, Landed, standing_changes
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
@@ -74,7 +78,9 @@ _HOMES: dict[str, str] = {
     "migrate_wanted": "config",
     "crawl_wanted": "config",
     "Wanted": "config",
+    "Changes": "journal.undoing",
     "Ignore": "workspace",
+    "Landed": "journal.undoing",
     "Journal": "journal",
     "ModelLine": "model",
     "ResumeChanges": "run.orders",
@@ -100,6 +106,7 @@ _HOMES: dict[str, str] = {
     "parse_number": "config",
     "run_here": "run.here",
     "runs_dir": "journal",
+    "standing_changes": "journal.undoing",
     "to_spec": "config",
 }
 """Name to module, for what is not a word of the protocol."""

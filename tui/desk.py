@@ -8,6 +8,7 @@ from typing import Protocol
 
 from rundry.agent import (
     Answer,
+    Changes,
     Command,
     GateMode,
     Journal,
@@ -23,8 +24,10 @@ from rundry.agent import (
     Stamped,
     Steer,
     SwitchModel,
+    Undo,
     Unpause,
     holder,
+    standing_changes,
 )
 
 from .reducer import reduce_all
@@ -49,6 +52,10 @@ class Link(Protocol):
 
     def put(self, command: Command) -> int:
         """Into the inbox. Raises JournalError."""
+        ...
+
+    def put_alone(self, command: Undo) -> int:
+        """Into the inbox of a run that nobody drives; it is obeyed, and the run stays as it is. Raises JournalError."""
         ...
 
     def news(self) -> Sequence[Stamped]:
@@ -187,6 +194,17 @@ class Desk:
     def shell(self, command: str) -> None:
         """The person's own command. Raises RundryError."""
         self.put(Shell(command=command))
+
+    def undo(self, command: Undo) -> None:
+        """Take changes back, whoever drives the run, or nobody. Raises RundryError."""
+        if self.is_orphaned:
+            self.link.put_alone(command)
+        else:
+            self.put(command)
+
+    def changes(self) -> Changes:
+        """What can be undone. Raises RundryError."""
+        return Changes() if self.link.journal is None else standing_changes(self.link.journal)
 
     def begin(self, task: str) -> None:
         """Make the run. Raises RundryError."""

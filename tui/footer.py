@@ -19,7 +19,8 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
     if not desk.begun:
         return ["help", "palette", "model", "quit"]
     if desk.is_over:
-        return ["help", "limit", "quit", "palette", "find", "unfold"]
+        undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
+        return ["help", *undo, "limit", "quit", "palette", "find", "unfold"]
     first: list[str] = []
     if state.proposals and not at_gate:
         first.append("to_gate")

@@ -14,6 +14,7 @@ from rundry.agent import (
     RundryError,
     StepOnce,
     Stop,
+    Undo,
     Unpause,
     Unqueue,
     Wake,
@@ -114,6 +115,58 @@ def _queue(screen: MainScreen, argument: str) -> None:
     screen.fill(queue[-1].text)
 
 
+def _undo(screen: MainScreen, argument: str) -> None:
+    changes, step = _wanted(argument)
+    if step is None and changes == 1:
+        screen.desk.undo(Undo())
+    else:
+        _undo_when_confirmed(screen, changes, step)
+
+
+def _undo_last(screen: MainScreen, argument: str) -> None:
+    del argument
+    _undo_when_confirmed(screen, 1, None)
+
+
+def _wanted(argument: str) -> tuple[int, int | None]:
+    """How many changes, or back to before which step. Raises RundryError."""
+    words = argument.split()
+    match words:
+        case []:
+            return 1, None
+        case [number] if number.isdecimal() and int(number) > 0:
+            return int(number), None
+        case ["step", number] if number.isdecimal():
+            return 1, int(number)
+        case _:
+            raise RundryError(f"/undo {argument}: it is /undo, /undo 3 or /undo step 7")
+
+
+def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> None:
+    from ..screens.undo import UndoScreen
+
+    made = screen.desk.changes()
+    if step is None:
+        chosen = made.standing[-changes:]
+    elif (since := made.since(step)) is not None:
+        chosen = list(since)
+    else:
+        raise RundryError(f"/undo step {step}: there was no such step")
+    if not chosen:
+        screen.tell("all changes are undone already" if made.undone else "nothing was changed yet")
+        return
+    command = Undo(changes=len(chosen), step=step)
+
+    def decided(yes: bool | None) -> None:
+        try:
+            if yes:
+                screen.desk.undo(command)
+        except RundryError as error:
+            screen.tell(str(error))
+
+    screen.rundry.push_screen(UndoScreen(chosen, step), decided)
+
+
 def _clear(screen: MainScreen, argument: str) -> None:
     del argument
     screen.desk.put(Clear())
@@ -130,5 +183,7 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     "stop": _stop,
     "wake": _wake,
     "queue": _queue,
+    "undo": _undo,
+    "undo_last": _undo_last,
     "clear": _clear,
 }
