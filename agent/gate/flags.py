@@ -107,7 +107,10 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
     name, given = part.name, part.texts[1:]
     if len(given) == 1 and given[0] in ("--version", "-V", "-v", "--help"):
         return None
-    is_python = _language(base(name)) == "python"
+    language = _language(base(name))
+    is_python = language == "python"
+    if language in ("deno", "bun") and (remote := next((word for word in given if "://" in word), None)):
+        return f"`{name} {remote}`: it runs code from elsewhere"
     after_option = False
     for i, word in enumerate(given):
         if word == "-" or word.startswith(("/dev/", "/proc/")):
@@ -115,7 +118,7 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
         if is_python and word.startswith("-m"):
             module = word[2:] or "".join(given[i + 1 : i + 2])
             return f"`{name} -m {module}`: it runs what else it is given" if module in PYTHON_CODE else None
-        if _is_risky(word, risky, name) or "://" in word:
+        if _is_risky(word, risky, name):
             return f"`{name} {word}`: it runs code from the command line"
         if not word.startswith("-"):
             if not after_option:

@@ -198,3 +198,17 @@ LISTS = frozenset({"pytest", "mypy", "gcc", "cc", "g++", "clang", "clang++", "ru
 HIDING = frozenset(
     {"it changes the shell for what follows", "it runs with other rights", "it can run any other command"}
 )
+
+WRAPPERS = {  # options without a value, options with one
+    "nohup": ("", ""),
+    "time": ("p", ""),
+    "command": ("p", ""),
+    "env": ("", ""),
+    "setsid": ("w", ""),
+    "nice": ("", "n"),
+    "ionice": ("t", "cn"),
+    "stdbuf": ("", "ioe"),
+    "timeout": ("v", "ks"),
+    "xargs": ("0rt", "nLPI"),
+}
+"""Programs that are seen through: what they run stands behind their options."""

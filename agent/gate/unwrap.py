@@ -6,21 +6,9 @@ import re
 from collections.abc import Sequence
 
 from .flags import base
-from .programs import HIDING, NEVER
+from .programs import HIDING, NEVER, WRAPPERS
 from .shell import Line, Part, Word, read_line
 
-_SIMPLE = {  # options without a value, options with one
-    "nohup": ("", ""),
-    "time": ("p", ""),
-    "command": ("p", ""),
-    "env": ("", ""),
-    "setsid": ("w", ""),
-    "nice": ("", "n"),
-    "ionice": ("t", "cn"),
-    "stdbuf": ("", "ioe"),
-    "timeout": ("v", "ks"),
-    "xargs": ("0rt", "nLPI"),
-}
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _DEEPEST = 6
 
@@ -40,7 +28,7 @@ def _see(part: Part, out: Line, depth: int) -> None:
         out.parts.append(part)
     elif name in ("sh", "bash", "dash") and len(part.words) == 3 and part.words[1].text == "-c":
         _script(part, out, depth)
-    elif name in _SIMPLE:
+    elif name in WRAPPERS:
         _wrapper(part, name, out, depth)
     elif name in ("sudo", "doas", "exec", "builtin"):
         out.parts.append(part)
@@ -82,7 +70,7 @@ def _scripts_within(part: Part, out: Line, depth: int) -> None:
 
 
 def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
-    flags, valued = _SIMPLE[name]
+    flags, valued = WRAPPERS[name]
     words = list(part.words[1:])
     while words and words[0].text.startswith("-") and words[0].known:
         option = words.pop(0).text
@@ -92,7 +80,8 @@ def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
             words.pop(0)
         elif not re.fullmatch(rf"-[{valued}][\w.+]+" if valued else "-$^", option):
             out.doubts.append(f"`{name} {option}` is not understood")
-            break
+            out.parts.append(part)
+            return
     if name == "timeout" and words:
         if not (words[0].known and _DURATION.fullmatch(words[0].text)):
             out.doubts.append("`timeout` without a duration is not understood")
