@@ -1,39 +1,40 @@
-"""A diff as rows: each knows its numbers on both sides, its hunk, and the row that it became."""
+"""A diff as rows: each knows its numbers on both sides, its hunk, and what it stands beside."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
-from .compare import Change, compare
+import msgspec
 
-CONTEXT = 3
-"""Unchanged lines that are shown around a change."""
 _NAMED = re.compile(
     r"^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|static\s+|async\s+|default\s+)*"
     r"(?:def|class|func|function|fn|struct|enum|trait|impl|interface|module|sub|type|const)\b\s*(?:\([^)]*\)\s*)?([\w.$]+)"
 )
 _FAR = 400
-_WORD = re.compile(r"\w+|[^\w\s]")
-_ALIKE = 0.5
-_MOST_PAIRS = 400
 
 
-class Row(NamedTuple):
-    """One line of the diff."""
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One line of the diff. Half a million of them are no load for the garbage collector."""
 
     kind: str
-    """` `, `+`, `-`; `head` of a hunk, `fold` of unchanged lines, `note` about the file."""
+    """` `, `+`, `-`; `head` of a hunk; `fold` of unchanged lines, `open` above those that were unfolded; `note`."""
     old: int
     """Line number in the old text, from 1; 0: it is not there."""
     new: int
     text: str
-    """As in the file, without its line feed."""
+    """As in the file, without its line feed; the number of lines of a fold."""
     hunk: int
     """Index of the hunk; -1: outside of any."""
+    beside: int = 0
+    """Of a removed line: so many rows below stands the line that took its place. Of an added one: so many rows above
+    (a negative number) is the one with which it is drawn side by side. 0: it stands alone."""
+    lead: int = 0
+    """Added lines without a place of their own, right above the one that took this removed line's place."""
+    bare: bool = False
+    """It is the last, it has no line feed, and the other side's last has one."""
 
 
 @dataclass(slots=True)
@@ -41,11 +42,13 @@ class Hunk:
     """Changes that stand together."""
 
     index: int
-    row: int
-    """Index of its head among the rows."""
     find_name: Callable[[], str]
     added: int = 0
     removed: int = 0
+    row: int = 0
+    """Index of its head among the rows."""
+    size: int = 0
+    """Rows, head included."""
     _name: str | None = None
 
     @property
@@ -56,17 +59,32 @@ class Hunk:
         return self._name
 
 
+class Stretch(NamedTuple):
+    """A piece of a diff, as it becomes known: what stands above a hunk, and the hunk, if there is one."""
+
+    above: list[Row]
+    hunk: Hunk | None
+    rows: list[Row]
+    """Of the hunk, its head first."""
+
+
 @dataclass(slots=True)
 class Diff:
-    """All rows, top to bottom."""
+    """The rows from the top, as far as they are known."""
 
     path: str
     rows: list[Row] = field(default_factory=list[Row])
     hunks: list[Hunk] = field(default_factory=list[Hunk])
-    partner: dict[int, int] = field(default_factory=dict[int, int])
-    """Row of a removed line to the row of the line that took its place, and back."""
-    whole: bool = False
-    """The rows' numbers are those of whole files that are at hand."""
+    complete: bool = False
+    """No more rows will come."""
+    texts: Callable[[], tuple[list[str], list[str]]] | None = None
+    """The lines of both sides, as they are shown; None: they are not at hand."""
+    unchanged: Callable[[int, int], list[str]] | None = None
+    """Lines of the old text, from one index to another; None: they are not at hand, and folds stay closed."""
+    last_number: int = 0
+    """No line number is larger."""
+    is_one_sided: bool = False
+    """All of it was added, or all removed: there is nothing to put side by side."""
 
     @property
     def added(self) -> int:
@@ -78,37 +96,91 @@ class Diff:
         """Lines."""
         return sum(hunk.removed for hunk in self.hunks)
 
-    def pair(self, removed: Sequence[int], added: Sequence[int]) -> None:
-        """Removed rows and those that follow in their place: as they stand, or by likeness where the numbers differ."""
-        pairs = zip(removed, added, strict=False)
-        if len(removed) != len(added) and len(removed) * len(added) <= _MOST_PAIRS:
-            pairs = self._alike(removed, added)
-        for left, right in pairs:
-            self.partner[left] = right
-            self.partner[right] = left
+    def add(self, stretches: Iterable[Stretch]) -> None:
+        """What came to be known, below the rest."""
+        for above, hunk, rows in stretches:
+            self.rows += above
+            if hunk is not None:
+                hunk.row, hunk.size = len(self.rows), len(rows)
+                self.hunks.append(hunk)
+                self.rows += rows
 
-    def _alike(self, removed: Sequence[int], added: Sequence[int]) -> Iterator[tuple[int, int]]:
-        start = 0
-        words = [set(_WORD.findall(self.rows[row].text)) for row in added]
-        for left in removed:
-            mine = set(_WORD.findall(self.rows[left].text))
-            best, at = max(((_likeness(mine, words[n]), -n) for n in range(start, len(added))), default=(0.0, 0))
-            if best >= _ALIKE:
-                yield left, added[-at]
-                start = 1 - at
+    def partner(self, index: int) -> int | None:
+        """The row of the line that took this one's place, or whose place it took."""
+        row = self.rows[index]
+        other = index + row.beside
+        if other == index or (row.kind == "+" and self.rows[other].beside != -row.beside):
+            return None
+        return other
+
+    def folds_of(self, hunk: int) -> list[int]:
+        """Rows of the folds above and below a hunk, open ones too."""
+        if not 0 <= hunk < len(self.hunks):
+            return []
+        mine = self.hunks[hunk]
+        below = mine.row + mine.size
+        above = range(self.hunks[hunk - 1].row + self.hunks[hunk - 1].size if hunk else 0, mine.row)
+        first = next((row for row in above if self.rows[row].kind != "note"), mine.row)
+        found = [first, below] if first < mine.row else [below]
+        return [row for row in found if row < len(self.rows) and self.rows[row].kind in ("fold", "open")]
+
+    def unfold(self, index: int) -> int:
+        """Open the fold at this row; how many rows came below it. 0: it cannot be opened."""
+        fold = self.rows[index]
+        if fold.kind != "fold" or self.unchanged is None:
+            return 0
+        self.rows[index : index + 1] = self._unfolded(fold)
+        self._shift(index, int(fold.text))
+        return int(fold.text)
+
+    def fold(self, index: int) -> int:
+        """Close what was opened at this row; how many rows below it went."""
+        opened = self.rows[index]
+        if opened.kind != "open":
+            return 0
+        count = int(opened.text)
+        self.rows[index : index + 1 + count] = [_closed(opened)]
+        self._shift(index, -count)
+        return count
+
+    def unfold_all(self) -> None:
+        """Open every fold."""
+        if self.unchanged is not None:
+            self._rebuild([one for row in self.rows for one in (self._unfolded(row) if row.kind == "fold" else (row,))])
+
+    def fold_all(self) -> None:
+        """Close every fold."""
+        rows: list[Row] = []
+        at = 0
+        while at < len(self.rows):
+            row = self.rows[at]
+            is_open = row.kind == "open"
+            rows.append(_closed(row) if is_open else row)
+            at += 1 + int(row.text) if is_open else 1
+        self._rebuild(rows)
+
+    def _unfolded(self, fold: Row) -> list[Row]:
+        assert self.unchanged is not None
+        lines = self.unchanged(fold.old - 1, fold.old - 1 + int(fold.text))
+        shift = fold.new - fold.old
+        rows = [Row(" ", number, number + shift, text, -1) for number, text in enumerate(lines, fold.old)]
+        return [Row("open", fold.old, fold.new, fold.text, -1), *rows]
+
+    def _rebuild(self, rows: list[Row]) -> None:
+        self.rows = rows
+        heads = (index for index, row in enumerate(rows) if row.kind == "head")
+        for hunk, index in zip(self.hunks, heads, strict=True):
+            hunk.row = index
+
+    def _shift(self, index: int, by: int) -> None:
+        for hunk in reversed(self.hunks):
+            if hunk.row < index:
+                break
+            hunk.row += by
 
 
-def diff_of(path: str, before: bytes | None, after: bytes | None, *, full: bool = False) -> Diff:
-    """The diff of two contents; None: there is no such file. `full` shows the unchanged lines too."""
-    diff = Diff(path, whole=True)
-    if any(_is_binary(side) for side in (before, after)):
-        diff.rows.append(Row("note", 0, 0, f"binary: {_size(before)} before, {_size(after)} after", -1))
-        return diff
-    old, new, notes = lines_of(before, after)
-    changes = compare(old, new)
-    diff.rows.extend(Row("note", 0, 0, note, -1) for note in notes)
-    _fill(diff, old, new, changes, len(old) + len(new) if full else CONTEXT)
-    return diff
+def _closed(opened: Row) -> Row:
+    return Row("fold", opened.old, opened.new, opened.text, -1)
 
 
 def name_of(lines: Sequence[str], at: int) -> str:
@@ -122,107 +194,5 @@ def name_of(lines: Sequence[str], at: int) -> str:
     return f"line {at + 1}"
 
 
-def _fill(diff: Diff, old: list[str], new: list[str], changes: list[Change], context: int) -> None:
-    shown_a = 0
-    for index, group in enumerate(_groups(changes, context)):
-        start = max(shown_a, group[0].a0 - context)
-        shift = group[0].b0 - group[0].a0
-        _fold(diff, shown_a, start, shown_a + shift)
-        side, at = (new, group[0].b0) if group[0].b1 > group[0].b0 else (old, group[0].a0)
-        hunk = Hunk(index, len(diff.rows), partial(name_of, side, at))
-        diff.hunks.append(hunk)
-        diff.rows.append(Row("head", 0, 0, "", index))
-        at_a = start
-        for change in group:
-            shift = change.b0 - change.a0
-            diff.rows.extend(Row(" ", n + 1, n + shift + 1, old[n], index) for n in range(at_a, change.a0))
-            _change(diff, old, new, change, hunk)
-            at_a = change.a1
-        last = group[-1]
-        shown_a = min(len(old), last.a1 + context)
-        shift = last.b1 - last.a1
-        diff.rows.extend(Row(" ", n + 1, n + shift + 1, old[n], index) for n in range(at_a, shown_a))
-    _fold(diff, shown_a, len(old), shown_a + len(new) - len(old))
-
-
-def _change(diff: Diff, old: list[str], new: list[str], change: Change, hunk: Hunk) -> None:
-    first = len(diff.rows)
-    diff.rows.extend(Row("-", n + 1, 0, old[n], hunk.index) for n in range(change.a0, change.a1))
-    middle = len(diff.rows)
-    diff.rows.extend(Row("+", 0, n + 1, new[n], hunk.index) for n in range(change.b0, change.b1))
-    diff.pair(range(first, middle), range(middle, len(diff.rows)))
-    hunk.removed += change.a1 - change.a0
-    hunk.added += change.b1 - change.b0
-
-
-def _fold(diff: Diff, start: int, end: int, new_start: int) -> None:
-    if end > start:
-        diff.rows.append(Row("fold", start + 1, new_start + 1, str(end - start), -1))
-
-
-def _groups(changes: list[Change], context: int) -> list[list[Change]]:
-    groups: list[list[Change]] = []
-    for change in changes:
-        if groups and change.a0 - groups[-1][-1].a1 <= 2 * context:
-            groups[-1].append(change)
-        else:
-            groups.append([change])
-    return groups
-
-
-def lines_of(before: bytes | None, after: bytes | None) -> tuple[list[str], list[str], list[str]]:
-    """The lines of both sides, and what is to be said about them as files."""
-    old, new = _decode(before), _decode(after)
-    notes: list[str] = []
-    if before is None:
-        notes.append("new file")
-    if after is None:
-        notes.append("deleted")
-    ends = [_ending(text) for text in (old, new) if text is not None]
-    if len(ends) == 2 and before and after and ends[0] != ends[1]:
-        notes.append(f"line endings: {ends[0]} before, {ends[1]} after")
-    if len(ends) == 2 and before and after and old is not None and new is not None:
-        left, right = old.endswith("\n"), new.endswith("\n")
-        if left != right:
-            notes.append("the last line feed is gone" if left else "the last line has a line feed now")
-    mixed = "mixed" in ends
-    return _split(old, keep_cr=mixed), _split(new, keep_cr=mixed), notes
-
-
-def _split(text: str | None, *, keep_cr: bool) -> list[str]:
-    if not text:
-        return []
-    lines = text.removesuffix("\n").split("\n")
-    return lines if keep_cr else [line.removesuffix("\r") for line in lines]
-
-
-def _ending(text: str) -> str:
-    feeds, both = text.count("\n"), text.count("\r\n")
-    return "LF" if not both else "CRLF" if both == feeds else "mixed"
-
-
-def _decode(data: bytes | None) -> str | None:
-    if data is None:
-        return None
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def _is_binary(data: bytes | None) -> bool:
-    return data is not None and not data.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in data[:8_000]
-
-
-def _size(data: bytes | None) -> str:
-    return "nothing" if data is None else f"{len(data):,} bytes".replace(",", " ")
-
-
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
-
-
-def _likeness(left: set[str], right: set[str]) -> float:
-    return len(left & right) / max(1, len(left | right))

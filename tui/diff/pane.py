@@ -1,38 +1,53 @@
-"""A pane that shows one change of a file, hunk by hunk."""
+"""A pane that shows one change of a file, hunk by hunk, in one column or in two."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 from rich.segment import Segment
 from textual import events, on
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from ..lines import LineView, Part, Place, to_strip
-from .model import Diff, Hunk, Row, diff_of, lines_of
-from .sheet import Colours, HunkMark, Sheet, colours_of
-from .unified import diff_of_text
+from ..lines import Part, Place, to_strip
+from .loading import LoadingPane
+from .model import Diff, Hunk
+from .sheet import HunkMark, Lines, Look
 
-_AT_ONCE = 200_000
-"""Bytes that are compared before the next paint; more of them in a thread."""
-_LEXED_AT_ONCE = 20_000
+SPLIT_FROM = 120
+"""Cells of the pane from which on both sides stand side by side by themselves: each has room for 52 of code."""
 _ABOVE = 1
+_BY_HAND: WeakKeyDictionary[App[object], bool] = WeakKeyDictionary()
+"""What the person chose, for all panes of the session."""
 
 
-class DiffPane(LineView):
-    """Both line numbers, colours, changed words. Long lines wrap; nothing is cut. Only rows in sight are drawn."""
+class DiffPane(LoadingPane):
+    """Line numbers, colours, changed words. Long lines wrap; nothing is cut. Only rows in sight are drawn."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right_square_bracket", "next_hunk", "next hunk", show=False, id="diff.next_hunk"),
         Binding("left_square_bracket", "previous_hunk", "previous hunk", show=False, id="diff.previous_hunk"),
         Binding("f", "full", "whole file", show=False, id="diff.full"),
+        Binding("s", "split", "side by side", show=False, id="diff.split"),
+        Binding("o,enter", "unfold", "unchanged lines", show=False, id="diff.unfold"),
     ]
+
+    class Begun(Message):
+        """The first rows of a long change can be seen; `Ready` will say when it is compared to its end."""
+
+        def __init__(self, pane: DiffPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+        @property
+        def control(self) -> DiffPane:
+            """The pane."""
+            return self.pane
 
     class Ready(Message):
         """The change was compared and can be seen."""
@@ -74,40 +89,18 @@ class DiffPane(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._sheet: Sheet | None = None
-        self._load: Callable[[bool], Diff] | None = None
-        self._contents: tuple[bytes | None, bytes | None] | None = None
-        self._is_full = False
-        self._turn = 0
-        """Counts what was shown, so that a thread that comes late is not heard."""
         self.marks: dict[int, HunkMark] = {}
         """Hunk to what the person made of it; a hunk without one has no sign."""
         self._current = 0
+        self._near: tuple[int, ...] = ()
         self._end_seen = False
-        self._gone = False
 
     # what is shown
 
-    def show_change(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        """The change from one content to another; None: there is no such file. Large ones are compared in a thread."""
-        self._contents = (before, after)
-        size = len(before or b"") + len(after or b"")
-        self._begin(lambda full: diff_of(path, before, after, full=full), size)
-
-    def show_unified(self, path: str, text: str) -> None:
-        """A unified diff of one file."""
-        self._contents = None
-        self._begin(lambda _full: diff_of_text(path, text), len(text))
-
-    @property
-    def diff(self) -> Diff | None:
-        """What is shown; None while it is still compared."""
-        return self._sheet.diff if self._sheet else None
-
     @property
     def hunks(self) -> list[Hunk]:
-        """Of what is shown."""
-        return self._sheet.diff.hunks if self._sheet else []
+        """Of what is shown, as far as it is compared."""
+        return self.sheet.diff.hunks if self.sheet else []
 
     @property
     def current(self) -> int:
@@ -119,24 +112,39 @@ class DiffPane(LineView):
         """The last row was in sight at least once since this change is shown."""
         return self._end_seen
 
+    @property
+    def shows_end(self) -> bool:
+        """The last row is in sight just now, and no more rows will come."""
+        if self.diff is None or not self.lines or len(self.lines) > self.size.height:
+            return False
+        item, part, row = self.lines[-1].place
+        parts = self.parts(item)
+        is_last = part == len(parts) - 1 and row == len(parts[-1].rows) - 1
+        return is_last and self.heights.before(item + 1) == self.heights.total
+
+    @property
+    def is_split(self) -> bool:
+        """Old stands on the left and new on the right: as the person chose, else where there is room and a use."""
+        by_hand = _BY_HAND.get(self.owner)
+        if by_hand is not None:
+            return by_hand
+        return self.size.width >= SPLIT_FROM and not (self.sheet and self.sheet.diff.is_one_sided)
+
     def mark_hunk(self, hunk: int, mark: HunkMark | None) -> None:
         """Put `◉` or `○` before a hunk's name, or nothing."""
         if mark is None:
             self.marks.pop(hunk, None)
         else:
             self.marks[hunk] = mark
-        self._redraw_head(hunk)
+        if 0 <= hunk < len(self.hunks):
+            self.redraw(self.hunks[hunk].row)
+            self.repaint()
 
     def go_to_hunk(self, hunk: int) -> None:
         """Make it the current one and show it."""
-        if not 0 <= hunk < len(self.hunks):
-            return
-        before, self._current = self._current, hunk
-        for index in (before, hunk):
-            self._redraw_head(index)
-        self.go_to(Place(self.hunks[hunk].row), above=_ABOVE)
-        if before != hunk:
-            self.post_message(self.HunkMoved(self, hunk))
+        if 0 <= hunk < len(self.hunks):
+            self._make_current(hunk)
+            self.go_to(Place(self.hunks[hunk].row), above=_ABOVE)
 
     def action_next_hunk(self) -> None:
         """The hunk below."""
@@ -146,30 +154,118 @@ class DiffPane(LineView):
         """The hunk above."""
         self.go_to_hunk(self._current - 1)
 
+    def action_split(self) -> None:
+        """Side by side, or in one column; all panes of the session keep to it from now on."""
+        _BY_HAND[self.owner] = not self.is_split
+        self.rearrange()
+
+    # folds
+
     def action_full(self) -> None:
         """The whole file around the changes, or only what is near them; needs both contents."""
-        if self._contents is None or self._load is None:
+        diff = self.diff
+        if diff is None or diff.unchanged is None:
             return
-        self._is_full = not self._is_full
-        before, after = self._contents
-        kept, marks, seen = self._current, self.marks, self._end_seen
-        self._start(len(before or b"") + len(after or b""), then=partial(self._return_to, kept, marks, seen))
+        anchor, y = self._anchor()
+        if any(row.kind == "fold" for row in diff.rows):
+            diff.unfold_all()
+        else:
+            diff.fold_all()
+        self._near = tuple(diff.folds_of(self._current))
+        self.lay_out()
+        self._return_to(anchor, y)
+
+    def action_unfold(self) -> None:
+        """Show the unchanged lines above and below the current hunk, or fold them again."""
+        diff = self.diff
+        if diff is None:
+            return
+        folds = diff.folds_of(self._current)
+        closed = [row for row in folds if diff.rows[row].kind == "fold"]
+        anchor, y = self._anchor()
+        for row in reversed(closed or folds):
+            self._toggle(row)
+        self._return_to(anchor, y)
+
+    def _toggle(self, row: int) -> None:
+        assert self.sheet is not None
+        diff = self.sheet.diff
+        came, went = diff.unfold(row), 0
+        if came:
+            self.insert_items(row + 1, [1] * came)
+        else:
+            went = diff.fold(row)
+            self.remove_items(row + 1, went)
+        if came or went:
+            self._near = tuple(diff.folds_of(self._current))
+            self.forget(row)
+            self.repaint()
+
+    def _anchor(self) -> tuple[int, int]:
+        """Rows between the current hunk's head and the first of its rows in sight, and where on the screen that is."""
+        assert self.sheet is not None
+        for y, line in enumerate(self.lines):
+            if self.sheet.diff.rows[line.place.item].hunk == self._current:
+                return line.place.item - self.hunks[self._current].row, y
+        return 0, _ABOVE
+
+    def _return_to(self, anchor: int, y: int) -> None:
+        if self._current < len(self.hunks):
+            self.go_to(Place(self.hunks[self._current].row + anchor), above=y)
+
+    @on(events.Click)
+    def _clicked(self, event: events.Click) -> None:
+        if self.sheet is None or not 0 <= event.y < len(self.lines) or event.x >= self.size.width - 1:
+            return
+        row = self.lines[event.y].place.item
+        if row < len(self.sheet.diff.rows) and self.sheet.diff.rows[row].kind in ("fold", "open"):
+            self._toggle(row)
+
+    # the current hunk
+
+    def action_scroll_home(self) -> None:
+        """To the first line."""
+        super().action_scroll_home()
+        self._make_current(0)
+
+    def action_scroll_end(self) -> None:
+        """To the last line."""
+        super().action_scroll_end()
+        self._make_current(len(self.hunks) - 1)
+
+    def moved(self) -> None:
+        """The current hunk stays while it is in the upper third; else it is the nearest one that is there.
+
+        Near the end, where no scrolling brings the last hunks up, more of the screen counts.
+        """
+        if self.sheet is None or not self.lines:
+            return
+        below = self.heights.total - self.lines_above(self.lines[-1].place)
+        seen = self.lines[: max(1 + self.size.height // 3, 1 + self.size.height - below)]
+        rows = self.sheet.diff.rows
+        found = [rows[line.place.item].hunk for line in seen if rows[line.place.item].hunk >= 0]
+        if found:
+            self._make_current(min(max(self._current, found[0]), found[-1]))
+
+    def _make_current(self, hunk: int) -> None:
+        if self.sheet is None or hunk == self._current or not 0 <= hunk < len(self.hunks):
+            return
+        before, self._current = self._current, hunk
+        near, self._near = self._near, tuple(self.sheet.diff.folds_of(hunk))
+        for row in (*near, *self._near, self.hunks[before].row, self.hunks[hunk].row):
+            self.redraw(row)
+        self.repaint()
+        self.post_message(self.HunkMoved(self, hunk))
 
     # how it is drawn
 
     def build(self, item: int) -> list[Part]:
         """One row of the diff."""
-        sheet, width = self._sheet, self.text_width
+        sheet, palette = self.sheet, self.palette
         if sheet is None:
-            note = [(" comparing…", self.palette.dim)]
-            return [Part(lambda: [to_strip(note)], 1)]
-        row: Row = sheet.diff.rows[item]
-        palette, marks, current = self.palette, self.marks, self._current
-
-        def draw() -> list[Strip]:
-            return [to_strip(line) for line in sheet.draw(item, width, palette, marks, current)]
-
-        return [Part(draw, 1 + len(row.text) // max(10, width - self.margin))]
+            return [Part(lambda: [to_strip([(" comparing…", palette.dim)])], 1)]
+        look = Look(self.text_width, palette, self.marks, self._current, self._near, self.is_laid_split)
+        return [Part(partial(_strips, draw), guess) for draw, guess in sheet.parts(item, look)]
 
     def overlay(self, y: int, strip: Strip) -> Strip:
         """`more below` on the last row until the end was seen."""
@@ -180,114 +276,33 @@ class DiffPane(LineView):
         return Strip.join([strip.crop(0, left), Strip([Segment(words, self.ground + self.palette.cursor)])])
 
     def painted(self) -> None:
-        """Remember that the end was in sight."""
-        if self._sheet is None or self._end_seen or not self.lines:
-            return
-        last = self.lines[-1].place
-        parts = self.parts(last.item)
-        if last.item == len(self.heights) - 1 and last.row == len(parts[-1].rows) - 1:
+        """Remember that the end was in sight; ask for colours."""
+        super().painted()
+        if not self._end_seen and self.shows_end:
             self._end_seen = True
             self.refresh_row(self.size.height - 1)
             self.post_message(self.EndSeen(self))
 
-    # the inside
+    # as it is loaded
 
-    @on(events.Unmount)
-    def _leave(self) -> None:
-        self._gone = True
+    def cleared(self) -> None:
+        """Another change will be shown."""
+        self.marks, self._current, self._near, self._end_seen = {}, 0, (), False
 
-    def _begin(self, load: Callable[[bool], Diff], size: int) -> None:
-        self._load, self._is_full = load, False
-        self.marks, self._current, self._end_seen = {}, 0, False
-        self._start(size)
+    def begun(self) -> None:
+        """The first rows are there."""
+        if self.sheet is not None:
+            self._near = tuple(self.sheet.diff.folds_of(self._current))
+            self.post_message(self.Begun(self))
 
-    def _start(self, size: int, then: Callable[[], None] | None = None) -> None:
-        assert self._load is not None
-        self._turn += 1
-        if size <= _AT_ONCE:
-            self._open(self._load(self._is_full))
-            if then:
-                then()
-            return
-        if self._sheet is not None or not len(self.heights):
-            self._sheet = None
-            self._refill(1)
-        self.run_worker(self._later(self._turn, self._load, then), exit_on_error=False)
-
-    async def _later(self, turn: int, load: Callable[[bool], Diff], then: Callable[[], None] | None) -> None:
-        diff = await asyncio.to_thread(_without_collecting, load, self._is_full)
-        if turn == self._turn:
-            self._open(diff)
-            if then:
-                then()
-
-    def _open(self, diff: Diff) -> None:
-        self._sheet = Sheet(diff)
-        self.margin = self._sheet.margin
-        if not diff.hunks and not any(row.kind == "note" for row in diff.rows):
-            diff.rows.insert(0, Row("note", 0, 0, "no change", -1))
-        self._refill(len(diff.rows))
+    def finished(self, diff: Diff) -> None:
+        """All rows are there."""
+        self._near = tuple(diff.folds_of(self._current))
+        for row in {line.place.item for line in self.lines}:
+            self.redraw(row)
+        self.repaint()
         self.post_message(self.Ready(self, diff))
-        if diff.whole and self._contents is not None:
-            self._colour(diff)
-
-    def _refill(self, rows: int) -> None:
-        self.heights.cut(0)
-        self.heights.fill(rows)
-        self.forget(0)
-        self.go_to(Place(0))
-        self.refresh()
-
-    def _colour(self, diff: Diff) -> None:
-        """Lex the whole file, for texts that begin before what is shown: at once where it is small."""
-        assert self._contents is not None
-        before, after = self._contents
-        size = len(before or b"") + len(after or b"")
-        if size <= _LEXED_AT_ONCE:
-            self._paint(self._turn, _whole_colours(diff.path, before, after))
-        else:
-            self.run_worker(self._colour_later(self._turn, diff.path, before, after), exit_on_error=False)
-
-    async def _colour_later(self, turn: int, path: str, before: bytes | None, after: bytes | None) -> None:
-        colours = await asyncio.to_thread(_whole_colours, path, before, after, lambda: self._is_wanted(turn))
-        if self._is_wanted(turn):
-            self._paint(turn, colours)
-
-    def _is_wanted(self, turn: int) -> bool:
-        return turn == self._turn and self.is_attached and not self._gone
-
-    def _paint(self, turn: int, colours: Colours) -> None:
-        if turn == self._turn and self._sheet is not None:
-            self._sheet.colours = colours
-            self.forget(0)
-            self.repaint()
-
-    def _return_to(self, hunk: int, marks: dict[int, HunkMark], end_seen: bool) -> None:
-        self._end_seen = end_seen
-        if self._is_full:  # it is one long hunk now
-            return
-        self.marks = marks
-        self.go_to_hunk(hunk)
-
-    def _redraw_head(self, hunk: int) -> None:
-        if 0 <= hunk < len(self.hunks):
-            self.redraw(self.hunks[hunk].row)
-            self.repaint()
 
 
-def _whole_colours(
-    path: str, before: bytes | None, after: bytes | None, wanted: Callable[[], bool] = lambda: True
-) -> Colours:
-    old, new, _ = lines_of(before, after)
-    return colours_of(path, {"-": list(enumerate(old, 1)), "+": list(enumerate(new, 1))}, wanted)
-
-
-def _without_collecting(load: Callable[[bool], Diff], full: bool) -> Diff:
-    """All of a large diff stays: looking through it for garbage holds every key up, for 0.5 s at 400,000 rows."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return load(full)
-    finally:
-        if was_on:
-            gc.enable()
+def _strips(draw: Callable[[], Lines]) -> list[Strip]:
+    return [to_strip(line) for line in draw()]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
 from rich.style import Style
 
 from ..lines import Run, fold, marked
-from ..lines.draw import cut, width_of
+from ..lines.draw import shorten, width_of
 from ..text import show
 from ..theme import Palette
-from .code import Piece, lex, lexer_for, painted
+from .code import painted
+from .colours import Colours, HunkColours
+from .column import NONE, Column, beside
 from .model import Diff, Row
 from .words import Spans, changed_words
 
-Colours = dict[tuple[str, int], list[Piece]]
-"""Side (`-` old, `+` new) and line number to the line in coloured pieces."""
-_LAST = 50
-_NONE = Style.null()
+Lines = list[list[Run]]
+_BOLD = Style(bold=True)
+_SHORT = 1_000
+"""Characters up to which a line is taken to be drawn as long as it is."""
 
 
 @dataclass(slots=True)
@@ -29,53 +32,98 @@ class HunkMark:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How rows are to be drawn."""
+
+    width: int
+    palette: Palette
+    marks: Mapping[int, HunkMark] = field(default_factory=dict[int, HunkMark])
+    current: int = -1
+    """Index of the current hunk."""
+    near: tuple[int, ...] = ()
+    """Rows of the folds around the current hunk."""
+    split: bool = False
+    """Old on the left, new on the right."""
+
+
 class Sheet:
     """Draws the rows of one diff."""
 
-    def __init__(self, diff: Diff) -> None:
+    def __init__(self, diff: Diff, colours: Colours | None = None) -> None:
         self.diff = diff
-        self.colours: Colours | None = None
-        """Of the whole files, once they are there; a hunk's own lines are lexed until then where it is short."""
-        self._of_hunk: dict[int, Colours] = {}
-        largest = max((max(row.old, row.new) for row in diff.rows[-_LAST:]), default=0)  # numbers only grow
-        self.digits = max(3, len(str(largest)))
+        self.colours = colours or HunkColours(diff)
+        self.digits = max(3, len(str(diff.last_number)))
 
-    @property
-    def margin(self) -> int:
-        """Cells left of a line's text: both numbers and the sign."""
-        return 2 * self.digits + 6
+    def margin(self, *, split: bool) -> int:
+        """Cells left of a line's text: its numbers and the sign."""
+        return self.digits + 4 if split else 2 * self.digits + 6
 
-    def draw(
-        self, index: int, width: int, palette: Palette, marks: Mapping[int, HunkMark], current: int = -1
-    ) -> list[list[Run]]:
+    def draw(self, index: int, width: int, palette: Palette, marks: Mapping[int, HunkMark], current: int = -1) -> Lines:
         """The row at `index` in lines of `width` cells; wrapped, never cut."""
+        parts = self.parts(index, Look(width, palette, marks, current))
+        return [line for draw, _ in parts for line in draw()]
+
+    def parts(self, index: int, look: Look) -> list[tuple[Callable[[], Lines], int]]:
+        """The pieces in which the row is drawn, each with a guess of its lines. None: it stands beside another."""
         row = self.diff.rows[index]
         match row.kind:
             case "head":
-                return [self._head(row, width, palette, marks.get(row.hunk), is_current=row.hunk == current)]
-            case "fold":
-                return [[(f" ⋯ {row.text} unchanged", palette.faint)]]
+                return [(lambda: self._head(row, look), 1)]
+            case "fold" | "open":
+                return [(lambda: [self._fold(index, row, look)], 1)]
             case "note":
-                return fold([("   ", _NONE), *marked(show(row.text), palette.dim, palette.mark)], width)
+                text = [("   ", NONE), *marked(show(row.text), look.palette.dim, look.palette.mark)]
+                return [(lambda: fold(text, look.width), 1)]
             case _:
-                return self._line(index, row, width, palette)
+                return self._halves(index, row, look) if look.split else self._line(index, row, look)
 
-    def _line(self, index: int, row: Row, width: int, palette: Palette) -> list[list[Run]]:
-        sign, ground = _signs(row.kind, palette)
+    # lines of the file
+
+    def _line(self, index: int, row: Row, look: Look) -> list[tuple[Callable[[], Lines], int]]:
         numbers = f" {row.old or '':>{self.digits}} {row.new or '':>{self.digits}} "
-        head: list[Run] = [(numbers, palette.faint + ground), (f"{sign[0]} ", sign[1] + ground), (" ", ground)]
-        blank: list[Run] = [(" " * self.margin, ground)]
-        lines: list[list[Run]] = []
-        for at, runs in enumerate(fold(self._text(index, row, palette), width - self.margin, words=False)):
-            text = [(text, ground + style) for text, style in runs]
-            pad = width - self.margin - width_of(text)
-            lines.append([*(blank if at else head), *text, (" " * max(0, pad), ground)])
-        return lines
+        column = self._column(index, row, numbers, look.width, look.palette, gap=" ")
+        each = column.guess // column.parts
+        return [(partial(column.draw, part), each) for part in range(column.parts)]
+
+    def _halves(self, index: int, row: Row, look: Look) -> list[tuple[Callable[[], Lines], int]]:
+        if row.kind == "+" and row.beside:
+            return []
+        if row.kind == " ":
+            return self._pair(index, index, look)
+        if row.kind == "+":
+            return self._pair(None, index, look)
+        found = [part for lead in range(row.lead, 0, -1) for part in self._pair(None, index + row.beside - lead, look)]
+        return found + self._pair(index, index + row.beside if row.beside else None, look)
+
+    def _pair(self, old: int | None, new: int | None, look: Look) -> list[tuple[Callable[[], Lines], int]]:
+        half = (look.width - 1) // 2
+        left = self._half(old, half, look.palette, is_old=True)
+        right = self._half(new, look.width - 1 - half, look.palette, is_old=False)
+        divider = ("│", look.palette.rule)
+        count, each = max(left.parts, right.parts), max(left.guess // left.parts, right.guess // right.parts)
+        return [(partial(beside, left, right, part, divider), each) for part in range(count)]
+
+    def _half(self, index: int | None, width: int, palette: Palette, *, is_old: bool) -> Column:
+        if index is None:
+            return Column([], list[Run], 0, width)
+        row = self.diff.rows[index]
+        return self._column(index, row, f" {row.old if is_old else row.new:>{self.digits}} ", width, palette, gap="")
+
+    def _column(self, index: int, row: Row, numbers: str, width: int, palette: Palette, *, gap: str) -> Column:
+        sign, ground = _signs(row.kind, palette)
+        head = [(numbers, palette.faint), (f"{sign[0]} {gap}", sign[1])]
+        size = len(row.text) if len(row.text) <= _SHORT else len(show(row.text))
+        return Column(head, partial(self._text, index, row, palette), size, width, ground)
 
     def _text(self, index: int, row: Row, palette: Palette) -> list[Run]:
-        other = self.diff.partner.get(index)
+        runs = self._words(index, row, palette)
+        return [*runs, (" ", NONE), ("⟨no line feed⟩", palette.mark)] if row.bare else runs
+
+    def _words(self, index: int, row: Row, palette: Palette) -> list[Run]:
+        other = self.diff.partner(index) if row.beside else None
         if other is None:
-            return painted(self._pieces(row), palette)
+            return self._coloured(row, palette)
         partner = self.diff.rows[other]
         mine, theirs = show(row.text), show(partner.text)
         blanks = row.text != partner.text and row.text.split() == partner.text.split()
@@ -84,55 +132,44 @@ class Sheet:
         old, new = (mine, theirs) if row.kind == "-" else (theirs, mine)
         left, right = changed_words(old, new)
         style = palette.diff_removed_word if row.kind == "-" else palette.diff_added_word
-        runs = marked(mine, palette.code, palette.mark) if blanks else painted(self._pieces(row), palette)
+        runs = marked(mine, palette.code, palette.mark) if blanks else self._coloured(row, palette)
         return _over(runs, left if row.kind == "-" else right, style)
 
-    def _pieces(self, row: Row) -> list[Piece]:
-        key = ("-", row.old) if row.kind == "-" else ("+", row.new)
-        if self.colours is not None:
-            found = self.colours.get(key)
-        else:
-            if row.hunk not in self._of_hunk:
-                self._of_hunk[row.hunk] = self._lex_hunk(row.hunk)
-            found = self._of_hunk[row.hunk].get(key)
-        return found if found is not None else [(show(row.text), "code")]
+    def _coloured(self, row: Row, palette: Palette) -> list[Run]:
+        found = self.colours.pieces(row)
+        return painted(found if found is not None else [(show(row.text), "code")], palette)
 
-    def _lex_hunk(self, hunk: int) -> Colours:
-        start = self.diff.hunks[hunk].row if hunk >= 0 else 0
-        end = self.diff.hunks[hunk + 1].row if hunk + 1 < len(self.diff.hunks) else len(self.diff.rows)
-        if end - start > 400:
-            return {}
-        rows = [row for row in self.diff.rows[start:end] if row.kind in (" ", "+", "-")]
-        old, new = [(row.old, row.text) for row in rows if row.old], [(row.new, row.text) for row in rows if row.new]
-        return colours_of(self.diff.path, {"-": old, "+": new})
+    # rows over the whole width
 
-    def _head(self, row: Row, width: int, palette: Palette, mark: HunkMark | None, *, is_current: bool) -> list[Run]:
-        hunk = self.diff.hunks[row.hunk]
+    def _fold(self, index: int, row: Row, look: Look) -> list[Run]:
+        sign = "⌄" if row.kind == "open" else "⋯"
+        return [(f" {sign} {row.text} unchanged", look.palette.dim if index in look.near else look.palette.faint)]
+
+    def _head(self, row: Row, look: Look) -> Lines:
+        hunk, palette, mark = self.diff.hunks[row.hunk], look.palette, look.marks.get(row.hunk)
+        is_current = row.hunk == look.current
         sign = "" if mark is None else "◉ " if mark.taken else "○ "
-        name = palette.bright + Style(bold=True) if is_current else palette.dim
         left = [
             (f" {sign}", palette.cursor if is_current else palette.dim),
-            *marked(show(hunk.name), name, palette.mark),
+            *marked(show(hunk.name), palette.bright + _BOLD if is_current else palette.dim, palette.mark),
         ]
-        count = f"{row.hunk + 1} of {len(self.diff.hunks)}"
+        count = f"{row.hunk + 1} of {len(self.diff.hunks)}{'' if self.diff.complete else '+'}"
         right = [(f"  {count} ", palette.dim if is_current else palette.faint)]
+        reason: list[Run] = []
         if mark is not None and not mark.taken and mark.reason:
-            right = [*marked(f'left: "{show(mark.reason)}"'.replace("\n", " "), palette.dim, palette.mark), *right]
-        room = width - width_of(right) - 2
-        left = left if width_of(left) <= room else cut(left, 0, room)
-        return [*left, (" " * max(0, width - width_of(left) - width_of(right)), _NONE), *right]
+            reason = marked(f'left: "{show(mark.reason)}"'.replace("\n", " "), palette.dim, palette.mark)
+        if reason and width_of([*left, *reason, *right]) + 2 > look.width:
+            indent = " " * (1 + len(sign))
+            below = [[(indent, NONE), *line] for line in fold(reason, look.width - len(indent) - 1)]
+            return [_apart(left, right, look.width), *below]
+        return [_apart(left, [*reason, *right], look.width)]
 
 
-def colours_of(
-    path: str, sides: Mapping[str, Sequence[tuple[int, str]]], wanted: Callable[[], bool] = lambda: True
-) -> Colours:
-    """Numbered lines of the old (`-`) and the new side (`+`), each side lexed as one text."""
-    found: Colours = {}
-    lexer = lexer_for(path)
-    for side, lines in sides.items():
-        pieces = lex([show(text) for _, text in lines], lexer, wanted)
-        found.update({(side, number): line for (number, _), line in zip(lines, pieces, strict=True)})
-    return found
+def _apart(left: list[Run], right: list[Run], width: int) -> list[Run]:
+    """To both edges; what is on the left gives way."""
+    room = max(0, width - width_of(right) - 2)
+    left = left if width_of(left) <= room else shorten(left, room)
+    return [*left, (" " * max(0, width - width_of(left) - width_of(right)), NONE), *right]
 
 
 def _signs(kind: str, palette: Palette) -> tuple[tuple[str, Style], Style]:
@@ -142,19 +179,24 @@ def _signs(kind: str, palette: Palette) -> tuple[tuple[str, Style], Style]:
         case "-":
             return ("−", palette.diff_removed_sign), palette.diff_removed
         case _:
-            return (" ", _NONE), _NONE
+            return (" ", NONE), NONE
 
 
 def _over(runs: list[Run], spans: Spans, style: Style) -> list[Run]:
-    if not spans:
-        return runs
+    """The runs with a style laid over some stretches, in one pass."""
+    points = [point for span in spans for point in span]
     found: list[Run] = []
-    at = 0
-    for start, end in spans:
-        found += cut(runs, at, start)
-        found += [(text, own + style) for text, own in cut(runs, start, end)]
-        at = end
-    return found + cut(runs, at, sum(len(text) for text, _ in runs))
+    at = passed = 0
+    for text, own in runs:
+        while text:
+            end = points[passed] - at if passed < len(points) else len(text)
+            piece, text = text[:end], text[end:]
+            if piece:
+                found.append((piece, own + style if passed % 2 else own))
+                at += len(piece)
+            if passed < len(points) and at == points[passed]:
+                passed += 1
+    return found
 
 
 def _with_blanks(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
-from .model import Diff, Hunk, Row, name_of
+from .model import Diff, Hunk, Row, Stretch, name_of
+from .pairs import change_rows
 
 _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 _FILE = ("--- ", "+++ ", "diff --git ", "index ", "new file mode", "deleted file mode", "similarity index")
@@ -13,86 +15,122 @@ _FILE = ("--- ", "+++ ", "diff --git ", "index ", "new file mode", "deleted file
 
 def diff_of_text(path: str, text: str) -> Diff:
     """The rows of a unified diff of one file."""
-    return _Reader(path).read(text)
+    diff, stretches = begin_text(path, text)
+    diff.add(stretches)
+    diff.complete = True
+    return diff
+
+
+def begin_text(path: str, text: str) -> tuple[Diff, Iterator[Stretch]]:
+    """An empty diff, and what is to be added to it, as it is read."""
+    last = _HEAD.match(text, max(0, text.rfind("\n@@ -") + 1))
+    numbers = [int(last[n] or 1) for n in (1, 2, 3, 4)] if last else [0, 0, 0, 0]
+    is_one_sided = "\n-" not in text.replace("\n--- ", "\n") or "\n+" not in text.replace("\n+++ ", "\n")
+    largest = max(numbers[0] + numbers[1], numbers[2] + numbers[3])
+    return Diff(path, last_number=largest, is_one_sided=is_one_sided), _Reader().read(text)
 
 
 class _Reader:
-    def __init__(self, path: str) -> None:
-        self.diff = Diff(path)
+    def __init__(self) -> None:
+        self.above: list[Row] = []
+        self.hunk: Hunk | None = None
+        self.rows: list[Row] = []
+        self.count = 0
         self.old = self.new = 0
         """Line numbers of the next row, from 1."""
         self.left = [0, 0]
         """Lines of the hunk that are still to come, old and new."""
-        self.removed: list[int] = []
-        self.added: list[int] = []
+        self.removed: list[str] = []
+        self.added: list[str] = []
+        self.bare = [False, False]
+        """The last of the removed, of the added lines has no line feed."""
 
-    def read(self, text: str) -> Diff:
+    def read(self, text: str) -> Iterator[Stretch]:
         for line in text.removesuffix("\n").split("\n") if text else []:
             head = _HEAD.match(line) if self.left[0] <= 0 and self.left[1] <= 0 else None
             if head:
+                yield self.taken()
                 self.open(head)
             elif self.left[0] > 0 or self.left[1] > 0:
                 self.row(line)
             elif line.startswith("\\"):
-                self.note(line[1:].strip())
+                self.end(line[1:].strip())
             elif not line.startswith(_FILE) and line:
                 self.note(line)
+        if not self.count and not self.above:
+            self.above.append(Row("note", 0, 0, "no change", -1))
+        yield self.taken()
+
+    def taken(self) -> Stretch:
+        """What was read of the hunk so far, and what stands above it."""
         self.settle()
-        return self.diff
+        found = Stretch(self.above, self.hunk, self.rows)
+        self.above, self.hunk, self.rows = [], None, []
+        return found
 
     def open(self, head: re.Match[str]) -> None:
-        self.settle()
         old, new = int(head[1]), int(head[3])
         self.left = [int(head[2] or 1), int(head[4] or 1)]
         # a side without lines names the line before it
         hidden = old + (self.left[0] == 0) - max(1, self.old)
         if hidden > 0:
-            self.diff.rows.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
+            self.above.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
         self.old, self.new = old + (self.left[0] == 0), new + (self.left[1] == 0)
-        index = len(self.diff.hunks)
-        self.diff.hunks.append(Hunk(index, len(self.diff.rows), partial(_named, self.diff, index, head[5].strip())))
-        self.diff.rows.append(Row("head", 0, 0, "", index))
+        self.rows = [Row("head", 0, 0, "", self.count)]
+        self.hunk = Hunk(self.count, partial(_named, self.rows, head[5].strip()))
+        self.count += 1
 
     def row(self, line: str) -> None:
+        assert self.hunk is not None
         sign, text = line[:1] or " ", line[1:]
-        hunk = self.diff.hunks[-1]
-        at = len(self.diff.rows)
         match sign:
             case "-":
                 if self.added:
                     self.settle()
-                self.diff.rows.append(Row("-", self.old, 0, text, hunk.index))
-                self.removed.append(at)
-                self.old, self.left[0], hunk.removed = self.old + 1, self.left[0] - 1, hunk.removed + 1
+                self.removed.append(text)
+                self.left[0], self.hunk.removed = self.left[0] - 1, self.hunk.removed + 1
             case "+":
-                self.diff.rows.append(Row("+", 0, self.new, text, hunk.index))
-                self.added.append(at)
-                self.new, self.left[1], hunk.added = self.new + 1, self.left[1] - 1, hunk.added + 1
+                self.added.append(text)
+                self.left[1], self.hunk.added = self.left[1] - 1, self.hunk.added + 1
             case "\\":
-                self.note(text.strip())
+                self.end(text.strip())
             case _:
-                if self.removed or self.added:
-                    self.settle()
-                self.diff.rows.append(Row(" ", self.old, self.new, text if sign == " " else line, hunk.index))
+                self.settle()
+                whole = text if sign == " " else line
+                self.rows.append(Row(" ", self.old, self.new, whole, self.hunk.index))
                 self.old, self.new = self.old + 1, self.new + 1
                 self.left = [self.left[0] - 1, self.left[1] - 1]
 
+    def end(self, text: str) -> None:
+        """The line before has no line feed."""
+        if self.removed or self.added:
+            self.bare[bool(self.added)] = True
+        else:
+            self.note(text)
+
     def note(self, text: str) -> None:
-        self.diff.rows.append(Row("note", 0, 0, text, len(self.diff.hunks) - 1))
+        if self.hunk is None:
+            self.above.append(Row("note", 0, 0, text, -1))
+        else:
+            self.settle()
+            self.rows.append(Row("note", 0, 0, text, self.hunk.index))
 
     def settle(self) -> None:
-        self.diff.pair(self.removed, self.added)
-        self.removed, self.added = [], []
+        if self.removed or self.added:
+            assert self.hunk is not None
+            bare = (self.bare[0], self.bare[1])
+            self.rows += change_rows(self.removed, self.added, self.old, self.new, self.hunk.index, bare)
+            self.old, self.new = self.old + len(self.removed), self.new + len(self.added)
+            self.removed, self.added, self.bare = [], [], [False, False]
 
 
-def _named(diff: Diff, index: int, section: str) -> str:
+def _named(rows: list[Row], section: str) -> str:
     """By what the head of the hunk says, else by what stands in it."""
     if section:
         name = name_of([section], 0)
         return section if name == "line 1" else name
-    end = diff.hunks[index + 1].row if index + 1 < len(diff.hunks) else len(diff.rows)
-    rows = [row for row in diff.rows[diff.hunks[index].row + 1 : end] if row.kind in " +-"]
-    first = next((at for at, row in enumerate(rows) if row.kind != " "), 0)
-    name = name_of([row.text for row in rows], first)
-    number = rows[first].new or rows[first].old if rows else 0
+    found = [row for row in rows if row.kind in " +-"]
+    first = next((at for at, row in enumerate(found) if row.kind != " "), 0)
+    name = name_of([row.text for row in found], first)
+    number = found[first].new or found[first].old if found else 0
     return f"line {number}" if name == f"line {first + 1}" else name

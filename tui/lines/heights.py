@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _CHUNK = 512
 
 
@@ -32,13 +34,23 @@ class Heights:
 
     def fill(self, count: int) -> None:
         """So many items of one line each."""
-        while count and len(self._heights) % _CHUNK:
-            self.append(1)
-            count -= 1
-        self._heights.extend([1] * count)
-        self._sums.extend([_CHUNK] * (count // _CHUNK))
-        if count % _CHUNK:
-            self._sums.append(count % _CHUNK)
+        self.extend([1] * count)
+
+    def extend(self, heights: Sequence[int]) -> None:
+        """More items below the rest."""
+        start = len(self._heights)
+        self._heights += heights
+        self._sum_from(start)
+
+    def insert(self, index: int, heights: Sequence[int]) -> None:
+        """More items above the one at `index`."""
+        self._heights[index:index] = heights
+        self._sum_from(index)
+
+    def remove(self, index: int, count: int) -> None:
+        """So many items less, from `index` on."""
+        del self._heights[index : index + count]
+        self._sum_from(index)
 
     def put(self, index: int, height: int) -> None:
         """Change the height of one item."""
@@ -48,10 +60,7 @@ class Heights:
     def cut(self, length: int) -> None:
         """Drop the items from `length` on."""
         del self._heights[length:]
-        del self._sums[-(-length // _CHUNK) :]
-        if length % _CHUNK:
-            start = length - length % _CHUNK
-            self._sums[-1] = sum(self._heights[start:])
+        self._sum_from(length)
 
     def before(self, index: int) -> int:
         """Lines above the item."""
@@ -69,3 +78,8 @@ class Heights:
             line -= size
         last = len(self._heights) - 1
         return (last, max(0, self._heights[last] - 1)) if last >= 0 else (0, 0)
+
+    def _sum_from(self, index: int) -> None:
+        chunk = index // _CHUNK
+        starts = range(chunk * _CHUNK, len(self._heights), _CHUNK)
+        self._sums[chunk:] = [sum(self._heights[start : start + _CHUNK]) for start in starts]

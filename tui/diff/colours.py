@@ -1,0 +1,101 @@
+"""The colours of a diff's lines, as far as they are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from ..text import show
+from .code import Piece, lex, lexer_for
+from .model import Diff, Row
+
+Found = dict[tuple[str, int], list[Piece]]
+"""Side (`-` old, `+` new) and line number to the line in coloured pieces."""
+_LARGE = 1_000_000
+"""Characters of both sides together up to which the whole files are lexed."""
+_MOST_ROWS = 400
+_PAUSE = 0.0002
+
+
+class Colours:
+    """Filled by threads. A line that is not known yet is plain."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.found: Found = {}
+
+    def pieces(self, row: Row) -> list[Piece] | None:
+        """The line in coloured pieces; None: not known."""
+        return self.found.get(_key(row))
+
+    def lacking(self, rows: Iterable[Row]) -> list[Row]:
+        """Those of the rows whose colours are not known."""
+        return [row for row in rows if row.kind in " +-" and _key(row) not in self.found]
+
+    def of_rows(self, rows: Sequence[Row], wanted: Callable[[], bool]) -> Found:
+        """Rows by themselves, each hunk for its own: nearly right, and soon there."""
+        found: Found = {}
+        for _, group in groupby(rows, lambda row: row.hunk):
+            lines = list(group)
+            for side, number in (("-", "old"), ("+", "new")):
+                found.update(self._of_side(side, [(getattr(row, number), row.text) for row in lines], wanted))
+        return found
+
+    def of_texts(self, texts: Callable[[], tuple[list[str], list[str]]], wanted: Callable[[], bool]) -> Found:
+        """The lines of whole files, for texts that begin before what is shown. A second for 5,000 lines.
+
+        Nothing for very large files.
+        """
+        old, new = texts()
+        if sum(map(len, old)) + sum(map(len, new)) > _LARGE:
+            return {}
+        found = self._of_side("+", list(enumerate(new, 1)), wanted)
+        return found | self._of_side("-", list(enumerate(old, 1)), wanted)
+
+    def add(self, found: Found) -> None:
+        """What is known already stays: it came from the whole file."""
+        for key, pieces in found.items():
+            self.found.setdefault(key, pieces)
+
+    def _of_side(self, side: str, lines: Sequence[tuple[int, str]], wanted: Callable[[], bool]) -> Found:
+        there = [(number, text) for number, text in lines if number]
+        pieces = lex([show(text) for _, text in there], lexer_for(self.path), wanted)
+        return {(side, number): line for (number, _), line in zip(there, pieces, strict=True)}
+
+
+class HunkColours(Colours):
+    """Known when asked for: a hunk is lexed when one of its lines is drawn. For what is short."""
+
+    def __init__(self, diff: Diff) -> None:
+        super().__init__(diff.path)
+        self._diff = diff
+        self._lexed: set[int] = set()
+
+    def pieces(self, row: Row) -> list[Piece] | None:
+        """The line in coloured pieces; None: its hunk is too long."""
+        if row.hunk not in self._lexed:
+            self._lexed.add(row.hunk)
+            hunks, rows = self._diff.hunks, self._diff.rows
+            start = hunks[row.hunk].row if row.hunk >= 0 else 0
+            end = hunks[row.hunk + 1].row if row.hunk + 1 < len(hunks) else len(rows)
+            if end - start <= _MOST_ROWS:
+                self.found.update(self.of_rows([one for one in rows[start:end] if one.kind in " +-"], lambda: True))
+        return super().pieces(row)
+
+
+def considerate(is_wanted: Callable[[], bool]) -> Callable[[], bool]:
+    """The same question, with a pause: between two questions a thread holds up nobody for long.
+
+    Without it a key waits up to 5 ms each time that the interpreter's lock is wanted.
+    """
+
+    def asked() -> bool:
+        time.sleep(_PAUSE)
+        return is_wanted()
+
+    return asked
+
+
+def _key(row: Row) -> tuple[str, int]:
+    return ("-", row.old) if row.kind == "-" else ("+", row.new)

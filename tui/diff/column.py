@@ -1,0 +1,65 @@
+"""A line of code behind its number and its sign: wrapped, never cut, its ground filled to the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from rich.style import Style
+
+from ..lines import Run, fold
+from ..lines.draw import cut, width_of
+
+_ROWS = 64
+"""Rows of a very long line that are drawn at a time."""
+NONE = Style.null()
+
+
+class Column:
+    """One line within so many cells; the whole of the pane, or one of two halves."""
+
+    def __init__(
+        self, head: Sequence[Run], text: Callable[[], list[Run]], size: int, width: int, ground: Style = NONE
+    ) -> None:
+        """`text` gives the runs when they are needed, `size` is about their length in characters."""
+        self._head = [(part, style + ground) for part, style in head]
+        self._margin = width_of(head)
+        self._text = text
+        self._width = width
+        self._ground = ground
+        self._room = max(2, width - self._margin)
+        self.parts = max(1, -(-size // (_ROWS * self._room)))
+        """In so many pieces it is drawn."""
+        self.guess = 1 + size // self._room
+        """Rows that it will probably take."""
+
+    @cached_property
+    def _runs(self) -> list[Run]:
+        return self._text()
+
+    def draw(self, part: int) -> list[list[Run]]:
+        """The rows of a piece, each as wide as the column; no row for a piece that is not there."""
+        if part >= self.parts:
+            return []
+        size = _ROWS * self._room
+        end = (part + 1) * size if part + 1 < self.parts else sum(len(text) for text, _ in self._runs)
+        runs = self._runs if self.parts == 1 else cut(self._runs, part * size, end)
+        rows: list[list[Run]] = []
+        for at, line in enumerate(fold(runs, self._room, words=False)):
+            head = self._head if not at and not part else [(" " * self._margin, self._ground)]
+            text = [(text, self._ground + style) for text, style in line]
+            rows.append([*head, *text, (" " * max(0, self._width - self._margin - width_of(text)), self._ground)])
+        return rows
+
+    def blank(self) -> list[Run]:
+        """A row of nothing but its ground."""
+        return [(" " * self._width, self._ground)]
+
+
+def beside(left: Column, right: Column, part: int, divider: Run) -> list[list[Run]]:
+    """Both halves of a piece, the shorter one filled up."""
+    first, second = left.draw(part), right.draw(part)
+    height = max(len(first), len(second))
+    first += [left.blank()] * (height - len(first))
+    second += [right.blank()] * (height - len(second))
+    return [[*one, divider, *two] for one, two in zip(first, second, strict=True)]

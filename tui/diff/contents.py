@@ -1,0 +1,127 @@
+"""Two contents of a file as the rows of their diff, hunk by hunk as they are found: the gate's own hunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+
+from .model import Diff, Hunk, Row, Stretch, name_of
+from .pairs import change_rows
+
+CONTEXT = 3
+"""Unchanged lines that are shown around a change: half of what the gate leaves between two hunks, at most."""
+_MARK = "\ufeff"
+
+
+def diff_of(path: str, before: bytes | None, after: bytes | None) -> Diff:
+    """The whole diff of two contents; None: there is no such file."""
+    diff, stretches = begin(path, before, after)
+    diff.add(stretches)
+    diff.complete = True
+    return diff
+
+
+def begin(path: str, before: bytes | None, after: bytes | None) -> tuple[Diff, Iterator[Stretch]]:
+    """An empty diff, and what is to be added to it. The first hunks of a long file come long before the last."""
+    from rundry.agent import compare_contents  # the gate costs ~15 ms to import
+
+    sides = compare_contents(before, after)
+    if sides is None:
+        said = f"{_what(before, after)}: {_size(before)} before, {_size(after)} after"
+        return Diff(path), iter([Stretch([_note(said)], None, [])])
+    texts = Texts(sides.old, sides.new, before, after)
+    diff = Diff(
+        path,
+        texts=lambda: (texts.shown(sides.old, 0, len(sides.old)), texts.shown(sides.new, 0, len(sides.new))),
+        unchanged=lambda start, end: texts.shown(sides.old, start, end),
+        last_number=max(len(sides.old), len(sides.new)),
+        is_one_sided=not sides.old or not sides.new,
+    )
+    notes = [_note(text) for text in texts.notes] or ([_note("no change")] if before == after else [])
+    hunks = ((hunk.index, hunk.changes) for hunk in sides.compare())
+    return diff, chain([Stretch(notes, None, [])], _stretches(texts, hunks))
+
+
+class Texts:
+    """Both sides in lines, and how they are shown."""
+
+    def __init__(self, old: list[str], new: list[str], before: bytes | None, after: bytes | None) -> None:
+        self.old, self.new = old, new
+        ends = [_ending(side, data) for side, data in ((old, before), (new, after)) if side]
+        self._keeps_cr = "mixed" in ends or len(set(ends)) > 1
+        self._drops_mark = all(not side or side[0].startswith(_MARK) for side in (old, new))
+        bare = [bool(side) and not side[-1].endswith("\n") for side in (old, new)]
+        self.bare = (bare[0] and not bare[1], bare[1] and not bare[0])
+        """The old, the new text lacks the last line feed, and the other has it."""
+        self.notes = [text for text in ("new file" * (before is None), "deleted" * (after is None)) if text]
+        if len(set(ends)) > 1:
+            self.notes.append(f"line endings: {ends[0]} before, {ends[1]} after")
+        if old and new and any(self.bare):
+            self.notes.append("the last line feed is gone" if bare[1] else "the last line has a line feed now")
+
+    def shown(self, side: Sequence[str], start: int, end: int) -> list[str]:
+        r"""Lines without their ends; a `\r` is a part of the end where both files use nothing else."""
+        ends = "\n" if self._keeps_cr else "\r\n"
+        lines = [_without(line, ends) for line in side[start:end]]
+        if start == 0 and lines and self._drops_mark:
+            lines[0] = lines[0].removeprefix(_MARK)
+        return lines
+
+
+def _stretches(texts: Texts, hunks: Iterator[tuple[int, Sequence[tuple[int, int, int, int]]]]) -> Iterator[Stretch]:
+    old, new = texts.old, texts.new
+    shown = shift = 0
+    for index, changes in hunks:
+        first, last = changes[0], changes[-1]
+        start = max(shown, first[0] - CONTEXT)
+        above = _fold(shown, start, shift)
+        side, at = (new, first[2]) if first[3] > first[2] else (old, first[0])
+        hunk = Hunk(index, partial(name_of, side, at))
+        rows = [Row("head", 0, 0, "", index)]
+        for a1, a2, b1, b2 in changes:
+            rows += _same(texts, start, a1, shift, index)
+            ends = (texts.bare[0] and a2 == len(old) and a2 > a1, texts.bare[1] and b2 == len(new) and b2 > b1)
+            removed, added = texts.shown(old, a1, a2), texts.shown(new, b1, b2)
+            rows += change_rows(removed, added, a1 + 1, b1 + 1, index, ends)
+            hunk.removed, hunk.added = hunk.removed + len(removed), hunk.added + len(added)
+            start, shift = a2, b2 - a2
+        shown = min(len(old), last[1] + CONTEXT)
+        rows += _same(texts, start, shown, shift, index)
+        yield Stretch(above, hunk, rows)
+    yield Stretch(_fold(shown, len(old), shift), None, [])
+
+
+def _same(texts: Texts, start: int, end: int, shift: int, hunk: int) -> list[Row]:
+    lines = texts.shown(texts.old, start, end)
+    return [Row(" ", number, number + shift, text, hunk) for number, text in enumerate(lines, start + 1)]
+
+
+def _fold(start: int, end: int, shift: int) -> list[Row]:
+    return [Row("fold", start + 1, start + shift + 1, str(end - start), -1)] if end > start else []
+
+
+def _ending(lines: Sequence[str], data: bytes | None) -> str:
+    if b"\r" not in (data or b""):
+        return "LF"
+    feeds = len(lines) - (not lines[-1].endswith("\n"))
+    both = sum(line.endswith("\r\n") for line in lines)
+    return "LF" if not both else "CRLF" if both == feeds else "mixed"
+
+
+def _without(line: str, ends: str) -> str:
+    line = line.removesuffix("\n")
+    return line.removesuffix("\r") if "\r" in ends else line
+
+
+def _note(text: str) -> Row:
+    return Row("note", 0, 0, text, -1)
+
+
+def _what(before: bytes | None, after: bytes | None) -> str:
+    binary = any(side is not None and b"\0" in side for side in (before, after))
+    return "binary" if binary else "no text in the encoding of the file"
+
+
+def _size(data: bytes | None) -> str:
+    return "nothing" if data is None else f"{len(data):,} bytes".replace(",", " ")
