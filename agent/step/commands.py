@@ -6,12 +6,21 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from ..gate import CommandDraft, Ruling, changed_draft
 from ..protocol import FileChanged, Record
+from ..stops import count_failing
 from ..tools import ToolResult, land
-from ..workspace import Change, SnapshotDamaged
+from ..workspace import Change, Need, SnapshotDamaged
 from .kit import Kit, PersonInterrupted, tell_waiting
 from .tail import Tail
+
+REFUSED = "The sandbox refused:"
+NOBODY_LETS_IT = "Nobody is here who could let it through: find a way that does not need it, or say so."
+LET_THROUGH = "The person let it through, once:"
+_MOST_NEEDS = 4
+"""One after the other, each with a word of the person."""
 
 
 class CommandEnded(PersonInterrupted):
@@ -24,7 +33,58 @@ class CommandEnded(PersonInterrupted):
 
 
 async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Runs it; what it did to guarded files waits at the gate, to be kept or put back (REQUIREMENTS 2.3.6, 6.9)."""
+    """Runs it. What the sandbox refused to it, a person may let through: it runs once more then, with that only."""
+    result = await _run(kit, draft, ruling, record)
+    for _ in range(_MOST_NEEDS):
+        need = _refused(kit, draft, result)
+        if need is None:
+            break
+        if not kit.watched():
+            return result.with_notes([f"{REFUSED} {need.what}. {NOBODY_LETS_IT}"])
+        try:
+            opening = kit.gate.pass_(_widened(draft, need), call_id="", record=tell_waiting(record))
+            ruling = await kit.interruptible(opening)
+        except PersonInterrupted as how:
+            raise CommandEnded(how, f"{result.text}\n{REFUSED} {need.what}.") from how
+        if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
+            return result.with_notes([f"{REFUSED} {need.what}. {_not_let(ruling)}"])
+        draft = ruling.draft
+        result = await _run(kit, draft, ruling, record)
+        result = msgspec.structs.replace(
+            result, text=f"The first try failed: {REFUSED} {need.what}. {LET_THROUGH}\n{result.text}"
+        )
+    return result
+
+
+def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
+    """None also for tests that fail: what they print is about the code, not about this sandbox."""
+    done = result.finished
+    if done is None or not done.exit_code or draft.unsandboxed:
+        return None
+    need = kit.sandbox.refused(done, kit.workspace.root, network=draft.network, writable=draft.writable)
+    return need if need is not None and count_failing(done.full.decode("utf-8", "replace")) is None else None
+
+
+def _widened(draft: CommandDraft, need: Need) -> CommandDraft:
+    """The same command with one thing more let through than it had."""
+    return msgspec.structs.replace(
+        draft,
+        beyond=need.what if draft.beyond is None else f"{draft.beyond}; {need.what}",
+        network=draft.network or need.network,
+        writable=draft.writable if need.place is None else (*draft.writable, need.place),
+        unsandboxed=need.unsandboxed,
+    )
+
+
+def _not_let(ruling: Ruling) -> str:
+    if ruling.refused_by == "person":
+        why = f": {ruling.reason}" if ruling.reason else ", without a reason"
+        return f"The person did not let it through{why}. Find a way that does not need it, or ask."
+    return ruling.note_for_model
+
+
+async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+    """Once; what it did to guarded files waits at the gate, to be kept or put back (REQUIREMENTS 2.3.6, 6.9)."""
     before = await kit.snapshots.take()
     printed = Tail()
     kit.tools.on_output = printed.hear

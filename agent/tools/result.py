@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..workspace import Finished
+
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
     """A file that a tool changed."""
@@ -31,6 +33,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     full: str | None = None
     """Blob of the whole output, where `text` was shortened."""
     files: list[Touched] = []
+    finished: Finished | None = None
+    """Of a command that ran."""
     stale: bool = False
     """Nothing was written: the file changed between the decision and the write."""
 

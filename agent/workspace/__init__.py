@@ -4,6 +4,7 @@ from .clock import SystemClock
 from .content import form_of
 from .environment import command_env
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
+from .family import Family
 from .ignore import Ignore
 from .objects import blob_id
 from .paths import Workspace
@@ -18,6 +19,7 @@ from .write import remove_file, write_file
 
 __all__ = [
     "Change",
+    "Family",
     "FileState",
     "Finished",
     "Ignore",

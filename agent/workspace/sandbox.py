@@ -22,6 +22,7 @@ from .names import CONFIG
 from .own_temp import own_temp, sweep_temp
 from .processes import Finished, run_process, shell
 from .put_back import Protected
+from .refused import Held, Need, find_need
 
 _ASIDE = ".untrusted"
 _PROCESSES = 2_048
@@ -118,6 +119,20 @@ class Sandbox:
             processes=_PROCESSES,
         )
 
+    def refused(self, done: Finished, ws: Path, *, network: bool = False, writable: Sequence[Path] = ()) -> Need | None:
+        """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
+        if self.kind is None:
+            return None
+        held = Held(
+            kind=self.kind,
+            ws=Path(os.path.realpath(ws)),
+            temp=self.temp,
+            network=network or self.network,
+            hide=self._hide,
+            writable=writable,
+        )
+        return find_need(done, held)
+
     async def run(
         self,
         command: str | list[str],
@@ -132,6 +147,7 @@ class Sandbox:
         network: bool = False,
         writable: Sequence[Path] = (),
         may_configure: bool = False,
+        apart: bool = False,
     ) -> Finished:
         """`run_process` in the sandbox.
 
@@ -150,10 +166,13 @@ class Sandbox:
                 limit=limit,
                 on_output=on_output,
                 stdin=stdin,
+                apart=apart,
             )
         finally:
             lines = around.settle()
         said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
+        if apart:
+            return msgspec.structs.replace(done, errors=done.errors + said)
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
 
 
