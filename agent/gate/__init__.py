@@ -5,11 +5,13 @@ from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, loo
 from .gate import Gate
 from .hunks import Hunk, Sides, Split, split, take
 from .policy import Standing, Verdict, judge
+from .renew import Conflict, fitted, renew
 from .rules import rule_text
 from .ruling import Ruling
 
 __all__ = [
     "CommandDraft",
+    "Conflict",
     "Draft",
     "FileDraft",
     "Gate",
@@ -22,9 +24,11 @@ __all__ = [
     "changed_draft",
     "compare_contents",
     "digest_of",
+    "fitted",
     "hunk_text",
     "judge",
     "look",
+    "renew",
     "rule_text",
     "split",
     "split_bytes",

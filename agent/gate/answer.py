@@ -9,35 +9,49 @@ from ..workspace import WriteFailed
 from .diff import split_bytes
 from .draft import Draft, FileDraft
 from .hunks import Split, take
+from .notes import edited_note, part_note, rejected_note, said
 from .rules import rule_text
-from .ruling import Ruling, approved, edited_note, part_note, rejected_note
+from .ruling import Ruling, approved
 
 
 def answer(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     """The ruling, or why the decision cannot be taken. `rule` is what `always` would write, if anything can."""
     match command.verdict:
         case "reject":
-            note = rejected_note(draft, command.reason)
-            return Ruling(
-                approved=False,
-                draft=draft,
-                by="person",
-                reason=command.reason,
-                note_for_model=note,
-                refused_by="person",
-            )
+            return rejected(command, draft, parts)
         case "part":
             return _part(command, draft, parts)
         case "approve" if command.text is not None:
-            return _edited(command.text, draft)
+            return _edited(command, command.text, draft)
         case "approve" if command.always:
             if rule is None:
                 return "there is no rule that would let this pass by itself: approve it once"
-            return approved(draft, by="person", reason=command.reason, rule=rule_text(rule))
+            return msgspec.structs.replace(_whole(command, draft), rule=rule_text(rule))
         case "approve":
-            return approved(draft, by="person", reason=command.reason)
+            return _whole(command, draft)
+        case "again" | "mine":
+            return "this proposal is not in conflict: approve it, take a part of it, or reject it"
         case other:
-            return f"a decision is `approve`, `reject` or `part`, not `{other}`"
+            return f"a decision is `approve`, `reject`, `part`, `again` or `mine`, not `{other}`"
+
+
+def rejected(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
+    """Nothing of it happens."""
+    if wrong := _unknown(command, parts):
+        return wrong
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by="person",
+        reason=command.reason,
+        note_for_model=rejected_note(draft, command.reason, parts, command.hunk_reasons),
+        refused_by="person",
+        left=dict(command.hunk_reasons),
+    )
+
+
+def _whole(command: Decide, draft: Draft) -> Ruling:
+    return approved(draft, by="person", reason=command.reason, note=said(command.reason))
 
 
 def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
@@ -46,16 +60,21 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
     chosen = set(command.hunks or [])
     if not chosen:
         return "no hunk was taken: reject the proposal instead"
+    if wrong := _unknown(command, parts):
+        return wrong
     try:
         text = take(parts, chosen)
     except IndexError as error:
         return str(error)
     after = text.encode(draft.before.encoding or "utf-8")
-    note = part_note(draft, parts, chosen) if len(chosen) < len(parts.hunks) else ""
-    return approved(draft, by="person", reason=command.reason, after=after, note=note, taken=len(chosen))
+    if len(chosen) == len(parts.hunks):
+        return msgspec.structs.replace(_whole(command, draft), after=after, taken=len(chosen))
+    left = {i: why for i, why in command.hunk_reasons.items() if i not in chosen and why}
+    note = part_note(draft, parts, chosen, left, command.reason)
+    return approved(draft, by="person", reason=command.reason, after=after, note=note, taken=len(chosen), left=left)
 
 
-def _edited(text: str, draft: Draft) -> Ruling | str:
+def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if not isinstance(draft, FileDraft) or draft.landed:
         return "only a change of a file can be edited before it is approved"
     try:
@@ -63,7 +82,19 @@ def _edited(text: str, draft: Draft) -> Ruling | str:
     except WriteFailed as error:
         return str(error)
     if after == draft.after:
-        return approved(draft, by="person")
+        return _whole(command, draft)
+    return edited(command, draft, after)
+
+
+def edited(command: Decide, draft: FileDraft, after: bytes) -> Ruling:
+    """The person's own bytes land instead of the proposed ones."""
     proposed = msgspec.structs.replace(draft.before, data=draft.after or b"", exists=True)
-    note = edited_note(draft, split_bytes(proposed, after))
-    return approved(draft, by="person", reason="the person changed the text", after=after, note=note, edited=True)
+    note = edited_note(draft, split_bytes(proposed, after), command.reason)
+    reason = command.reason or "the person changed the text"
+    return approved(draft, by="person", reason=reason, after=after, note=note, edited=True)
+
+
+def _unknown(command: Decide, parts: Split | None) -> str | None:
+    there = len(parts.hunks) if parts else 0
+    unknown = [index for index in command.hunk_reasons if not 0 <= index < there]
+    return f"there is no hunk {unknown[0]} that a reason could be for: there are {there}" if unknown else None

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
-from .diff import unified
+from .diff import split_bytes, unified
 from .draft import CommandDraft, Draft, FileDraft
 from .hunks import Split
 from .policy import Verdict
+from .renew import Conflict
 from .rules import rule_text
 from .ruling import Ruling
 
@@ -61,21 +62,31 @@ def rebased(
     proposal_id: str,
     digest: str,
     why: str,
-    conflict: bool = False,
 ) -> ProposalRebased:
-    """The same change on what the file holds now; in conflict: as it was, and it can no longer land."""
+    """The same change on what the file holds now."""
     return ProposalRebased(
         proposal_id=proposal_id,
         diff=unified(draft.path, draft.before, draft.after, parts),
         digest=digest,
         before=_before(draft, keep),
         after=None if draft.after is None else keep(draft.after),
-        conflict=conflict,
         why=why,
         hunks=len(parts.hunks) if parts else 0,
         added=parts.added if parts else 0,
         removed=parts.removed if parts else 0,
     )
+
+
+def in_conflict(
+    draft: FileDraft, conflict: Conflict, keep: Keep, *, proposal_id: str, digest: str, why: str
+) -> ProposalRebased:
+    """From what stands there now to what would be put there, and both in one text."""
+    absent = msgspec.structs.replace(draft.before, exists=False, data=b"", size=0, is_binary=False)
+    there = msgspec.structs.replace(draft, before=conflict.now or absent)
+    parts = split_bytes(there.before, draft.after)
+    event = rebased(there, parts, keep, proposal_id=proposal_id, digest=digest, why=why)
+    merged = None if conflict.merged is None else keep(conflict.merged)
+    return msgspec.structs.replace(event, conflict=True, merged=merged)
 
 
 def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
@@ -88,6 +99,7 @@ def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
         reason=ruling.reason,
         rule=ruling.rule,
         taken=ruling.taken,
+        left=ruling.left,
     )
 
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
 from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError
-from ..workspace import FileState, PathRefused, UnreadableFile, Workspace
+from ..workspace import Workspace
 from .answer import answer
 from .diff import split_bytes
-from .draft import CommandDraft, Draft, FileDraft, digest_of, look
-from .entries import Keep, decided, opened, rebased
+from .draft import CommandDraft, Draft, FileDraft, digest_of
+from .entries import Keep, decided, in_conflict, opened, rebased
 from .hunks import Split
+from .lookout import Lookout
+from .notes import refused_note
 from .policy import Standing, Verdict, judge
-from .ruling import Ruling, approved, interrupted, refused_note
+from .renew import Conflict, conflict_digest, holds_already, renew
+from .ruling import Ruling, approved, interrupted
+from .settle import made_anew, settle
 
-_LOOK_EVERY = 0.25
-"""Seconds between two looks at a file whose change waits. Two stats: right on NFS too, where watching is not."""
 NOBODY = "nobody is here to approve it"
+HELD = "the file holds exactly this change already: nothing is written"
 
 
 @dataclass(slots=True)
@@ -35,7 +38,8 @@ class _Open:
     verdict: Verdict
     record: Record
     ruling: asyncio.Future[Ruling]
-    seen: tuple[int, ...]
+    conflict: Conflict | None = None
+    """Why it cannot land as it is; `draft` is the newest that did fit."""
 
 
 class Gate:
@@ -63,6 +67,8 @@ class Gate:
         self._attended, self._clock, self._persist = attended, clock, persist
         self._open: dict[str, _Open] = {}
         self._ids: dict[str, int] = {}
+        self._endings: set[asyncio.Task[None]] = set()
+        """Watches that end by themselves."""
 
     @property
     def open(self) -> Sequence[str]:
@@ -75,7 +81,6 @@ class Gate:
         name = self._new_id(call_id)
         digest = digest_of(draft, self._sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
-        seen = self._stamp(draft)
         record(
             opened(
                 draft,
@@ -93,7 +98,7 @@ class Gate:
             record(decided(name, ruling))
             return ruling
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
-        waiting = self._open[name] = _Open(name, draft, digest, parts, verdict, record, future, seen)
+        waiting = self._open[name] = _Open(name, draft, digest, parts, verdict, record, future)
         return await self._wait(waiting)
 
     def decide(self, command: Decide) -> str | None:
@@ -103,10 +108,13 @@ class Gate:
             return f"there is no open proposal {command.proposal_id}: it was decided already"
         self._refresh(waiting)
         if waiting.ruling.done():
-            return "the file changed on disk so that this change no longer fits: it went back to the model"
+            return f"the file changed on disk, and that settled it: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return "the proposal changed since it was shown: look at the new one and decide again"
-        ruling = answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+        if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
+            ruling = settle(command, waiting.draft, waiting.conflict)
+        else:
+            ruling = answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
         if isinstance(ruling, str):
             return ruling
         if ruling.rule is not None and waiting.verdict.rule is not None:
@@ -147,6 +155,11 @@ class Gate:
 
     def _by_policy(self, draft: Draft, verdict: Verdict) -> Ruling:
         why = "; ".join(verdict.why)
+        if isinstance(draft, FileDraft) and verdict.action != "deny":
+            if draft.misfit is not None:
+                return made_anew(draft, draft.misfit, by="policy")
+            if holds_already(draft):
+                return approved(draft, by="policy", reason=HELD)
         if verdict.action == "allow":
             return approved(draft, by="policy", reason=why)
         handoff = False
@@ -179,95 +192,70 @@ class Gate:
     async def _wait(self, waiting: _Open) -> Ruling:
         ruling = interrupted(waiting.draft, "the step was interrupted")
         try:
-            while not waiting.ruling.done():
-                pause = asyncio.ensure_future(self._clock.sleep(_LOOK_EVERY))
-                try:
-                    await asyncio.wait({waiting.ruling, pause}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    pause.cancel()
-                if not waiting.ruling.done() and self._stamp(waiting.draft) != waiting.seen:
-                    self._refresh(waiting)
+            await self._until_decided(waiting)
             ruling = waiting.ruling.result()
             return ruling
         finally:
             del self._open[waiting.id]
             waiting.record(decided(waiting.id, ruling))
 
+    async def _until_decided(self, waiting: _Open) -> None:
+        draft = waiting.draft
+        if isinstance(draft, CommandDraft) or draft.landed is not None:
+            await asyncio.wait({waiting.ruling})
+            return
+        lookout = Lookout(self._ws, draft, self._clock)
+        try:
+            if draft.misfit is not None or holds_already(draft):
+                self._refresh(waiting)
+            while not waiting.ruling.done():
+                if await lookout.wait(waiting.ruling):
+                    self._refresh(waiting)
+        finally:
+            ending = lookout.close()
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
     def _refresh(self, waiting: _Open) -> None:
         """Plans the change anew where the file is no longer what the proposal was made from (REQUIREMENTS 6.5)."""
         draft = waiting.draft
-        if isinstance(draft, CommandDraft) or draft.landed:
+        if isinstance(draft, CommandDraft) or draft.landed is not None:
             return
-        waiting.seen = self._stamp(draft)
-        now = self._look_again(draft)
-        if isinstance(now, str):
-            self._conflict(waiting, draft, now)
-            return
-        if now.sha256 == draft.before.sha256:
-            return
-        after = draft.again(now)
-        if isinstance(after, str):
-            self._conflict(waiting, draft, after)
-            return
-        draft = waiting.draft = msgspec.structs.replace(draft, before=now, after=after)
+        found = renew(self._ws, draft)
+        if isinstance(found, Conflict):
+            self._conflict(waiting, draft, found)
+        elif holds_already(found):
+            waiting.ruling.set_result(approved(found, by="policy", reason=HELD))
+        elif waiting.conflict is not None or found.before.sha256 != draft.before.sha256:
+            self._rebase(waiting, found)
+        else:
+            waiting.draft = found
+
+    def _rebase(self, waiting: _Open, draft: FileDraft) -> None:
+        waiting.draft, waiting.conflict = draft, None
         waiting.verdict = self._judge(draft)
-        waiting.parts = split_bytes(now, after)
+        waiting.parts = split_bytes(draft.before, draft.after)
         waiting.digest = digest_of(draft, self._sandbox)
-        why = "the file changed on disk"
+        why = self._whose(draft)
         waiting.record(
             rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=waiting.digest, why=why)
         )
         if waiting.verdict.action == "deny":
             waiting.ruling.set_result(self._by_policy(draft, waiting.verdict))
 
-    def _look_again(self, draft: FileDraft) -> FileState | str:
-        """The file as it is now, or why the proposal cannot go on."""
-        try:
-            now = look(self._ws, str(draft.before.path))
-        except (PathRefused, UnreadableFile) as error:
-            return str(error)
-        if now.real != draft.before.real:
-            return f"{draft.path} now leads somewhere else, to {now.real}"
-        return now
+    def _conflict(self, waiting: _Open, draft: FileDraft, conflict: Conflict) -> None:
+        """It waits on, in conflict; with nobody there the model hears of it at once."""
+        digest = conflict_digest(draft, conflict)
+        if waiting.conflict is not None and digest == waiting.digest:
+            return
+        waiting.conflict, waiting.digest = conflict, digest
+        why = f"{self._whose(draft)}: {conflict.why}"
+        waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        if not self._attended():
+            waiting.ruling.set_result(made_anew(draft, conflict.why, by="policy"))
 
-    def _conflict(self, waiting: _Open, draft: FileDraft, why: str) -> None:
-        waiting.record(
-            rebased(
-                draft,
-                waiting.parts,
-                self._keep,
-                proposal_id=waiting.id,
-                digest=waiting.digest,
-                why=why,
-                conflict=True,
-            )
-        )
-        note = (
-            f"conflict: {draft.path} changed on disk while your change waited, and it no longer fits ({why}). "
-            "Nothing was written. Read the file again, then make the change anew."
-        )
-        waiting.ruling.set_result(
-            Ruling(
-                approved=False,
-                draft=draft,
-                by="policy",
-                reason=f"conflict: {why}",
-                note_for_model=note,
-                refused_by="conflict",
-            )
-        )
-
-    def _stamp(self, draft: Draft) -> tuple[int, ...]:
-        """What a change of the file, or of a link in its place, changes too."""
-        if isinstance(draft, CommandDraft):
-            return ()
-        given = self._ws.root / draft.before.path
-        return tuple(part for path in {given, draft.before.real} for part in _status(path))
-
-
-def _status(path: Path) -> tuple[int, ...]:
-    try:
-        status = path.lstat()
-    except OSError:
-        return (0,)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    def _whose(self, draft: FileDraft) -> str:
+        """Who changed the file, for the person."""
+        if self._ws.ledger.is_ours(draft.before.real):
+            return "another change of this run"
+        return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"

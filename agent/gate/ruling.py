@@ -1,17 +1,10 @@
-"""What the gate decided, and how the model hears of it."""
+"""What the gate decided."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import msgspec
 
-from .diff import hunk_text
-from .draft import CommandDraft, Draft, FileDraft
-from .hunks import Split
-
-_LONGEST = 4_000
-"""Characters of a diff that goes into a note."""
+from .draft import Draft, FileDraft
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +19,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """`policy` or `person`."""
     reason: str | None = None
     note_for_model: str = ""
-    """Why not, or what of it landed; empty where all of it did."""
+    """Why not, or what of it landed, with the person's words; empty where all of it did and nothing was said."""
     handoff: bool = False
     """Nobody was there to ask, and the policy wants the run handed over."""
     edited: bool = False
@@ -35,6 +28,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """`policy`, `person`, `conflict` or `interrupt`; None: it was approved."""
     taken: int | None = None
     """Hunks that the person took; None: all, or there was nothing to choose."""
+    left: dict[int, str] = {}
+    """Why the person left a hunk, by its index."""
     rule: str | None = None
     """The rule that `always` wrote."""
 
@@ -47,6 +42,7 @@ def approved(
     after: bytes | None = None,
     note: str = "",
     taken: int | None = None,
+    left: dict[int, str] | None = None,
     edited: bool = False,
     rule: str | None = None,
 ) -> Ruling:
@@ -59,7 +55,8 @@ def approved(
         reason=reason,
         note_for_model=note,
         taken=taken,
-        edited=edited,
+        left=left or {},
+        edited=edited or (isinstance(draft, FileDraft) and draft.edited),
         rule=rule,
     )
 
@@ -74,37 +71,3 @@ def interrupted(draft: Draft, why: str) -> Ruling:
         note_for_model=f"not done: {why}",
         refused_by="interrupt",
     )
-
-
-def rejected_note(draft: Draft, reason: str | None) -> str:
-    """For the tool result of what a person rejected."""
-    what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
-    if not reason:
-        return f"rejected by the person, without a reason. {what} Do not repeat it: try another way, or ask."
-    return f"rejected by the person: {reason}\n{what}"
-
-
-def refused_note(draft: Draft, why: str) -> str:
-    """For what the policy does not let happen."""
-    what = "the command was not run" if isinstance(draft, CommandDraft) else f"{draft.path} was not changed"
-    return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
-
-
-def part_note(draft: FileDraft, parts: Split, taken: Collection[int]) -> str:
-    """For a change of which the person took some hunks."""
-    left = [hunk.index for hunk in parts.hunks if hunk.index not in taken]
-    return f"the person took {len(taken)} of {len(parts.hunks)} hunks of {draft.path}. Not applied:\n" + _bounded(
-        hunk_text(parts, left)
-    )
-
-
-def edited_note(draft: FileDraft, parts: Split | None) -> str:
-    """For a text that the person changed before it landed."""
-    head = f"the person changed your text of {draft.path} before approving it."
-    if parts is None or not parts.hunks:
-        return head
-    return f"{head} From your text to what landed:\n{_bounded(hunk_text(parts))}"
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n[cut: read the file to see the rest]\n"

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from ..gate import CommandDraft, Draft, FileDraft, Ruling, look, split_bytes
+from ..gate import CommandDraft, Conflict, Draft, FileDraft, Ruling, fitted, renew, split_bytes
 from ..workspace import (
     FileState,
     Finished,
@@ -26,6 +26,7 @@ from .text import head_and_tail, lines_of, numbered, plain
 
 _LONGEST_COMMAND = 100_000
 _MOST_SECONDS = 3_600.0
+_REFUSED = {"person": "rejected", "conflict": "conflict"}
 _SHOWN = 60
 """Changed lines that are shown after a write."""
 
@@ -82,26 +83,32 @@ def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResul
 async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
     """Does what was approved and nothing else; of what was not, says why."""
     if not ruling.approved:
-        return failure(ruling.note_for_model, "rejected" if ruling.refused_by == "person" else "refused")
+        return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
     if isinstance(decided, CommandDraft):
-        return await _run(decided, ctx)
+        done = await _run(decided, ctx)
+        return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if decided.landed is not None:
         return ToolResult(ok=True, text=f"{decided.path}: the change is kept", summary="kept")
+    if decided.before.exists and ruling.after == decided.before.data:
+        text = f"{decided.path} holds exactly this change already: someone made it meanwhile, nothing was written."
+        return ToolResult(ok=True, text=text, summary="there already")
     return await _write(decided, ruling, ctx)
 
 
-def plan_again(draft: FileDraft, ctx: ToolContext) -> FileDraft | ToolResult:
-    """The same change on what the file holds now, for a result that was `stale`: it goes before the gate again."""
-    try:
-        now = look(ctx.workspace, str(draft.before.path))
-    except (PathRefused, UnreadableFile) as error:
-        return failure(str(error), "conflict")
-    after = draft.again(now)
-    if isinstance(after, str):
-        text = f"conflict: {draft.path} changed on disk ({after}). Nothing was written: read it again."
-        return failure(text, "conflict")
-    return msgspec.structs.replace(draft, before=now, after=after)
+def plan_again(ruling: Ruling, ctx: ToolContext) -> Draft:
+    """What was approved, on what the file holds now, for a result that was `stale`: it goes before the gate again.
+
+    A person's own text, or the hunks that they took, come back as such.
+    """
+    draft = ruling.draft
+    if isinstance(draft, CommandDraft):
+        return draft
+    if ruling.after is not None and ruling.after != draft.after:
+        draft = fitted(draft, ruling.after, [ruling.note_for_model] if ruling.note_for_model else [])
+        draft = msgspec.structs.replace(draft, edited=ruling.edited)
+    found = renew(ctx.workspace, draft)
+    return msgspec.structs.replace(draft, misfit=found.why) if isinstance(found, Conflict) else found
 
 
 async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:

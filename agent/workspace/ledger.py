@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 _KEPT = 4.0
 """Seconds that a (size, second) pair stays of interest: a new write's own time is never that old."""
-_GONE = (0, 0, 0, 0)
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class _Left(NamedTuple):
+    signature: tuple[int, int, int, int] | None
+    """None: we removed it."""
+    sha256: str | None
 
 
 class Ledger:
     """Our own writes of this process. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._left: dict[Path, tuple[int, int, int, int]] = {}
+        self._left: dict[Path, _Left] = {}
         self._had: dict[Path, set[tuple[int, int]]] = {}
         self._lock = threading.Lock()
 
-    def wrote(self, path: Path, after: os.stat_result) -> None:
-        """We left the file in this state."""
+    def wrote(self, path: Path, after: os.stat_result, sha256: str | None) -> None:
+        """We left the file in this state, with these bytes."""
         with self._lock:
-            self._left[path] = _signature(after)
+            self._left[path] = _Left(_signature(after), sha256)
 
     def removed(self, path: Path, old: os.stat_result) -> None:
         """We removed the file that was in this state."""
         with self._lock:
-            self._left[path] = _GONE
+            self._left[path] = _Left(None, None)
             self._had.setdefault(path, set()).add((old.st_size, old.st_mtime_ns // 1_000_000_000))
 
     def is_ours(self, path: Path) -> bool:
-        """The file is exactly as we left it."""
+        """The file is exactly as we left it.
+
+        Its bytes are compared too: someone who writes as much within the same tick of the system's clock leaves the
+        same size and time.
+        """
         left = self._left.get(path)
         if left is None:
             return False
         try:
-            return _signature(path.lstat()) == left
+            if _signature(path.lstat()) != left.signature:
+                return False
+            fd = os.open(path, _READ)
         except FileNotFoundError:
-            return left == _GONE
+            return left.signature is None
         except OSError:
             return False
+        with os.fdopen(fd, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == left.sha256
 
     def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:
         """The modification time, ns, that a new state of `size` bytes must get, or None: its own will do.

@@ -1,9 +1,9 @@
-"""Tells when someone else changes a file of the workspace. Our own writes are not told (`Workspace.ledger`)."""
+"""Tells when files of the workspace change: those of others in the whole of it, or all that becomes of some."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
 
 from .ignore import Ignore
@@ -18,37 +18,15 @@ async def watch(
     on_change: Callable[[frozenset[str]], None],
     stop: asyncio.Event,
     *,
-    paths: Sequence[Path] | None = None,
     polling: bool = False,
 ) -> None:
     """Calls `on_change` with the relative paths that others changed, made or removed, until `stop` is set.
 
-    `paths`: only these files, and only their folders are watched (in a huge tree every folder costs a watch); None:
-    all that is not ignored. `polling` is for file systems that send no events (NFS, WSL). Raises OSError where the
-    system's watches are used up.
+    Ignored files are not told, nor our own writes (`Workspace.ledger`). `polling` is for file systems that send no
+    events (NFS, WSL). Raises OSError where the system's watches are used up.
     """
-    from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType]  # ~30 ms
-
-    wanted = None if paths is None else frozenset(paths)
-    folders = (
-        {ws.root} if wanted is None else {folder for folder in (path.parent for path in wanted) if folder.is_dir()}
-    )
     ignore = Ignore(ws.root)
-    if not folders:
-        await stop.wait()
-        return
-    async for changes in awatch(
-        *folders,
-        watch_filter=None,
-        debounce=_DEBOUNCE_MS,
-        step=_STEP_MS,
-        stop_event=stop,
-        recursive=wanted is None,
-        force_polling=polling,
-    ):
-        touched = {Path(path) for _, path in changes}
-        if wanted is not None:
-            touched &= wanted
+    async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
         theirs = frozenset(
             ws.relative(path)
             for path in touched
@@ -56,6 +34,43 @@ async def watch(
         )
         if theirs:
             on_change(theirs)
+
+
+async def watch_files(paths: Collection[Path], on_change: Callable[[], None], stop: asyncio.Event) -> None:
+    """Calls `on_change` when anything becomes of one of these files, whoever did it, until `stop` is set.
+
+    Only the folders that hold them are watched: in a huge tree every folder costs a watch. Where one is missing, the
+    nearest that exists is. Raises OSError where that cannot be watched.
+    """
+    folders = {_nearest(path.parent) for path in paths}
+    if not folders:
+        return
+    async for touched in _changes(folders, stop, recursive=False, polling=False):
+        if any(path.is_relative_to(changed) for changed in touched for path in paths):
+            on_change()
+
+
+async def _changes(
+    folders: Collection[Path], stop: asyncio.Event, *, recursive: bool, polling: bool
+) -> AsyncGenerator[set[Path]]:
+    from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType]  # ~30 ms
+
+    async for changes in awatch(
+        *folders,
+        watch_filter=None,
+        debounce=_DEBOUNCE_MS,
+        step=_STEP_MS,
+        stop_event=stop,
+        recursive=recursive,
+        force_polling=polling,
+    ):
+        yield {Path(path) for _, path in changes}
+
+
+def _nearest(folder: Path) -> Path:
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder
 
 
 def _counts(ws: Workspace, ignore: Ignore, path: Path) -> bool:

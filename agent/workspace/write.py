@@ -53,8 +53,9 @@ def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = 
         with folder_of(ws.root, before.real, None if before.exists else made) as folder:
             status = _Landing(ws, before, data, folder, mode).land()
             os.fsync(folder)
-        ws.ledger.wrote(before.real, status)
-        return state_of(before.path, before.real, data, status)
+        state = state_of(before.path, before.real, data, status)
+        ws.ledger.wrote(before.real, status, state.sha256)
+        return state
 
 
 def drop_file(ws: Workspace, before: FileState) -> None:

@@ -154,7 +154,7 @@ async def test_a_file_that_changes_meanwhile_is_planned_anew_shown_again_and_the
     task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
     old = place.decide("approve")
     file.write_bytes(b"someone's line\none\ntwo\n")
-    await place.clock.advance(0.3)
+    await place.clock.advance(1.1)
     rebased = place.of(ProposalRebased)[0]
     assert not rebased.conflict
     assert rebased.digest != old.digest
@@ -173,50 +173,6 @@ async def test_a_change_that_nobody_noticed_yet_is_noticed_by_the_decision(place
     assert len(place.of(ProposalRebased)) == 1
     gate.cancel_all("enough")
     await task
-
-
-async def test_a_change_that_no_longer_fits_goes_back_to_the_model(place):
-    file = place.file("a.py", b"one\ntwo\n")
-    gate = place.gate()
-    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
-    file.write_bytes(b"all is new\n")
-    await place.clock.advance(0.3)
-    ruling = await task
-    assert (ruling.approved, ruling.refused_by) == (False, "conflict")
-    assert "Read the file again" in ruling.note_for_model
-    assert place.of(ProposalRebased)[0].conflict
-    assert file.read_bytes() == b"all is new\n"
-
-
-@pytest.mark.parametrize("how", ["deleted", "folder", "link", "link out", "fifo", "parent link"])
-async def test_a_file_that_becomes_something_else_is_a_conflict(place, how):
-    file = place.file("d/a.py", b"one\ntwo\n")
-    outside = place.ws.root.parent / "outside"
-    outside.mkdir()
-    (outside / "a.py").write_bytes(b"one\ntwo\n")
-    gate = place.gate()
-    task = await place.begin(gate, place.replacing("d/a.py", b"two", b"2"))
-    file.unlink()
-    match how:
-        case "folder":
-            file.mkdir()
-        case "link":
-            place.file("b.py", b"one\ntwo\n")
-            file.symlink_to("../b.py")
-        case "link out":
-            file.symlink_to(outside / "a.py")
-        case "fifo":
-            import os
-
-            os.mkfifo(file)
-        case "parent link":
-            file.parent.rmdir()
-            file.parent.symlink_to(outside)
-        case _:
-            pass
-    assert gate.decide(place.decide("approve")) is not None
-    assert (await task).refused_by == "conflict"
-    assert (outside / "a.py").read_bytes() == b"one\ntwo\n"
 
 
 async def test_cancelling_the_step_rejects_what_waits_and_forgets_it(place):
@@ -293,7 +249,7 @@ async def test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings(pla
                 case 0:
                     file.write_bytes(b"%d other %d\ntwo\n" % (round_, choose.randint(0, 9)))
                 case 1:
-                    await place.clock.advance(0.3)
+                    await place.clock.advance(1.1)
                 case _:
                     rebased = place.of(ProposalRebased)
                     shown = (shown[0], rebased[-1].digest) if rebased else shown

@@ -59,8 +59,7 @@ class Bench:
         result = await land(draft, ruling, self.ctx)
         if not result.stale or not isinstance(draft, FileDraft):
             return result
-        planned = plan_again(draft, self.ctx)
-        return planned if isinstance(planned, ToolResult) else await self.carry_out(planned)
+        return await self.carry_out(plan_again(ruling, self.ctx))
 
 
 @pytest.fixture

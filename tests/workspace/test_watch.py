@@ -1,9 +1,11 @@
 import asyncio
+import os
+import time
 
 import pytest
 
 from rundry.agent.protocol import Clock
-from rundry.agent.workspace import SystemClock, Workspace, read_state, watch, write_file
+from rundry.agent.workspace import SystemClock, Workspace, read_state, remove_file, watch, watch_files, write_file
 
 
 @pytest.fixture
@@ -71,15 +73,67 @@ async def test_what_someone_writes_over_our_own_write_is_told(ws):
     await watched.end()
 
 
-async def test_only_the_files_in_play_are_told_where_they_are_named(ws):
-    watched = Watched(ws, paths=[ws.root / "src/a.py"])
+async def test_whoever_writes_in_the_same_tick_as_much_as_we_did_is_not_taken_for_us(ws):
+    path = ws.root / "src/a.py"
+    write_file(ws, read_state(ws.resolve("src/a.py")), b"ours")
+    status = path.stat()
+    assert ws.ledger.is_ours(path)
+    path.write_bytes(b"hers")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert not ws.ledger.is_ours(path)
+    path.write_bytes(b"ours")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ws.ledger.is_ours(path)
+    remove_file(ws, read_state(ws.resolve("src/a.py")))
+    assert ws.ledger.is_ours(path)
+    path.mkdir()
+    assert not ws.ledger.is_ours(path)
 
-    def both():
-        writer(ws.root / "src/b.py")()
-        (ws.root / "src/a.py").write_text(str(asyncio.get_running_loop().time()))
 
-    await watched.until("src/a.py", both)
-    assert watched.told == {"src/a.py"}
+async def told_of(paths, change):
+    """`change` is made until the watch over `paths` tells of it; a watch takes a moment to be there."""
+    news, stop = asyncio.Event(), asyncio.Event()
+    task = asyncio.create_task(watch_files(paths, news.set, stop))
+    async with asyncio.timeout(20):
+        while not news.is_set():
+            change()
+            try:
+                async with asyncio.timeout(0.2):
+                    await news.wait()
+            except TimeoutError:
+                continue
+        stop.set()
+        await task
+
+
+@pytest.mark.parametrize("name", ["src/a.py", "src/x.log", "none/of/these.py"])
+async def test_all_that_becomes_of_a_file_in_play_is_told_ignored_or_not_there_or_our_own(ws, name):
+    path = ws.root / name
+
+    def change():
+        write_file(ws, read_state(ws.resolve(name)), str(time.monotonic_ns()).encode())
+
+    await told_of([path], change)
+
+
+async def test_a_file_that_becomes_a_folder_is_told(ws):
+    path = ws.root / "src/a.py"
+
+    def change():
+        path.rmdir() if path.is_dir() else path.unlink()
+        path.mkdir()
+
+    await told_of([path], change)
+
+
+async def test_other_files_of_the_folder_are_not_told(ws):
+    news, stop = asyncio.Event(), asyncio.Event()
+    task = asyncio.create_task(watch_files([ws.root / "src/a.py"], news.set, stop))
+    watched = Watched(ws)
+    await watched.until("src/b.py", writer(ws.root / "src/b.py"))
+    assert not news.is_set()
+    stop.set()
+    await task
     await watched.end()
 
 

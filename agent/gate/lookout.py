@@ -1,0 +1,66 @@
+"""Tells when the file behind a waiting proposal may have changed: at once where the system says so, else soon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from ..protocol import Clock
+from ..workspace import Workspace, watch_files
+from .draft import FileDraft
+from .ruling import Ruling
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks with two stats each: file systems like NFS tell nothing."""
+
+
+class Lookout:
+    """Over one file, by its name and behind its link. `close` ends it."""
+
+    def __init__(self, ws: Workspace, draft: FileDraft, clock: Clock) -> None:
+        self._clock = clock
+        given = ws.root / draft.before.path
+        self._looked_at = {given, draft.before.real}
+        self._news, self._stop = asyncio.Event(), asyncio.Event()
+        self._seen = self._stamp()
+        named = Path(os.path.realpath(given.parent)) / given.name
+        inside = {path for path in (named, draft.before.real) if path.is_relative_to(ws.root)}
+        self._task = asyncio.ensure_future(watch_files(inside, self._news.set, self._stop))
+        self._task.add_done_callback(_heard)
+
+    def close(self) -> asyncio.Task[None]:
+        """No more is told. The task ends by itself within a tenth of a second: nobody has to wait for it."""
+        self._stop.set()
+        return self._task
+
+    async def wait(self, until: asyncio.Future[Ruling]) -> bool:
+        """True as soon as the file may have changed; false when a second went by, or `until` is done."""
+        pause = asyncio.ensure_future(self._clock.sleep(LOOK_EVERY))
+        news = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait({until, pause, news}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+            news.cancel()
+        told, before, self._seen = self._news.is_set(), self._seen, self._stamp()
+        self._news.clear()
+        return not until.done() and (told or before != self._seen)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What a change of the file, or of a link in its place, changes too."""
+        return tuple(part for path in self._looked_at for part in _status(path))
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """A folder that cannot be watched (no watches left, or it is gone) is no fault: the looks go on."""
+    if not task.cancelled() and isinstance(error := task.exception(), Exception) and not isinstance(error, OSError):
+        raise error
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.lstat()
+    except OSError:
+        return (0,)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

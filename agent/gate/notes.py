@@ -1,0 +1,120 @@
+"""How the model hears of a decision: exactly what landed and what did not, with the person's words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from .diff import hunk_text
+from .draft import CommandDraft, Draft, FileDraft
+from .hunks import Hunk, Split
+
+_LONGEST = 4_000
+"""Characters of a diff that goes into a note."""
+_MOST = 40
+"""Hunks that are named one by one."""
+
+
+def said(reason: str | None) -> str:
+    """What the person said of the whole answer, as a line; empty where they said nothing."""
+    return f"The person says: {reason}" if reason else ""
+
+
+def rejected_note(
+    draft: Draft, reason: str | None, parts: Split | None = None, reasons: Mapping[int, str] | None = None
+) -> str:
+    """For the tool result of what a person rejected."""
+    what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
+    each = [_because(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
+    if not reason and not each:
+        return f"rejected by the person, without a reason. {what} Do not repeat it: try another way, or ask."
+    head = f"rejected by the person: {reason}" if reason else "rejected by the person."
+    return _bounded("\n".join([head, *each])) + f"\n{what}"
+
+
+def refused_note(draft: Draft, why: str) -> str:
+    """For what the policy does not let happen."""
+    what = "the command was not run" if isinstance(draft, CommandDraft) else f"{draft.path} was not changed"
+    return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
+
+
+def part_note(
+    draft: FileDraft, parts: Split, taken: Collection[int], reasons: Mapping[int, str], reason: str | None
+) -> str:
+    """For a change of which the person took some hunks: what landed, by its lines now, and what did not, and why."""
+    left = [hunk.index for hunk in parts.hunks if hunk.index not in taken]
+    places = _places(parts, taken)
+    lines = [
+        f"the person took {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
+        f"Landed: {_named(sorted(taken), places)}.",
+        f"Left, and unchanged: {_named(left, places)}.",
+        _bounded("\n".join(_because(parts, i, why) for i, why in sorted(reasons.items()))),
+        said(reason),
+        "Not applied:",
+        _bounded(hunk_text(parts, left)),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def edited_note(draft: FileDraft, parts: Split | None, reason: str | None) -> str:
+    """For a text that the person changed before it landed."""
+    lines = [f"the person changed your text of {draft.path} before approving it.", said(reason)]
+    if parts is not None and parts.hunks:
+        lines += ["From your text to what landed:", _bounded(hunk_text(parts))]
+    return "\n".join(line for line in lines if line)
+
+
+def again_note(draft: FileDraft, why: str, reason: str | None) -> str:
+    """For a change in conflict that is to be made anew."""
+    head = (
+        f"conflict: {draft.path} changed on disk while your change waited, and it no longer fits ({why}). "
+        "Nothing was written. Read the file again, then make the change anew."
+    )
+    return "\n".join(line for line in (head, said(reason)) if line)
+
+
+def mine_note(draft: FileDraft, why: str, theirs: Split | None, reason: str | None) -> str:
+    """For a change in conflict of which nothing is wanted. `theirs`: what was changed there since it was planned."""
+    lines = [
+        f"conflict: {draft.path} changed on disk while your change waited ({why}), and the person keeps what stands "
+        "there now. Nothing of yours was written. Do not make it again.",
+        said(reason),
+    ]
+    if theirs is not None and theirs.hunks:
+        lines += ["What was changed there since you read it:", _bounded(hunk_text(theirs))]
+    return "\n".join(line for line in lines if line)
+
+
+def _because(parts: Split | None, index: int, why: str) -> str:
+    hunk = next((hunk for hunk in parts.hunks if hunk.index == index), None) if parts else None
+    return f"Hunk {index + 1}{_first_line(parts, hunk) if parts and hunk else ''} was left because: {why}"
+
+
+def _first_line(parts: Split, hunk: Hunk) -> str:
+    """What tells the hunk from the others: its first changed line."""
+    change = hunk.changes[0]
+    mark, lines = ("+", parts.new[change.b1 : change.b2]) if change.b2 > change.b1 else ("-", parts.old[change.a1 :])
+    return f" ({mark}{lines[0].strip()[:60]})"
+
+
+def _named(hunks: Sequence[int], places: Sequence[str]) -> str:
+    named = [f"hunk {i + 1} ({places[i]})" for i in hunks[:_MOST]]
+    if len(hunks) > _MOST:
+        named.append(f"and {len(hunks) - _MOST} more")
+    return ", ".join(named)
+
+
+def _places(parts: Split, taken: Collection[int]) -> list[str]:
+    """Where each hunk is in the text that landed, 1-based."""
+    shift = 0
+    places: list[str] = []
+    for hunk in parts.hunks:
+        first, last = hunk.changes[0].a1, hunk.changes[-1].a2
+        grown = hunk.added - hunk.removed if hunk.index in taken else 0
+        start, end = first + shift + 1, last + shift + grown
+        places.append(f"lines {start} to {end}" if end > start else f"line {start}")
+        shift += grown
+    return places
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n[cut: read the file to see the rest]\n"
