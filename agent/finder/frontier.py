@@ -126,11 +126,19 @@ class Frontier(FrontierView):
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
-        with self._journal.transaction():
-            if not self._exists():
-                for statement in tables.SCHEMA:
-                    self._journal.rows(statement)
+        if self._journal.in_transaction:  # a savepoint of its own would cost as much as what is done in it
+            self._make_sure()
             yield
+            return
+        with self._journal.transaction():
+            self._make_sure()
+            yield
+
+    def _make_sure(self) -> None:
+        """The tables are there."""
+        if not self._exists():
+            for statement in tables.SCHEMA:
+                self._journal.rows(statement)
 
     def _seen_of(self, keys: Sequence[str]) -> set[str]:
         hashes = msgspec.json.encode([self._hash_of(key) for key in keys]).decode()

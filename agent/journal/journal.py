@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -29,7 +29,7 @@ from .encoding import decode, decode_inboxed, encode, hide_in_command
 from .redact import Redactor
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
-_APPEND = "INSERT INTO events(at, step, work, type, body) VALUES (?, ?, ?, ?, ?)"
+_APPEND = "INSERT INTO events(seq, at, step, work, type, body) VALUES (?, ?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
@@ -56,6 +56,9 @@ class Journal:
         self._wrote = False
         self._moved = True
         self._version = -1
+        self._appended: list[tuple[object, ...]] = []
+        """Events of the transaction that is open: written at its end, all at once, which costs a third."""
+        self._next = 0
 
     @staticmethod
     def create(path: Path, spec: RunSpec) -> Journal:
@@ -95,11 +98,17 @@ class Journal:
         event, body = encode(event, self.redactor)
         at = self.now()
         with self._guard():
-            if not self._wrote:
-                self._begin_writing()
-            seq = self._db.execute(_APPEND, (at, step, work, event_type(event), body)).lastrowid
             self._durable = self._durable or durable
-            if self._depth == 0:
+            if self._depth:
+                if not self._appended:
+                    self._next = self._newest() + 1
+                seq = self._next
+                self._next += 1
+                self._appended.append((seq, at, step, work, event_type(event), body))
+            else:
+                if not self._wrote:
+                    self._begin_writing()
+                seq = self._db.execute(_APPEND, (None, at, step, work, event_type(event), body)).lastrowid
                 self._settle()
         assert seq is not None  # SQLite gives one for every insert
         return Stamped(seq, at, step, work, event)
@@ -108,7 +117,7 @@ class Journal:
     def transaction(self) -> Generator[None]:
         """What is written inside is one commit, or nothing where an exception leaves it. Nests. Do not await in it."""
         with self._guard():
-            mark = f"level{self._depth}"
+            mark, before = f"level{self._depth}", len(self._appended)
             if not self._wrote:
                 self._begin_writing()
             self._db.execute(f"SAVEPOINT {mark}" if self._depth else "BEGIN IMMEDIATE")
@@ -117,10 +126,13 @@ class Journal:
                 yield
             except BaseException:
                 self._depth -= 1
+                self._forget(before)
                 self._undo(mark)
                 raise
             self._depth -= 1
             try:
+                if self._depth == 0:
+                    self._flush()
                 self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
             except database.Broken:
                 self._undo(mark)
@@ -128,16 +140,23 @@ class Journal:
             if self._depth == 0:
                 self._settle()
 
+    @property
+    def in_transaction(self) -> bool:
+        """What is written now is a part of a larger commit."""
+        return self._depth > 0
+
     def read(self, after: int = 0, limit: int | None = None) -> list[Stamped]:
         """Events after that one, oldest first; a type that this version does not know comes as `Unknown`."""
         with self._guard():
+            self._flush()
             rows = self._db.execute(_READ, (after, -1 if limit is None else limit)).fetchall()
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:
         """Of the newest event; 0 where there is none."""
         with self._guard():
-            return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+            self._flush()
+            return self._newest()
 
     def changed(self) -> bool:
         """Whether anything was written, by whomever, since this was last asked. Costs microseconds."""
@@ -233,6 +252,9 @@ class Journal:
         with self._guard():
             if not self._wrote:
                 self._begin_writing()
+            if self._depth:
+                self._db.executemany(sql, rows)
+                return
             with self.transaction():
                 self._db.executemany(sql, rows)
 
@@ -267,6 +289,20 @@ class Journal:
         if self._depth == 0:  # a checkpoint cannot run inside of a transaction
             database.mark_live(self._db, self.path)
             self._wrote = True
+
+    def _newest(self) -> int:
+        return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+
+    def _flush(self) -> None:
+        if self._appended:
+            rows, self._appended = self._appended, []
+            self._db.executemany(_APPEND, rows)
+
+    def _forget(self, kept: int) -> None:
+        """Events of a transaction that is rolled back; those that were flushed go with it."""
+        if len(self._appended) > kept:
+            self._next = cast("int", self._appended[kept][0])
+            del self._appended[kept:]
 
     def _settle(self) -> None:
         """After a commit. In WAL mode `synchronous = NORMAL` leaves the log to the system's cache: forced out here."""

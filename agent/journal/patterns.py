@@ -53,7 +53,7 @@ PEM = Pattern(
         r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # its end is missing: as far as it looks like one
     ),
 )
-URL_PASSWORD = Pattern(("://",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
+URL_PASSWORD = Pattern(("@",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
 
 PATTERNS = (PEM, URL_PASSWORD, *TOKENS)
 """In this order: the dashes of a PEM block would else be taken for a part of the word in front."""
