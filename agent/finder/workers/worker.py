@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Protocol
 
 import msgspec
@@ -17,6 +18,11 @@ class WorkItem(msgspec.Struct, frozen=True):
     key: str
     attempt: int = 1
     """1 for the first."""
+
+
+def as_json(item: WorkItem) -> bytes:
+    """One line of ASCII: a file's name may hold bytes that are no UTF-8, as half characters."""
+    return json.dumps(msgspec.structs.asdict(item)).encode()
 
 
 class ReportedFinding(msgspec.Struct, frozen=True):

@@ -1,0 +1,113 @@
+"""A child process that is asked one line at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ...workspace import Family
+from ...workspace.output import HeadTail
+
+_LONGEST = 16_000_000
+"""Bytes of an answer."""
+_SAID = 8_000
+"""Bytes of standard error that are kept, the last ones among them."""
+
+
+class ChildEnded(Exception):
+    """It gives no answer any more: why."""
+
+
+class Child:
+    """One process with all that it starts. Whoever started it ends it."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, family: Family
+    ) -> None:
+        self._process, self._transport, self._family = process, transport, family
+        self._said = HeadTail(_SAID)
+        self._listening = asyncio.create_task(self._listen())
+
+    @staticmethod
+    async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
+        """Raises ChildEnded where it cannot be started."""
+        family = Family()
+        loop = asyncio.get_running_loop()
+        starting = asyncio.create_task(
+            loop.subprocess_exec(
+                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=_LONGEST, loop=loop),
+                *argv,
+                cwd=cwd,
+                env={**env, **family.mark},
+                start_new_session=True,
+            )
+        )
+        cancelled = None
+        while not starting.done():  # half-started, it could not be ended
+            try:
+                await asyncio.wait([starting])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        try:
+            transport, protocol = starting.result()
+        except OSError as error:
+            family.close()
+            raise cancelled or ChildEnded(f"it could not be started: {error.strerror or error}") from None
+        family.begin(transport.get_pid())
+        child = Child(asyncio.subprocess.Process(transport, protocol, loop), transport, family)
+        if cancelled is not None:
+            await child.end()
+            raise cancelled
+        return child
+
+    @property
+    def is_alive(self) -> bool:
+        """It has not ended by itself."""
+        return self._process.returncode is None
+
+    async def ask(self, line: bytes) -> bytes:
+        """Its answer to the line. Raises ChildEnded where there is none."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        self._said = HeadTail(_SAID)
+        try:
+            stdin.write(line + b"\n")
+            await stdin.drain()
+            answer = await stdout.readline()
+        except ConnectionError:
+            answer = b""
+        except ValueError:  # the line is longer than the limit
+            raise ChildEnded("it answered more than 16 MB") from None
+        if answer.endswith(b"\n"):
+            return answer
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+        raise ChildEnded(self._how())
+
+    async def end(self) -> bytes:
+        """Kills it and all that it started; gives the end of what it said since it was asked."""
+        self._family.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+                await asyncio.wait([self._listening])
+        self._family.close()
+        self._listening.cancel()
+        await asyncio.wait([self._listening])
+        self._transport.close()
+        return self._said.value()
+
+    def _how(self) -> str:
+        code = self._process.returncode
+        if code is None:
+            return "it stopped answering"
+        return f"it died by signal {-code}" if code < 0 else f"it died with exit code {code}"
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        while piece := await self._process.stderr.read(65_536):
+            self._said.add(piece)

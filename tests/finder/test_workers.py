@@ -1,0 +1,355 @@
+"""A user's command and a user's function that work items: real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rundry.agent.finder import Candidate
+from rundry.agent.finder.workers import CommandWorker, PythonWorker, ReportedFinding, Worked, WorkItem
+from rundry.agent.protocol import UserError
+from rundry.agent.workspace import Sandbox, command_env
+
+ITEM = WorkItem("file", "src/a.py", "/w/src/a.py", 2)
+KEY_NAME, KEY = "OPENAI_API_KEY", "sk-canary-000000000000"
+
+
+@pytest.fixture
+def make_command(tmp_path: Path) -> Callable[..., CommandWorker]:
+    def make(script: str, *, seconds: float = 20.0, sandbox: Sandbox | None = None) -> CommandWorker:
+        (tmp_path / "worker.py").write_text(script)
+        env = command_env({**os.environ, KEY_NAME: KEY})
+        command = [sys.executable, "worker.py"]
+        return CommandWorker(command, workspace=tmp_path, env=env, sandbox=sandbox or Sandbox(), seconds=seconds)
+
+    return make
+
+
+@pytest.fixture
+async def make_python(tmp_path: Path) -> AsyncIterator[Callable[..., PythonWorker]]:
+    async with AsyncExitStack() as stack:
+
+        def make(module: str, function: str = "tool:work", **settings: object) -> PythonWorker:
+            (tmp_path / "tool.py").write_text(module)
+            env = command_env({**os.environ, KEY_NAME: KEY})
+            worker = PythonWorker(function, workspace=tmp_path, env=env, **{"sandbox": Sandbox(), **settings})
+            stack.push_async_callback(worker.close)
+            return worker
+
+        yield make
+
+
+def printing(answer: object) -> str:
+    return f"print({json.dumps(answer)!r})"
+
+
+async def said(make: Callable[..., CommandWorker], script: str) -> str:
+    worked = await make(script).work(ITEM)
+    assert not worked.items
+    return worked.error
+
+
+async def test_a_command_gets_its_item_and_gives_its_result(make_command: Callable[..., CommandWorker]) -> None:
+    script = """
+import json, os, sys
+item = json.load(sys.stdin)
+print("looking around", file=sys.stderr)
+print(json.dumps({
+    "items": [{"kind": "value", "value": json.dumps(item)}, {"kind": "file", "value": os.getcwd()}],
+    "findings": [{"title": "t", "detail": "d", "evidence": "a.py:1", "key": "k"}, {"title": "only this"}],
+    "found_new": True, "reason": "looked",
+}))
+"""
+    worker = make_command(script)
+    worked = await worker.work(ITEM)
+    told = {"kind": "file", "value": "src/a.py", "key": "/w/src/a.py", "attempt": 2}
+    assert json.loads(worked.items[0].value) == told
+    assert Path(worked.items[1].value).samefile(worker._workspace)
+    assert worked.findings == [ReportedFinding("t", "d", "a.py:1", "k"), ReportedFinding("only this")]
+    assert (worked.found_new, worked.reason, worked.error) == (True, "looked", "")
+
+
+async def test_an_item_of_a_megabyte_reaches_the_command_whole(make_command: Callable[..., CommandWorker]) -> None:
+    worker = make_command("import json, sys; print(json.dumps({'reason': str(len(json.load(sys.stdin)['value']))}))")
+    worked = await worker.work(WorkItem("value", "é" * 1_000_000, "k"))
+    assert worked == Worked(reason="1000000")
+
+
+async def test_a_name_that_is_no_utf8_reaches_the_command(make_command: Callable[..., CommandWorker]) -> None:
+    worker = make_command(
+        "import json, os, sys; print(json.dumps({'reason': os.fsencode(json.load(sys.stdin)['value']).hex()}))"
+    )
+    worked = await worker.work(WorkItem("file", "a\udcff", "k"))
+    assert worked.reason == b"a\xff".hex()
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("import sys; print('cannot open it', file=sys.stderr); sys.exit(3)", ["exit code 3", "cannot open it"]),
+        ("import sys; print('only here'); sys.exit(1)", ["exit code 1", "only here"]),
+        (printing({"error": "out of reach"}) + "; import sys; sys.exit(2)", ["exit code 2", "out of reach"]),
+        ("import os; os.kill(os.getpid(), 11)", ["exit code 139"]),
+        ("pass", ["answered nothing"]),
+        ("print('done, 3 links')", ["no JSON", "done, 3 links"]),
+        ("print('{}{}')", ["several JSON values"]),
+        ("print('{}\\n[1]')", ["several JSON values"]),
+        ("print('{} ok')", ["more than its JSON"]),
+        ("print('[1, 2]')", ["no JSON object", "a list", "[1, 2]"]),
+        ("print('null')", ["null"]),
+        ("print('{\"found_new\": NaN}')", ["NaN"]),
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')", ["no UTF-8"]),
+        (printing({"itmes": []}), ["itmes", "items"]),
+        (printing({"items": "a"}), ["items", "array"]),
+        (printing({"items": [{"kind": "url"}]}), ["items[0]", "value"]),
+        (printing({"items": [{"kind": "web", "value": "x"}]}), ["items[0]", "'web'", "url, file, value"]),
+        (printing({"items": [{"kind": "value", "value": " "}]}), ["items[0]", "empty"]),
+        (printing({"findings": [{"detail": "no title"}]}), ["findings[0]", "title"]),
+        (printing({"findings": [{"title": ""}]}), ["findings[0]", "empty"]),
+        (printing({"found_new": "yes"}), ["found_new", "bool"]),
+        (printing({"error": "the server is away"}), ["the server is away"]),
+        ("print('[' * 100000)", ["JSON"]),
+    ],
+)  # fmt: skip
+async def test_what_is_no_result_is_a_failed_step_that_says_why(
+    make_command: Callable[..., CommandWorker], script: str, words: list[str]
+) -> None:
+    error = await said(make_command, script)
+    assert all(word in error for word in words), error
+    assert "\n" not in error
+    assert len(error) < 1_500
+
+
+async def test_nulls_are_as_left_out(make_command: Callable[..., CommandWorker]) -> None:
+    answer = {"items": None, "findings": [{"title": "t", "key": None, "detail": None}], "error": None, "reason": None}
+    worked = await make_command(printing(answer)).work(ITEM)
+    assert worked == Worked(findings=[ReportedFinding("t")])
+
+
+async def test_what_was_found_before_an_error_is_kept(make_command: Callable[..., CommandWorker]) -> None:
+    answer = {"items": [{"kind": "value", "value": "x"}], "error": "then it broke"}
+    worked = await make_command(printing(answer)).work(ITEM)
+    assert worked == Worked(items=[Candidate("value", "x")], error="then it broke")
+
+
+async def test_an_endless_answer_is_bounded_and_said(make_command: Callable[..., CommandWorker]) -> None:
+    error = await said(make_command, "import sys\nfor i in range(300): sys.stdout.write('x' * 65536)")
+    assert "more than 16 MB (by 3,660,800 bytes)" in error
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_its_children(
+    make_command: Callable[..., CommandWorker], tmp_path: Path
+) -> None:
+    script = """
+import subprocess, sys, time
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open("pid", "w").write(str(child.pid))
+print("still at it", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+    error = await said(lambda text: make_command(text, seconds=1.0), script)
+    assert "timed out after 1 s" in error
+    assert "still at it" in error
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    env = command_env(os.environ)
+    worker = CommandWorker(["no-such-worker"], workspace=tmp_path, env=env, sandbox=Sandbox())
+    assert "no-such-worker: not found" in (await worker.work(ITEM)).error
+
+
+def test_an_empty_command_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="empty"):
+        CommandWorker([], workspace=tmp_path, env={}, sandbox=Sandbox())
+
+
+async def test_cancelling_ends_what_the_command_started(
+    make_command: Callable[..., CommandWorker], tmp_path: Path
+) -> None:
+    script = "import os, subprocess\nopen('pid', 'w').write(str(os.getpid()))\nsubprocess.run(['sleep', '600'])"
+    task = asyncio.create_task(make_command(script).work(ITEM))
+    await _ended_within_a_second(task, tmp_path / "pid")
+
+
+async def _ended_within_a_second(task: asyncio.Task[Worked], pid_file: Path) -> None:
+    until = time.monotonic() + 20
+    while not pid_file.exists() or not pid_file.read_text():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.01)
+    tree = [psutil.Process(int(pid_file.read_text()))]
+    while not tree[0].children():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.01)
+    tree += tree[0].children(recursive=True)
+    before = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - before < 1.0
+    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in tree)
+
+
+_SHOWS_ITS_WORLD = """
+import os
+def work(item):
+    try:
+        open(os.path.expanduser("~/.rundry-worker-was-here"), "w")
+        outside = "written"
+    except OSError:
+        outside = "held"
+    open("inside", "w")
+    return {"reason": " ".join([os.environ.get("OPENAI_API_KEY", "no key"), outside])}
+"""
+
+
+@pytest.mark.parametrize("kind", ["command", "python"])
+async def test_workers_run_in_the_commands_sandbox_without_keys(
+    kind: str,
+    make_command: Callable[..., CommandWorker],
+    make_python: Callable[..., PythonWorker],
+    tmp_path: Path,
+) -> None:
+    sandbox = await Sandbox.detect(workspace=tmp_path)
+    calls = f"{_SHOWS_ITS_WORLD}\nimport json; print(json.dumps(work({{}})))"
+    worker = (
+        make_command(calls, sandbox=sandbox) if kind == "command" else make_python(_SHOWS_ITS_WORLD, sandbox=sandbox)
+    )
+    worked = await worker.work(ITEM)
+    if sandbox.kind is None:
+        Path("~/.rundry-worker-was-here").expanduser().unlink()
+        assert worked.reason == "no key written", worked.error
+    else:
+        assert worked.reason == "no key held", worked.error
+    assert (tmp_path / "inside").exists()
+
+
+async def test_a_function_gets_the_item_and_its_result_is_read_alike(make_python: Callable[..., PythonWorker]) -> None:
+    worker = make_python("""
+def work(item):
+    print("prints do not disturb")
+    found = {"kind": item["kind"], "value": item["value"] + "!"}
+    return {"items": [found], "reason": item["key"] + str(item["attempt"])}
+""")
+    worked = await worker.work(ITEM)
+    assert worked == Worked(items=[Candidate("file", "src/a.py!")], reason="/w/src/a.py2")
+
+
+async def test_a_child_is_used_again_and_no_more_than_allowed_run_at_once(
+    make_python: Callable[..., PythonWorker], tmp_path: Path
+) -> None:
+    worker = make_python(
+        """
+import os, time
+def work(item):
+    time.sleep(0.05)
+    return {"reason": str(os.getpid())}
+""",
+        concurrency=2,
+    )
+    worked = await asyncio.gather(*(worker.work(ITEM) for _ in range(8)))
+    children = {int(one.reason) for one in worked}
+    assert len(children) == 2
+    assert os.getpid() not in children
+    await worker.close()
+    assert not any(psutil.pid_exists(pid) for pid in children)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("def work(item): raise ValueError('no\\n  such thing')", ["ValueError: no such thing"]),
+        ("def work(item): raise KeyError", ["KeyError"]),
+        ("def work(item): return None", ["NoneType", "dict"]),
+        ("def work(item): return [1]", ["list", "dict"]),
+        ("def work(item): return {'reason': object()}", ["TypeError", "object"]),
+        ("def work(item): return {'found_new': float('nan')}", ["ValueError"]),
+        ("def work(item): return {'reason': '\\ud800'}", ["half a character"]),
+        ("def work(item): return {'itmes': []}", ["itmes"]),
+        ("def work(item): return {'error': 'not today'}", ["not today"]),
+        ("import sys\ndef work(item): sys.exit('bye')", ["SystemExit: bye"]),
+        ("def work(item): work(item)", ["RecursionError"]),
+        ("def other(item): pass", ["tool has no function `work`"]),
+        ("import not_there\ndef work(item): pass", ["ModuleNotFoundError", "not_there"]),
+        ("def work(item) pass", ["SyntaxError"]),
+        ("import os, sys\ndef work(item):\n print('down', file=sys.stderr); os._exit(7)", ["code 7", "down"]),
+        ("import os\ndef work(item): os.kill(os.getpid(), 9)", ["signal 9"]),
+        ("def work(item): return {'reason': 'x' * 17_000_000}", ["16 MB"]),
+    ],
+)  # fmt: skip
+async def test_a_function_that_fails_is_a_failed_step_that_says_why(
+    make_python: Callable[..., PythonWorker], module: str, words: list[str]
+) -> None:
+    worked = await make_python(module).work(ITEM)
+    assert all(word in worked.error for word in words), worked.error
+    assert "\n" not in worked.error
+    assert not worked.items
+
+
+async def test_a_child_that_died_is_replaced(make_python: Callable[..., PythonWorker]) -> None:
+    worker = make_python(
+        """
+import os
+def work(item):
+    if item["attempt"] == 2:
+        os._exit(1)
+    return {"reason": "well"}
+""",
+        concurrency=1,
+    )
+    assert "exit code 1" in (await worker.work(ITEM)).error
+    assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
+
+
+async def test_a_function_that_takes_too_long_is_ended_and_the_next_one_works(
+    make_python: Callable[..., PythonWorker], tmp_path: Path
+) -> None:
+    worker = make_python(
+        """
+import os, subprocess
+def work(item):
+    if item["attempt"] == 2:
+        child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        open("pid", "w").write(str(child.pid))
+        child.wait()
+    return {"reason": "well"}
+""",
+        concurrency=1,
+        seconds=1.0,
+    )
+    assert "timed out after 1 s" in (await worker.work(ITEM)).error
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
+
+
+async def test_cancelling_ends_the_child_that_calls(make_python: Callable[..., PythonWorker], tmp_path: Path) -> None:
+    worker = make_python(
+        "import os, subprocess\ndef work(item):\n"
+        " open('pid', 'w').write(str(os.getpid()))\n subprocess.run(['sleep', '600'])"
+    )
+    await _ended_within_a_second(asyncio.create_task(worker.work(ITEM)), tmp_path / "pid")
+
+
+async def test_a_coroutine_function_is_waited_for(make_python: Callable[..., PythonWorker]) -> None:
+    worker = make_python("import asyncio\nasync def work(item):\n await asyncio.sleep(0)\n return {'reason': 'waited'}")
+    assert (await worker.work(ITEM)).reason == "waited"
+
+
+async def test_the_users_module_is_never_imported_here(make_python: Callable[..., PythonWorker]) -> None:
+    await make_python("def work(item): return {}").work(ITEM)
+    assert "tool" not in sys.modules
+
+
+@pytest.mark.parametrize("function", ["", "tool", "tool:", ":work", "tool.py:work()", "a-b:c", "tool:work:x"])
+def test_a_function_is_written_as_module_and_name(function: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="module:function"):
+        PythonWorker(function, workspace=tmp_path, env={}, sandbox=Sandbox())
