@@ -15,6 +15,8 @@ from .conduct import Conduct
 from .ways import Way, Ways
 
 MID_STEP = "a step runs: interrupt it first, then undo"
+AT_ONCE = 16
+"""Files that are put back side by side: each waits for the disk."""
 _NAMED = 40
 """Files that the model is told by their names, of each kind."""
 
@@ -110,16 +112,21 @@ async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[st
     """The files that are back, and a line for each that is not. What has to go goes first: it may be in the way."""
     files: list[str] = []
     kept: list[str] = []
-    for way in sorted(ways, key=lambda way: (way.want is not None, way.path)):
-        restorer = Restorer(ground.workspace, way.folders.__contains__)
-        why = await asyncio.to_thread(restorer.put_back, way.path, way.want, way.have)
-        if why is not None:
-            kept.append(why)
-            continue
-        files.append(way.path)
-        if not _is_told(ground.facts, way):
-            ground.record(way.moved())
+    all_ways = list(ways)
+    for phase in ([w for w in all_ways if w.want is None], [w for w in all_ways if w.want is not None]):
+        for start in range(0, len(phase), AT_ONCE):
+            batch = phase[start : start + AT_ONCE]
+            said = await asyncio.gather(*(asyncio.to_thread(_put_back, ground, way) for way in batch))
+            kept += [why for why in said if why is not None]
+            for way in (way for way, why in zip(batch, said, strict=True) if why is None):
+                files.append(way.path)
+                if not _is_told(ground.facts, way):
+                    ground.record(way.moved())
     return files, kept
+
+
+def _put_back(ground: Ground, way: Way) -> str | None:
+    return Restorer(ground.workspace, way.folders.__contains__).put_back(way.path, way.want, way.have)
 
 
 def _is_told(facts: RunFacts, way: Way) -> bool:

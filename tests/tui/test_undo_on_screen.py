@@ -1,0 +1,110 @@
+"""/undo on the real screen of a real run, which nobody drives any longer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.driven import Driven
+from fakes.model import ScriptedModel
+from fakes.turns import call, edit, finish
+
+from rundry.agent import LoopKind, Session, Undo
+from rundry.tui.app import RundryApp
+from rundry.tui.desk import Desk
+from rundry.tui.screens.undo import UndoScreen
+
+DONE = finish("all is well", "a.txt:1")
+
+
+@pytest.fixture
+async def ended(tmp_path: Path) -> Driven:
+    """A run that made an edit, ran a command and ended."""
+    work, runs = tmp_path / "work", tmp_path / "runs"
+    work.mkdir()
+    runs.mkdir(mode=0o700)
+    (work / "a.txt").write_text("one\n")
+    (work / "b.txt").write_text("two\n")
+    turns = [edit("a.txt", "one", "ONE"), call("run_command", command="echo 2 > b.txt; echo 3 > c.txt"), DONE]
+    run = Driven(runs, work, ScriptedModel(turns), loop=LoopKind.GOAL)
+    await run.run()
+    return run
+
+
+async def until(enough: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not enough():
+            await asyncio.sleep(0.01)
+
+
+def shown(app: RundryApp) -> str:
+    return "\n".join("".join(s.text for s in strip).rstrip() for strip in app.screen._compositor.render_strips())
+
+
+async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_run_stays_ended(ended):
+    work = Path(ended.spec.workspace)
+    desk = Desk(Session.attach(ended.path))
+    app = RundryApp(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: desk.state.outcome is not None)
+        await pilot.press(*"/undo", "enter")
+        await until(lambda: "undone: 1 change" in shown(app))
+        assert "2 files" in shown(app)
+        assert "told the model what was undone" in shown(app)
+        assert desk.phase == "ended"
+    desk.link.close()
+    assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
+    assert (work / "a.txt").read_text() == "ONE\n"
+
+
+async def test_several_changes_are_named_first_and_only_y_after_that_does_it(ended):
+    work = Path(ended.spec.workspace)
+    desk = Desk(Session.attach(ended.path))
+    app = RundryApp(desk)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: desk.state.outcome is not None)
+        await pilot.press(*"/undo 5", "enter")
+        await until(lambda: isinstance(app.screen, UndoScreen))
+        await pilot.pause()
+        _, asked, text = shown(app).partition("Undo 2 changes in 3 files?")
+        assert asked
+        assert text.index("echo 2 > b.txt; echo 3 > c.txt") < text.index("edit a.txt")
+        await pilot.press("x", "enter", "escape")
+        assert not isinstance(app.screen, UndoScreen)
+        assert (work / "a.txt").read_text() == "ONE\n"
+        await pilot.press(*"/undo step 1", "enter")
+        await until(lambda: isinstance(app.screen, UndoScreen))
+        await pilot.pause()
+        assert "Back to before step 1: undo 2 changes in 3 files?" in shown(app)
+        await pilot.press("y")
+        await until(lambda: "undone: back to before step 1" in shown(app))
+    desk.link.close()
+    assert (work / "a.txt").read_text() == "one\n" and not (work / "c.txt").exists()
+
+
+async def test_the_footer_offers_it_after_the_end_and_its_key_asks_first(ended):
+    desk = Desk(Session.attach(ended.path))
+    app = RundryApp(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: desk.state.outcome is not None and "F12 undo" in shown(app))
+        await pilot.press("f12")
+        await until(lambda: isinstance(app.screen, UndoScreen))
+        await pilot.pause()
+        assert "Undo 1 change in 2 files?" in shown(app)
+        await pilot.press("n")
+        assert not isinstance(app.screen, UndoScreen)
+    desk.link.close()
+
+
+async def test_what_makes_no_sense_is_told(ended):
+    desk = Desk(Session.attach(ended.path))
+    app = RundryApp(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: desk.state.outcome is not None)
+        await pilot.press(*"/undo all", "enter")
+        await until(lambda: "it is /undo, /undo 3 or /undo step 7" in shown(app))
+        desk.link.put_alone(Undo(step=9))
+        await until(lambda: "undo was refused: there was no step 9" in shown(app))
+    desk.link.close()
