@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rundry.agent.gate import split_bytes
 from rundry.agent.workspace import FileState, form_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
-from rundry.tui.diff.code import lex, lexer_for
+from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
 from rundry.tui.diff.sheet import Sheet
 from rundry.tui.diff.words import changed_words
 from rundry.tui.theme import shipped_palette
@@ -203,10 +203,20 @@ def test_what_is_no_diff_is_shown_as_it_stands() -> None:
 
 
 def test_a_text_over_several_lines_is_coloured_as_one() -> None:
-    pieces = lex(['x = """', "def f", '"""'], lexer_for("a.py"))
+    pieces = list(lex(['x = """', "def f", '"""'], lexer_for("a.py")))
     assert pieces[1] == [("def f", "code_string")] or pieces[1] == [("def f", "code_comment")]
 
 
 def test_a_file_of_no_known_kind_is_not_guessed_at() -> None:
     assert lexer_for("README.unknown") is None
-    assert lex(["def f(): pass"], None) == [[("def f(): pass", "code")]]
+    assert list(lex(["def f(): pass"], None)) == [[("def f(): pass", "code")]]
+
+
+@given(st.lists(st.text("ab c_=\"'#\n(){}:é\t", max_size=30), max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_packed_colours_are_unpacked_to_the_same_line(texts: list[str]) -> None:
+    shown = [line for text in texts for line in text.replace("\t", " ").split("\n")]
+    for line, pieces in zip(shown, lex(shown, lexer_for("a.py")), strict=True):
+        found = unpacked(line, packed(pieces))
+        assert "".join(text for text, _ in found) == line
+        assert packed(found) == packed(pieces)

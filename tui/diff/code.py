@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..lines import Run, marked
@@ -45,29 +46,52 @@ def lexer_named(language: str) -> Lexer | None:
         return None
 
 
-def lex(lines: Sequence[str], lexer: Lexer | None, wanted: Callable[[], bool] = lambda: True) -> list[list[Piece]]:
+def lex(lines: Sequence[str], lexer: Lexer | None, wanted: Callable[[], bool] = lambda: True) -> Iterator[list[Piece]]:
     """Each shown line in its pieces; the whole is lexed once, so a text over several lines is one.
 
     A second for 5,000 lines: for a thread, which stops soon after `wanted` says no.
     """
     text = "\n".join(lines)
-    if lexer is None or len(text) > LONGEST or max(map(len, lines), default=0) > WIDEST:
-        return [[(line, "code")] for line in lines]
-    found: list[list[Piece]] = [[]]
+    done = 0
+    if lexer is not None and len(text) <= LONGEST and max(map(len, lines), default=0) <= WIDEST:
+        for line, pieces in zip(lines, _lexed(text, lexer, wanted), strict=False):
+            if "".join(part for part, _ in pieces) != line:
+                break
+            yield pieces
+            done += 1
+    for line in lines[done:]:
+        yield [(line, "code")]
+
+
+def _lexed(text: str, lexer: Lexer, wanted: Callable[[], bool]) -> Iterator[list[Piece]]:
+    line: list[Piece] = []
     for count, (token, value) in enumerate(lexer.get_tokens(text)):
         if count % 50 == 49 and not wanted():
-            break
+            return
         slot = _slot(token)
         first, *more = value.split("\n")
         if first:
-            found[-1].append((first, slot))
+            line.append((first, slot))
         for part in more:
-            found.append([(part, slot)] if part else [])
-    if len(found) < len(lines) or any(
-        "".join(part for part, _ in pieces) != line for pieces, line in zip(found, lines, strict=False)
-    ):
-        return [[(line, "code")] for line in lines]
-    return found[: len(lines)]
+            yield line
+            line = [(part, slot)] if part else []
+    yield line
+
+
+def packed(pieces: Sequence[Piece]) -> bytes:
+    """The colours of a line, a byte for each character: 5,000 lines of pieces are 100,000 objects to look after."""
+    return b"".join(_CODES[slot] * len(text) for text, slot in pieces)
+
+
+def unpacked(line: str, colours: bytes) -> list[Piece]:
+    """The line in pieces again."""
+    pieces: list[Piece] = []
+    start = 0
+    for code, run in groupby(colours):
+        end = start + sum(1 for _ in run)
+        pieces.append((line[start:end], _NAMES[code]))
+        start = end
+    return pieces
 
 
 def painted(pieces: Sequence[Piece], palette: Palette) -> list[Run]:
@@ -99,6 +123,8 @@ _SLOTS = (
     ("Token.Generic.Heading", "heading"),
     ("Token.Generic.Subheading", "heading"),
 )
+_NAMES = sorted({slot for _, slot in _SLOTS} | {"code"})
+_CODES = {name: bytes([code]) for code, name in enumerate(_NAMES)}
 
 
 @cache

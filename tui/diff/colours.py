@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from ..text import show
-from .code import Piece, lex, lexer_for
+from .code import Piece, lex, lexer_for, packed, unpacked
 from .model import Diff, Row
 
-Found = dict[tuple[str, int], list[Piece]]
-"""Side (`-` old, `+` new) and line number to the line in coloured pieces."""
+Found = dict[str, dict[int, bytes]]
+"""Side (`-` old, `+` new) and line number to the colours of the line, packed."""
 _LARGE = 1_000_000
 """Characters of both sides together up to which the whole files are lexed."""
 _MOST_ROWS = 400
@@ -23,23 +23,25 @@ class Colours:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.found: Found = {}
+        self.found: Found = {"-": {}, "+": {}}
 
-    def pieces(self, row: Row) -> list[Piece] | None:
-        """The line in coloured pieces; None: not known."""
-        return self.found.get(_key(row))
+    def pieces(self, row: Row) -> list[Piece]:
+        """The line in coloured pieces."""
+        shown = show(row.text)
+        colours = self._of(row)
+        return [(shown, "code")] if colours is None or len(colours) != len(shown) else unpacked(shown, colours)
 
     def lacking(self, rows: Iterable[Row]) -> list[Row]:
         """Those of the rows whose colours are not known."""
-        return [row for row in rows if row.kind in " +-" and _key(row) not in self.found]
+        return [row for row in rows if row.kind in " +-" and self._of(row) is None]
 
     def of_rows(self, rows: Sequence[Row], wanted: Callable[[], bool]) -> Found:
         """Rows by themselves, each hunk for its own: nearly right, and soon there."""
-        found: Found = {}
+        found: Found = {"-": {}, "+": {}}
         for _, group in groupby(rows, lambda row: row.hunk):
             lines = list(group)
-            for side, number in (("-", "old"), ("+", "new")):
-                found.update(self._of_side(side, [(getattr(row, number), row.text) for row in lines], wanted))
+            found["-"].update(self._of_side([(row.old, row.text) for row in lines], wanted))
+            found["+"].update(self._of_side([(row.new, row.text) for row in lines], wanted))
         return found
 
     def of_texts(self, texts: Callable[[], tuple[list[str], list[str]]], wanted: Callable[[], bool]) -> Found:
@@ -50,18 +52,21 @@ class Colours:
         old, new = texts()
         if sum(map(len, old)) + sum(map(len, new)) > _LARGE:
             return {}
-        found = self._of_side("+", list(enumerate(new, 1)), wanted)
-        return found | self._of_side("-", list(enumerate(old, 1)), wanted)
+        added = self._of_side(list(enumerate(new, 1)), wanted)
+        return {"+": added, "-": self._of_side(list(enumerate(old, 1)), wanted)}
 
     def add(self, found: Found) -> None:
         """What is known already stays: it came from the whole file."""
-        for key, pieces in found.items():
-            self.found.setdefault(key, pieces)
+        for side, lines in found.items():
+            self.found[side] = lines | self.found[side]
 
-    def _of_side(self, side: str, lines: Sequence[tuple[int, str]], wanted: Callable[[], bool]) -> Found:
-        there = [(number, text) for number, text in lines if number]
-        pieces = lex([show(text) for _, text in there], lexer_for(self.path), wanted)
-        return {(side, number): line for (number, _), line in zip(there, pieces, strict=True)}
+    def _of(self, row: Row) -> bytes | None:
+        return self.found["-"].get(row.old) if row.kind == "-" else self.found["+"].get(row.new)
+
+    def _of_side(self, lines: Sequence[tuple[int, str]], wanted: Callable[[], bool]) -> dict[int, bytes]:
+        there = [(number, show(text)) for number, text in lines if number]
+        lexed = lex([text for _, text in there], lexer_for(self.path), wanted)
+        return {number: packed(pieces) for (number, _), pieces in zip(there, lexed, strict=True)}
 
 
 class HunkColours(Colours):
@@ -72,8 +77,8 @@ class HunkColours(Colours):
         self._diff = diff
         self._lexed: set[int] = set()
 
-    def pieces(self, row: Row) -> list[Piece] | None:
-        """The line in coloured pieces; None: its hunk is too long."""
+    def pieces(self, row: Row) -> list[Piece]:
+        """The line in coloured pieces; plain where its hunk is too long."""
         if row.hunk not in self._lexed:
             self._lexed.add(row.hunk)
             hunks, rows = self._diff.hunks, self._diff.rows
@@ -95,7 +100,3 @@ def considerate(is_wanted: Callable[[], bool]) -> Callable[[], bool]:
         return is_wanted()
 
     return asked
-
-
-def _key(row: Row) -> tuple[str, int]:
-    return ("-", row.old) if row.kind == "-" else ("+", row.new)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 
-from .model import Diff, Hunk, Row, Stretch, name_of
+from .model import Diff, Hunk, Row, Stretch
 from .pairs import change_rows
 
 CONTEXT = 3
@@ -77,7 +76,7 @@ def _stretches(texts: Texts, hunks: Iterator[tuple[int, Sequence[tuple[int, int,
         start = max(shown, first[0] - CONTEXT)
         above = _fold(shown, start, shift)
         side, at = (new, first[2]) if first[3] > first[2] else (old, first[0])
-        hunk = Hunk(index, partial(name_of, side, at))
+        hunk = Hunk(index, lines=side, at=at)
         rows = [Row("head", 0, 0, "", index)]
         for a1, a2, b1, b2 in changes:
             rows += _same(texts, start, a1, shift, index)

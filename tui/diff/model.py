@@ -37,26 +37,28 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     """It is the last, it has no line feed, and the other side's last has one."""
 
 
-@dataclass(slots=True)
-class Hunk:
-    """Changes that stand together."""
+class Hunk(msgspec.Struct, gc=False):
+    """Changes that stand together. Holds nothing that could hold it: the garbage collector does not look at it."""
 
     index: int
-    find_name: Callable[[], str]
+    known_name: str = ""
+    lines: Sequence[str] = ()
+    """Where its name is looked for when it is first asked: most are never seen."""
+    at: int = 0
+    """Its first changed line among those."""
     added: int = 0
     removed: int = 0
     row: int = 0
     """Index of its head among the rows."""
     size: int = 0
     """Rows, head included."""
-    _name: str | None = None
 
     @property
     def name(self) -> str:
-        """The function or class that it is in, or its line. Looked for when first asked: most are never seen."""
-        if self._name is None:
-            self._name = self.find_name()
-        return self._name
+        """The function or class that it is in, or its line."""
+        if not self.known_name:
+            self.known_name = name_of(self.lines, self.at)
+        return self.known_name
 
 
 class Stretch(NamedTuple):

@@ -136,8 +136,7 @@ class Sheet:
         return _over(runs, left if row.kind == "-" else right, style)
 
     def _coloured(self, row: Row, palette: Palette) -> list[Run]:
-        found = self.colours.pieces(row)
-        return painted(found if found is not None else [(show(row.text), "code")], palette)
+        return painted(self.colours.pieces(row), palette)
 
     # rows over the whole width
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from .model import Diff, Hunk, Row, Stretch, name_of
 from .pairs import change_rows
@@ -35,6 +34,8 @@ class _Reader:
         self.above: list[Row] = []
         self.hunk: Hunk | None = None
         self.rows: list[Row] = []
+        self.section = ""
+        """What the head of the hunk says."""
         self.count = 0
         self.old = self.new = 0
         """Line numbers of the next row, from 1."""
@@ -64,6 +65,8 @@ class _Reader:
     def taken(self) -> Stretch:
         """What was read of the hunk so far, and what stands above it."""
         self.settle()
+        if self.hunk is not None:
+            self.hunk.known_name = _named(self.rows, self.section)
         found = Stretch(self.above, self.hunk, self.rows)
         self.above, self.hunk, self.rows = [], None, []
         return found
@@ -77,7 +80,7 @@ class _Reader:
             self.above.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
         self.old, self.new = old + (self.left[0] == 0), new + (self.left[1] == 0)
         self.rows = [Row("head", 0, 0, "", self.count)]
-        self.hunk = Hunk(self.count, partial(_named, self.rows, head[5].strip()))
+        self.hunk, self.section = Hunk(self.count), head[5].strip()
         self.count += 1
 
     def row(self, line: str) -> None:

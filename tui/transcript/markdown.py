@@ -54,7 +54,7 @@ def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette)
 
 def prepare() -> None:
     """Load what the first drawing needs: 0.15 s that a key would have to wait for. For a thread."""
-    lex(["x = 1"], lexer_named("python"))
+    list(lex(["x = 1"], lexer_named("python")))
     _parser().parse("- x")
 
 

@@ -1,0 +1,184 @@
+"""The diff of a large change in a pseudo-terminal: from the key that opens it to its first paint, and each scroll step.
+
+A frame's end is the end of a synchronized update. What counts is the first frame whose text differs: colours come later.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fakes.emulator import Emulator
+from fakes.rundry import Home
+from fakes.terminal import KEYS, Terminal
+
+from .table import Row, middle, quantile
+
+ROUNDS = 5
+STEPS = 40
+ROWS = 40
+WIDTH = {"unified": 100, "split": 150}
+LARGE, HUGE = (400, 11), (50_000, 8)
+"""Hunks, and unchanged lines between two of them."""
+_FRAME = re.compile(rb"\x1b\[\?2026l")
+_EVERY = 0.09
+_READY, _COMPARED = "ready to open", "compared to its end"
+
+
+def measure(folder: Path) -> list[Row]:
+    env = Home(folder).env
+    empty = [step for _ in range(2) for step in _empty(env)]
+    rows = [Row("refresh of a full screen of an empty app, median", 1000 * middle(empty), "ms")]
+    for view, width in WIDTH.items():
+        opened = [_open(env, LARGE, width) for _ in range(ROUNDS)]
+        steps = [step for _, found in opened for step in found]
+        huge = [_open(env, HUGE, width) for _ in range(2)]
+        first, least = middle([paint for paint, _ in opened]), max(paint for paint, _ in huge)
+        rows += [
+            Row(f"5,000 lines, 400 hunks, {view}: first paint", 1000 * first, "ms", limit=100),
+            Row("  beside that refresh", 1000 * first, "ms", 1000 * middle(empty), "an empty app"),
+            Row(f"  {len(steps)} scroll steps, 95th percentile", 1000 * quantile(steps, 0.95), "ms", limit=33),
+            Row("  median, beside that refresh", 1000 * middle(steps), "ms", 1000 * middle(empty), "an empty app"),
+            Row(f"50,000 hunks, {view}: first paint, the slower of two", 1000 * least, "ms", limit=300),
+            Row(
+                "  scroll steps while it is compared and after, 95th percentile",
+                1000 * quantile([step for _, found in huge for step in found], 0.95),
+                "ms",
+                limit=33,
+            ),
+        ]
+    return rows
+
+
+def contents(hunks: int, gap: int) -> tuple[bytes, bytes]:
+    """A change with so many hunks, on code of which some lines repeat."""
+    old: list[str] = []
+    new: list[str] = []
+    for hunk in range(hunks):
+        same = [
+            f"    total_{hunk}_{n} = compute(left, {n}, 'text')  # line {n}\n" if n % 3 == 0 else "    check()\n"
+            for n in range(gap)
+        ]
+        old += [*same, f"    value_{hunk} = divide(alpha, beta, {hunk})\n"]
+        new += [*same, f"    value_{hunk} = divide(alpha, gamma, {hunk}) if gamma else None\n"]
+    return "".join(old).encode(), "".join(new).encode()
+
+
+def _open(env: dict[str, str], size: tuple[int, int], width: int) -> tuple[float, list[float]]:
+    """Seconds to the first paint, and of each scroll step; the process did not open one before."""
+    argv = [sys.executable, "-m", "bench.gate_bench", "stage", *map(str, size)]
+    with Terminal(argv, env=env, cwd=Path(__file__).parents[1], rows=ROWS, columns=width) as terminal:
+        terminal.wait_for(_READY)
+        while not terminal.has_echo_off():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        asked = terminal.send("g")
+        time.sleep(0.4)
+        sent = [_send(terminal, key) for key in _steps()]
+        terminal.wait_for_bytes(_COMPARED.encode(), 120)
+        sent += [_send(terminal, key) for key in _steps()]
+        time.sleep(0.3)
+        screens = list(_screens(terminal))
+    return _until(screens, asked, _shows_lines), [_until(screens, at) for at in sent]
+
+
+def _empty(env: dict[str, str]) -> list[float]:
+    argv = [sys.executable, "-m", "bench.gate_bench", "empty"]
+    with Terminal(argv, env=env, cwd=Path(__file__).parents[1], rows=ROWS, columns=WIDTH["unified"]) as terminal:
+        terminal.wait_for("row 0")
+        while not terminal.has_echo_off():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        sent = [_send(terminal, "n") for _ in range(STEPS)]
+        time.sleep(0.3)
+        screens = list(_screens(terminal))
+    return [_until(screens, at) for at in sent]
+
+
+def _steps() -> list[str]:
+    return [KEYS["pagedown"], KEYS["down"], "]", KEYS["up"]] * (STEPS // 4)
+
+
+def _send(terminal: Terminal, key: str) -> float:
+    at = terminal.send(key)
+    time.sleep(max(0.0, at + _EVERY - time.monotonic()))
+    return at
+
+
+def _screens(terminal: Terminal) -> Iterator[tuple[float, list[str]]]:
+    """When each frame was whole, and what then stood there."""
+    emulator = Emulator(terminal.rows, terminal.columns)
+    for moment, data in terminal.output:
+        emulator.feed(data)
+        if _FRAME.search(data):
+            yield moment, emulator.lines()
+
+
+def _until(
+    screens: list[tuple[float, list[str]]], since: float, shows: Callable[[list[str]], bool] = lambda lines: True
+) -> float:
+    before = next((lines for at, lines in reversed(screens) if at < since), [])
+    return next((at - since for at, lines in screens if at >= since and lines != before and shows(lines)), 10.0)
+
+
+def _shows_lines(lines: list[str]) -> bool:
+    return any("− " in line for line in lines) and any("+ " in line for line in lines)
+
+
+def stage(hunks: int, gap: int) -> None:
+    """An app of one pane that opens the change at a key."""
+    from textual.app import App, ComposeResult
+    from textual.widgets import Static
+
+    from rundry.tui.diff import DiffPane
+    from rundry.tui.theme import register_themes
+
+    before, after = contents(hunks, gap)
+
+    class Stage(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Static(_READY)
+            yield DiffPane()
+
+        def on_mount(self) -> None:
+            register_themes(self)
+            self.theme = "dark"
+            self.query_one(DiffPane).focus()
+            gc.freeze()  # as the session does
+
+        def key_g(self) -> None:
+            self.query_one(DiffPane).show_change("calc.py", before, after)
+
+        def on_diff_pane_ready(self) -> None:
+            self.query_one(Static).update(_COMPARED)
+
+    Stage().run()
+
+
+def empty() -> None:
+    """An app that shows other text at a key."""
+    from textual.app import App, ComposeResult
+    from textual.widgets import Static
+
+    class Empty(App[None]):
+        count = 0
+
+        def compose(self) -> ComposeResult:
+            yield Static(self.text())
+
+        def text(self) -> str:
+            return "\n".join(f"row {self.count} " + "some text " * 9 for _ in range(ROWS))
+
+        def key_n(self) -> None:
+            self.count += 1
+            self.query_one(Static).update(self.text())
+
+    Empty().run()
+
+
+if __name__ == "__main__":
+    stage(int(sys.argv[2]), int(sys.argv[3])) if sys.argv[1] == "stage" else empty()
