@@ -15,7 +15,7 @@ from ..model import KEY_NAMES, NOBODY, NoModel, open_model
 from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..stops import Guard, Quotas, default_guard
-from ..tools import ToolContext
+from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .frame import OpenModel
 from .orders import Order
@@ -124,6 +124,8 @@ def _tools(
         load=journal.blob,
         limit=_result_limit(model.window),
     )
+    if journal.spec.finder is not None and journal.spec.finder.hosts:
+        tools.fetcher = Fetcher(journal.spec.finder.hosts)
     for sha in facts.outputs:
         tools.remember(sha)
     return tools

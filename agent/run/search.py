@@ -37,7 +37,20 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
     if spec.worker.python is not None:
         from ..finder.workers.python import PythonWorker
 
-        return PythonWorker(spec.worker, kit.workspace.root, kit.env, spec.concurrency)
+        return PythonWorker(
+            spec.worker.python,
+            workspace=kit.workspace.root,
+            env=kit.env,
+            sandbox=kit.sandbox,
+            concurrency=spec.concurrency,
+            seconds=spec.worker.timeout,
+        )
     from ..finder.workers.command import CommandWorker
 
-    return CommandWorker(spec.worker, kit.workspace.root, kit.env, kit.sandbox)
+    return CommandWorker(
+        spec.worker.command,
+        workspace=kit.workspace.root,
+        env=kit.env,
+        sandbox=kit.sandbox,
+        seconds=spec.worker.timeout,
+    )

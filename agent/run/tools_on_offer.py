@@ -10,5 +10,6 @@ _CHANGING = ["edit_file", "write_file", "run_command"]
 
 def tools_of(spec: RunSpec) -> list[str]:
     """Names, in the order in which the model sees them."""
-    tools = [*_READING, *_CHANGING, "update_plan", "ask_person"]
+    web = ["fetch_url"] if spec.finder is not None and spec.finder.hosts else []
+    tools = [*_READING, *web, *_CHANGING, "update_plan", "ask_person"]
     return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]

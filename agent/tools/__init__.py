@@ -1,9 +1,22 @@
 """The model's tools: what they take, what they would do, what comes back."""
 
 from .acting import draft_of, land, plan_again, plan_command, read
-from .arguments import AskPerson, Edit, EditFile, Finish, ListFiles, ReadFile, RunCommand, Search, UpdatePlan, WriteFile
+from .arguments import (
+    AskPerson,
+    Edit,
+    EditFile,
+    FetchUrl,
+    Finish,
+    ListFiles,
+    ReadFile,
+    RunCommand,
+    Search,
+    UpdatePlan,
+    WriteFile,
+)
 from .context import ToolContext
 from .editing import plan_edit, plan_write
+from .fetching import Fetched, Fetcher
 from .offer import TOOLS, Tool, offered
 from .parse import Parsed, parse_arguments
 from .result import ToolResult, Touched
@@ -13,6 +26,9 @@ __all__ = [
     "AskPerson",
     "Edit",
     "EditFile",
+    "FetchUrl",
+    "Fetched",
+    "Fetcher",
     "Finish",
     "ListFiles",
     "Parsed",

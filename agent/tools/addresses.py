@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..protocol import UserError
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = re.compile(
     r"((?:/(?!\.|/)[A-Za-z0-9._~!$&'()*+,;=:@-]*)+(?:\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*)?)(?:#[^\x00-\x20]*)?"
@@ -69,17 +71,14 @@ def origin(url: str) -> str:
 
 
 def host_origins(hosts: Iterable[str]) -> frozenset[str]:
-    """The origins that a list of hosts allows: `host` by its default ports, `host:port` by that one. Raises ValueError.
-
-    The text names the entry and the mend.
-    """
+    """What a list of hosts allows: `host` by the ports 80 and 443, `host:port` by that one. Raises UserError."""
     allowed: set[str] = set()
     for host in hosts:
         if not host or re.search(r"[\s/\\?#@*%]", host) or _CONTROL.search(host):
-            raise ValueError(f"{host!r} is no host: write a name or an address, with :PORT where it is not 80 or 443")
+            raise UserError(f"{host!r} is no host: write a name or an address, with :PORT where it is not 80 or 443")
         try:
             found = {origin(address(f"{scheme}://{host}/")) for scheme in ("http", "https")}
         except AddressRefused:
-            raise ValueError(f"{host!r} is no host: write a name or an address, with :PORT") from None
+            raise UserError(f"{host!r} is no host: write a name or an address, with :PORT") from None
         allowed |= found
     return frozenset(allowed)

@@ -29,6 +29,12 @@ class Search(msgspec.Struct, frozen=True):
     path: str | None = None
 
 
+class FetchUrl(msgspec.Struct, frozen=True):
+    """An absolute http(s) URL."""
+
+    url: str
+
+
 class Edit(msgspec.Struct, frozen=True):
     """One block that is replaced."""
 

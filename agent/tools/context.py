@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..workspace import Ignore, Sandbox, Workspace
 from .arguments import AskPerson, Finish, UpdatePlan
+
+if TYPE_CHECKING:
+    from .fetching import Fetcher
 
 OUTPUT = "output:"
 """Begins the path under which `read_file` reads on in an output that was too long to show."""
@@ -36,6 +39,8 @@ class ToolContext:
     """Time-out of a command that names none."""
     on_output: Callable[[bytes], None] | None = None
     """Hears a command's output while it runs."""
+    fetcher: Fetcher | None = None
+    """Asks the web; None: `fetch_url` is off."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

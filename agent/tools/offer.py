@@ -113,6 +113,14 @@ TOOLS: dict[str, Tool] = {
             path=_text("A file or a folder; without it, the whole project."),
         ),
         _tool(
+            "read",
+            "fetch_url",
+            given.FetchUrl,
+            "Read a page or a text from the web, of the hosts that the person allowed.",
+            ["url"],
+            url=_text("The address, e.g. `https://docs.python.org/3/library/ast.html`."),
+        ),
+        _tool(
             "change",
             "edit_file",
             given.EditFile,

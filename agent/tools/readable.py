@@ -35,7 +35,7 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     text: str
     links: list[tuple[str, str]]
-    """Words and address, each address once, in the order of the page."""
+    """Address and words, each address once, in the order of the page."""
 
 
 def readable(page: str | bytes, url: str) -> Readable:

@@ -52,7 +52,7 @@ class Crawler:
     ) -> None:
         """`rate`: requests a second over the whole crawl, None or 0: as many as there are workers.
 
-        `seconds`: for one page whole. Raises AddressRefused for a seed that is no URL.
+        `seconds`: for one page whole. Raises UserError for a seed that is no URL.
         """
         self._scope = Scope(seeds, include=include, exclude=exclude)
         self._clock = clock or SystemClock()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ...protocol import UserError
 from ...tools.addresses import AddressRefused, address, origin
 
 _ON_ANY_HOST = "[^/]*//[^/]*"
@@ -32,8 +33,11 @@ class Scope:
     """
 
     def __init__(self, seeds: Iterable[str], *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> None:
-        """Raises AddressRefused for a seed that is no URL."""
-        origins = {origin(address(seed)) for seed in seeds}
+        """Raises UserError for a seed that is no URL."""
+        try:
+            origins = {origin(address(seed)) for seed in seeds}
+        except AddressRefused as refused:
+            raise UserError(f"crawl: {refused}: write http://HOST/ or https://HOST/") from None
         safe = {f"https{found[4:]}" for found in origins if re.fullmatch(r"http://(\[[^\]]*\]|[^:]*)", found)}
         self.origins = frozenset(origins | safe)
         self._below = tuple(f"{found}/" for found in self.origins)

@@ -1,0 +1,187 @@
+"""`fetch_url`: one GET, to hosts that the person listed and to nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .addresses import AddressRefused, address, host_origins, joined, origin
+from .arguments import FetchUrl
+from .context import ToolContext
+from .markup import UnreadablePage
+from .readable import readable
+from .result import ToolResult, failure
+from .text import fitting, lines_of, plain, shortened
+from .web import bounded_body, content_type, decoded, is_html, open_session, said
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+    from aiohttp.abc import ResolveResult
+
+MOST = 2_000_000
+"""Bytes of an answer, decompressed, that are read."""
+SECONDS = 20.0
+"""For an answer with all its redirects."""
+_HOPS = 5
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_TEXT = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/toml")
+_LINKS = 200
+"""Links of a page that are listed."""
+_LONGEST_WAY = 300
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a GET."""
+
+    ok: bool
+    """The answer's status is 2xx and its text could be read."""
+    text: str
+    """What a model reads: where it came from, the text, the links; or why there is none."""
+    summary: str
+    """A few words."""
+
+
+async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
+    """The page's text, bounded, with a way to read on."""
+    if ctx.fetcher is None:
+        return failure("fetch_url is off: the person listed no hosts that may be asked", "off")
+    got = await ctx.fetcher.fetch(args.url.strip(), seconds=ctx.bounded_seconds(SECONDS))
+    whole = got.text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+    lines = lines_of(plain(whole))
+    count = fitting(lines, ctx.limit)
+    if count == len(lines) and len(lines[0]) <= ctx.limit:
+        return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
+    sha = ctx.keep(whole)
+    shown = [shortened(line) for line in lines[:count]]
+    more = f'[the whole is kept: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
+    return ToolResult(ok=got.ok, text="\n".join([*shown, more]), summary=got.summary, full=sha)
+
+
+class Fetcher:
+    """Asks for one URL at a time, without cookies, proxies or credentials.
+
+    A host without a port stands for the ports 80 and 443. A name must not lead to an address that is not public,
+    unless that address is on the list too, so that no name of a public server opens one inside (`localhost` is itself).
+    Redirects are followed as long as they stay on the list.
+    """
+
+    def __init__(self, hosts: Sequence[str], *, limit: int = MOST, seconds: float = SECONDS) -> None:
+        """Raises UserError for what is no host; the text names it and the mend."""
+        self._origins = host_origins(hosts)
+        self.hosts = list(hosts)
+        self._limit, self._seconds = limit, seconds
+        self._addresses = frozenset(found for host in hosts if (found := _ip(host)) is not None)
+
+    async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
+        """Never raises for what the URL or the server does. `seconds`: fewer than its own."""
+        seconds = self._seconds if seconds is None else min(seconds, self._seconds)
+        from aiohttp import ClientError
+
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._follow(address(url), seconds)
+        except AddressRefused as refused:
+            return Fetched(ok=False, text=f"refused: {refused}", summary="refused")
+        except TimeoutError:
+            return Fetched(ok=False, text=f"fetch_url timed out after {seconds:g} s", summary="timed out")
+        except (ClientError, OSError, UnicodeError) as error:
+            why = " ".join(str(error).split())[:_LONGEST_WAY] or type(error).__name__
+            return Fetched(ok=False, text=f"the connection failed: {why}", summary="no connection")
+
+    async def _follow(self, url: str, seconds: float) -> Fetched:
+        """Raises AddressRefused, aiohttp's errors."""
+        from aiohttp import TCPConnector
+        from aiohttp.resolver import ThreadedResolver
+        from yarl import URL
+
+        allowed = self._addresses
+
+        class Resolver(ThreadedResolver):
+            """What is checked is what is connected to: a second look-up could answer otherwise."""
+
+            async def resolve(
+                self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+            ) -> list[ResolveResult]:
+                found = await super().resolve(host, port, family)
+                return [one for one in found if _may_lead(host, one["host"], allowed)] or _refuse(host)
+
+        came = url
+        connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True)
+        async with open_session(connector, seconds, agent="fetch_url") as session:
+            for _ in range(1 + _HOPS):
+                self._require(url)
+                async with session.get(URL(url, encoded=True), allow_redirects=False) as answer:
+                    target = answer.headers.get("Location") if answer.status in _MOVED else None
+                    if target is None:
+                        return await self._read(came, url, answer)
+                    url = address(joined(url, target) or target)
+        raise AddressRefused(f"{came} redirects more than {_HOPS} times")
+
+    def _require(self, url: str) -> None:
+        """Raises AddressRefused where the URL's host is not on the list."""
+        if origin(url) not in self._origins:
+            raise AddressRefused(f"{origin(url)} is not on the list of hosts; there are: {', '.join(self.hosts)}")
+
+    async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
+        kind, charset = content_type(answer)
+        status = said(answer.status, answer.reason)
+        head = f"{url}: {status}{f', {kind}' if kind else ''}" + (f" (redirected from {came})" if came != url else "")
+        ok = 200 <= answer.status < 300
+        if kind and not (is_html(kind, b"") or kind.startswith("text/") or kind.startswith(_TEXT) or "+" in kind):
+            return Fetched(ok=False, text=f"{head}\nThis is no text: it cannot be read.", summary="no text")
+        body, whole = await bounded_body(answer, self._limit)
+        text = decoded(body, charset)
+        if is_html(kind, body):
+            try:
+                page = await asyncio.to_thread(_page, text, url)
+            except UnreadablePage as unreadable:
+                return Fetched(ok=False, text=f"{head}\n{unreadable}", summary="not readable")
+        elif not kind and b"\0" in body:
+            return Fetched(ok=False, text=f"{head}\nThis is no text: it cannot be read.", summary="no text")
+        else:
+            page = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        cut = "" if whole else f"\n[only its first {self._limit:,} bytes were read]"
+        told = page if page.strip() else "[it is empty]"
+        return Fetched(ok=ok, text=f"{head}\n\n{told}{cut}", summary=status)
+
+
+def _page(text: str | bytes, url: str) -> str:
+    page = readable(text, url)
+    parts = [f"Title: {page.title}\n"] if page.title else []
+    parts.append(page.text)
+    if page.links:
+        parts.append("\nLinks:")
+        parts += [f"- {words or '[no words]'}: {target}" for target, words in page.links[:_LINKS]]
+        left = len(page.links) - _LINKS
+        parts += [f"[{left:,} more links]"] if left > 0 else []
+    return "\n".join(parts)
+
+
+def _ip(host: str) -> str | None:
+    """The address that an entry of the list names literally, with or without a port; None: it is a name."""
+    bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
+    try:
+        return str(ipaddress.ip_address(bare.strip("[]")))
+    except ValueError:
+        return None
+
+
+def _may_lead(host: str, found: str, allowed: frozenset[str]) -> bool:
+    """A listed name may lead to this address."""
+    it = ipaddress.ip_address(found.partition("%")[0])
+    if isinstance(it, ipaddress.IPv6Address) and it.ipv4_mapped is not None:
+        it = it.ipv4_mapped
+    if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):
+        return True
+    return it.is_global and not it.is_multicast
+
+
+def _refuse(host: str) -> list[ResolveResult]:
+    raise AddressRefused(
+        f"{host} leads to an address that is not public: the person may put that address itself on the list"
+    )
