@@ -16,9 +16,10 @@ from ..workspace import (
     WriteFailed,
     write_file,
 )
-from .arguments import EditFile, ListFiles, ReadFile, RunCommand, Search, WriteFile
+from .arguments import EditFile, FetchUrl, ListFiles, ReadFile, RunCommand, Search, WriteFile
 from .context import ToolContext
 from .editing import plan_edit, plan_write
+from .fetching import fetch_url
 from .reading import SECONDS, list_files, read_file
 from .result import ToolResult, Touched, failure
 from .searching import search
@@ -43,6 +44,8 @@ async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) ->
                     return await asyncio.to_thread(list_files, arguments, ctx)
                 case Search():
                     return await search(arguments, ctx)
+                case FetchUrl():
+                    return await fetch_url(arguments, ctx)
                 case _:
                     raise TypeError(f"{name} does not read")
     except TimeoutError:
