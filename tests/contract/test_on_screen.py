@@ -85,6 +85,8 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
         terminal.send("keep the parentheses")
         terminal.wait_for("keep the parentheses")
         terminal.press("enter")
+        terminal.wait_for('reason: "keep the parentheses"')
+        terminal.press("n")
         requests = server.wait_requests(4)
         assert "keep the parentheses" in requests[3].text
         assert "(len(values) + 1)" in core.read_text()

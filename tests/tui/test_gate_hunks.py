@@ -58,7 +58,7 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
         await pilot.press("space", "[")
         assert "tab why left" in stage.text()
         await pilot.press("tab")
-        await stage.until(pilot, lambda: "why is f1 left?" in stage.text())
+        await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
         await pilot.press(*"one", "enter")
         await stage.until(pilot, lambda: stage.screen.gate.has_focus)
         assert 'left: "one"' in stage.text()

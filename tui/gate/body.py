@@ -10,7 +10,7 @@ from textual.message import Message
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ..diff import DiffPane, HunkMark
+from ..diff import Diff, DiffPane, HunkMark
 from .command import CommandPane
 from .editing import opened
 from .following import Content
@@ -116,17 +116,26 @@ class ProposalBody(Vertical):
 
     def find_hunks(self, picks: Picks) -> Picks | None:
         """The choices for the hunks that stand there now; None: others are about to be shown, the gate's own."""
-        shown = self.shown
-        if shown is None or self.diff.diff is None or not self.diff.display:
+        shown, sheet = self.shown, self.diff.sheet
+        if shown is None or sheet is None or not self.diff.display:
             return Picks()
-        spans = tuple(spans_of(self.diff.diff))
-        if not self._may_choose(shown):
-            spans = ()
-        elif not self._edited and not self._is_core_text and spans != tuple(spans_in(shown.proposal.diff)):
+        spans = self._spans(shown, sheet.diff)
+        if spans is None:
             self._show_text(shown.proposal)
             return None
         self.shown = Shown(shown.proposal, shown.rebasing, shown.before, spans)
         return picks if picks.count == len(spans) else Picks(len(spans))
+
+    def _spans(self, shown: Shown, diff: Diff) -> tuple[Span, ...] | None:
+        """Of all hunks, also those that are not compared yet; None: what stands there is not what the gate has."""
+        if not self._may_choose(shown):
+            return ()
+        there = spans_of(diff)
+        if self._edited or self._is_core_text:
+            return tuple(there) if diff.complete else ()
+        gates = spans_in(shown.proposal.diff)
+        as_far = gates if diff.complete else gates[: len(there)]
+        return tuple(gates) if there == as_far else None
 
     def _may_choose(self, shown: Shown) -> bool:
         proposal = shown.proposal
@@ -136,7 +145,7 @@ class ProposalBody(Vertical):
 
     def mark(self, picks: Picks, hunk: int | None = None) -> None:
         """Show what is taken and left: of one hunk, or of all."""
-        if self.shown is None or not self.has_hunks:
+        if not self.spans:
             return
         if hunk is not None:
             self.diff.mark_hunk(hunk, _mark(picks, hunk))
@@ -155,11 +164,6 @@ class ProposalBody(Vertical):
         return self.shown.spans if self.shown is not None else ()
 
     @property
-    def has_hunks(self) -> bool:
-        """They stand there one by one: not while the whole file is shown in one piece."""
-        return bool(self.spans) and len(self.diff.hunks) == len(self.spans)
-
-    @property
     def rows(self) -> int:
         """How many it would take to show all; a guess for what was never drawn."""
         return max(1, self.diff.heights.total if self.diff.display else self.command.virtual_size.height)
@@ -175,11 +179,7 @@ class ProposalBody(Vertical):
         if not self.diff.display:
             pane = self.command
             return bool(pane.size.height) and pane.scroll_offset.y >= pane.max_scroll_y
-        lines, pane = self.diff.lines, self.diff
-        if not lines or pane.diff is None or len(lines) > pane.size.height:
-            return False
-        last = lines[-1].place
-        return last.item == len(pane.heights) - 1 and last.row == pane.parts(last.item)[-1].height - 1
+        return self.diff.shows_end
 
     def first_line(self) -> int:
         """Of the new text: where the current hunk begins, from 1."""
@@ -201,6 +201,11 @@ class ProposalBody(Vertical):
         else:
             of_command(self.command)
         self.call_after_refresh(self._say_scrolled)
+
+    def on_diff_pane_begun(self, event: DiffPane.Begun) -> None:
+        """The first screen can be read; more is compared meanwhile."""
+        event.stop()
+        self.post_message(self.Ready())
 
     def on_diff_pane_ready(self, event: DiffPane.Ready) -> None:
         """It was compared."""

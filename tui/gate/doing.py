@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 END_FIRST = "the end was not seen yet: scroll down (PgDn, End), or f for the whole height"
 NO_ALWAYS = "there is no always for this: it is asked about each time"
-ONE_PIECE = "the whole file is shown in one piece: w shows the hunks again"
 NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
 
 
@@ -62,8 +61,6 @@ def pick(panel: GatePanel) -> None:
     body, picks = panel.body, panel.review.thoughts.picks
     if not body.spans:
         body.move("space")
-    elif not body.has_hunks:
-        panel.say(ONE_PIECE)
     else:
         hunk = body.diff.current
         picks.toggle(hunk)
@@ -90,7 +87,7 @@ def reason(panel: GatePanel) -> None:
     """Ask for one: for the current hunk where it is left, else for the whole answer."""
     thoughts = panel.review.thoughts
     hunk = panel.body.diff.current
-    on_left = panel.body.has_hunks and not thoughts.picks.is_taken(hunk)
+    on_left = bool(panel.body.spans) and not thoughts.picks.is_taken(hunk)
     thoughts.asking, thoughts.target = True, hunk if on_left else None
     panel.sync_reason()
 
@@ -162,5 +159,6 @@ DOING: Mapping[str, Callable[[GatePanel], None]] = {
     "next_hunk": _of_diff(lambda panel: panel.body.diff.action_next_hunk()),
     "previous_hunk": _of_diff(lambda panel: panel.body.diff.action_previous_hunk()),
     "split": _of_diff(lambda panel: panel.body.diff.action_split()),
+    "around": _of_diff(lambda panel: panel.body.diff.action_unfold()),
     "whole": _of_diff(lambda panel: panel.body.diff.action_full()),
 }

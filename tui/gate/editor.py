@@ -26,6 +26,7 @@ class GateEditor(TextArea):
     GateEditor {
         height: 1fr; border: none; padding: 0; background: transparent; color: $foreground;
         &:focus { border: none; background: transparent; }
+        scrollbar-size-vertical: 1; scrollbar-background: $background; scrollbar-color: $dim 40%;
         & .text-area--gutter { color: $dim; background: transparent; }
         & .text-area--cursor-gutter { color: $foreground; background: transparent; }
         & .text-area--cursor-line { background: $foreground 6%; }
@@ -60,7 +61,8 @@ class GateEditor(TextArea):
         self.load_text(text)
         self._begun = self.text
         self._lex()
-        self.move_cursor((min(line, self.document.line_count - 1), 0), center=True)
+        self.move_cursor((min(line, self.document.line_count - 1), 0))
+        self.call_after_refresh(self.scroll_cursor_visible, center=True)
 
     @property
     def is_changed(self) -> bool:

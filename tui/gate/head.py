@@ -5,12 +5,15 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
+from ..diff import Diff
 from .review import Review
 from .thoughts import Shown
-from .words import about, name, notes, waiting_list
+from .words import about, counted, name, notes, waiting_list
 
-_ROOMY = 30
-"""Rows of a screen from which on the waiting proposals are listed."""
+ROOMY = 30
+"""Rows of a screen from which on there is room for a blank line, and for a list of what waits."""
+_WIDE = 90
+"""Cells from which on the key for two columns is named."""
 
 
 class GateHead(Static):
@@ -25,11 +28,14 @@ class GateHead(Static):
         self.rows = 1
         """That it takes, about."""
 
-    def tell(self, review: Review, shown: Shown, *, split_key: bool, width: int) -> None:
-        """`width` cells are there."""
+    def tell(self, review: Review, shown: Shown, diff: Diff | None, *, editing: bool, width: int) -> None:
+        """`diff` is what stands below, in `width` cells; `editing`: not just now, a text does."""
         place, count = review.place
-        lines = [_title(review, shown, split_key=split_key, width=width)]
-        if count > 1 and self.screen.size.height >= _ROOMY:
+        about = _about(review, shown, diff, editing=editing)
+        left = Content.assemble((name(shown.proposal), "bold $bright"), "   ", (about, "$dim"))
+        has_split = diff is not None and width >= _WIDE
+        lines = [left if editing else _title(left, review, shown, has_split=has_split, width=width)]
+        if count > 1 and self.screen.size.height >= ROOMY:
             waiting = waiting_list(review.waiting, place - 1, width)
             lines.append(Content("   ").join([_waiting(text, is_shown=at) for text, at in waiting]))
         for text, danger in notes(shown.proposal, review.rebasing, review.thoughts):
@@ -38,10 +44,19 @@ class GateHead(Static):
         self.update(Content("\n").join(lines))
 
 
-def _title(review: Review, shown: Shown, *, split_key: bool, width: int) -> Content:
-    proposal, picks = shown.proposal, review.thoughts.picks
+def _about(review: Review, shown: Shown, diff: Diff | None, *, editing: bool) -> str:
+    if editing:
+        return "your version"
+    if shown.in_conflict and review.thoughts.edited is None:
+        return ""
+    if review.thoughts.edited is not None and diff is not None:
+        return counted(len(diff.hunks), diff.added, diff.removed)
+    return about(shown.proposal)
+
+
+def _title(left: Content, review: Review, shown: Shown, *, has_split: bool, width: int) -> Content:
+    picks = review.thoughts.picks
     place, count = review.place
-    left = Content.assemble((name(proposal), "bold $bright"), "   ", (about(proposal), "$dim"))
     counts: list[Content] = []
     if count > 1:
         counts.append(Content.styled(f"{place} of {count} waiting", "$needs-you"))
@@ -52,7 +67,7 @@ def _title(review: Review, shown: Shown, *, split_key: bool, width: int) -> Cont
             Content.assemble((f"◉ taken {picks.taken_count}", taken), "  ", (f"○ left {picks.left_count}", others))
         )
     right = Content("   ").join(counts)
-    switches = [("s", "split"), ("f", "full")] if split_key else [("f", "full")]
+    switches = [("s", "split"), ("f", "full")] if has_split else [("f", "full")]
     hints = Content("  ").join([Content.assemble((key, "$foreground"), (f" {what}", "$dim")) for key, what in switches])
     for found in (Content("     ").join([right, hints]) if counts else hints, right):
         gap = width - left.cell_length - found.cell_length

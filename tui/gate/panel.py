@@ -173,12 +173,11 @@ class GatePanel(GateView, can_focus=True):
         if thoughts.asking and not self._reason.display:
             hunk = thoughts.target
             given = thoughts.reason if hunk is None else thoughts.picks.reason(hunk)
-            hunks = self.body.diff.hunks
-            name = hunks[hunk].name if hunk is not None and hunk < len(hunks) else ""
-            asked = f"why is {name} left?" if hunk is not None else "why, or why not?"
-            self._reason.ask(f"{asked}  enter keeps this, esc goes back", thoughts.typed.get(hunk, given))
+            asked = "why is it left?" if hunk is not None else "why, or why not?"
+            self._reason.ask(asked, thoughts.typed.get(hunk, given))
             if held:
                 self.screen.set_focus(self._reason)
+            self.show_words()
         elif not thoughts.asking and self._reason.display:
             self._reason.display = False
             if held:

@@ -13,7 +13,8 @@ class ReasonInput(Input):
     """Enter keeps what was typed, Esc goes back to the gate; neither decides."""
 
     DEFAULT_CSS = """
-    ReasonInput { height: 1; border: none; padding: 0 1; background: transparent; &:focus { border: none; } }
+    ReasonInput { height: 1; border: none; padding: 0 1; background: transparent; }
+    ReasonInput.-textual-compact { padding: 0 1; &:focus { border: none; padding: 0 1; } }
     """
 
     class Given(Message):

@@ -16,10 +16,10 @@ from .arming import Arming
 from .body import ProposalBody
 from .following import Content
 from .foot import GateFoot
-from .head import GateHead
+from .head import ROOMY, GateHead
 from .review import Review
-from .thoughts import Shown
-from .words import keys, reasons
+from .thoughts import Shown, Thoughts
+from .words import asking, keys, reasons
 
 ELSEWHERE = 14
 """Rows that the header, the message box and a glance at the transcript take."""
@@ -35,6 +35,7 @@ class GateView(Vertical):
         &.-whole { height: 1fr; }
         &:focus, &:focus-within { border-left: outer $needs-you; }
         &.-editing ProposalBody { display: none; }
+        &.-airy GateHead, &.-airy ProposalBody, &.-airy GateEditor { margin: 0 0 1 0; }
     }
     """
 
@@ -199,6 +200,7 @@ class GateView(Vertical):
         room = max(height // 2, height - ELSEWHERE) - around
         rows = self.body.rows
         self.takes_all = self.full or rows > room or self.editing is not None
+        self.set_class(height >= ROOMY and rows + 2 <= room, "-airy")
         self.set_class(self.takes_all, "-whole")
         self.body.fill(None if self.takes_all else rows)
 
@@ -209,14 +211,30 @@ class GateView(Vertical):
             return
         self._place = self.review.place
         width = max(20, (self.size.width or self.screen.size.width) - 4)
-        self.head.tell(self.review, shown, split_key=self.body.diff.display and width >= 90, width=width)
-        counts = keys(
-            shown, thoughts, always_shown=self.always_shown, current=self.body.diff.current, waiting=self._place[1]
-        )
+        is_edited = self.editing is not None
+        diff = self.body.diff.diff if self.body.diff.display else None
+        self.head.tell(self.review, shown, diff, editing=is_edited, width=width)
         self.foot.tell(
-            EDITING if self.editing is not None else counts if self.arming.painted is not None else [],
+            self._keys(shown, thoughts),
             counts=self.has_focus_within,
             said=self._said,
-            reason=reasons(thoughts) if self.editing is None else "",
+            reason="" if is_edited or thoughts.asking else reasons(thoughts),
             width=width,
+        )
+
+    def _keys(self, shown: Shown, thoughts: Thoughts) -> list[tuple[str, str]]:
+        if self.editing is not None:
+            return EDITING
+        pane = self.body.diff
+        if thoughts.asking:
+            return asking(None if thoughts.target is None else pane.hunks[thoughts.target].name)
+        if self.arming.painted is None:
+            return []
+        return keys(
+            shown,
+            thoughts,
+            always_shown=self.always_shown,
+            current=pane.current,
+            hunks=len(pane.hunks) if pane.display else 0,
+            waiting=self._place[1],
         )

@@ -28,11 +28,16 @@ def about(proposal: ProposalOpened) -> str:
     """`3 hunks  +12 −4`, or where a command runs."""
     if proposal.path is not None:
         new = "new file  " if proposal.before is None and proposal.after is not None else ""
-        return f"{new}{plural(proposal.hunks, 'hunk')}  +{proposal.added} −{proposal.removed}"
+        return new + counted(proposal.hunks, proposal.added, proposal.removed)
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
         held = "outside the sandbox"
     return f"in {one_line(proposal.cwd or '.')}   {held}"
+
+
+def counted(hunks: int, added: int, removed: int) -> str:
+    """`3 hunks  +12 −4`."""
+    return f"{plural(hunks, 'hunk')}  +{added} −{removed}"
 
 
 def listed(proposal: ProposalOpened) -> str:
@@ -68,8 +73,10 @@ def may_always(proposal: ProposalOpened) -> bool:
     return proposal.rule is not None and not proposal.danger and proposal.beyond is None
 
 
-def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, waiting: int) -> list[tuple[str, str]]:
-    """Keys and what they do, the ones that matter most first."""
+def keys(
+    shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, hunks: int, waiting: int
+) -> list[tuple[str, str]]:
+    """Keys and what they do, the ones that matter most first. `current` is one of `hunks` that stand there."""
     proposal, picks = shown.proposal, thoughts.picks
     if shown.in_conflict and thoughts.edited is None:
         found = [("r", "ask the model again"), ("m", "keep mine"), ("e", "edit by hand"), ("n", "reject")]
@@ -87,11 +94,17 @@ def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, 
         found.append(("A", "always: once more" if always_shown else "always…"))
     if waiting > 1:
         found.append(("> <", "next"))
-    if proposal.hunks > 1:
-        found += [("] [", "hunk")]
+    if hunks > 1:
+        found.append(("] [", "hunk"))
     if len(shown.spans) > 1:
         found.append(("+ -", "all, none"))
     return [*found, ("?", "keys")]
+
+
+def asking(hunk: str | None) -> list[tuple[str, str]]:
+    """While a reason is typed: for the hunk of this name, or for the whole answer."""
+    what = "keep this as the reason" if hunk is None else f"keep this as why {one_line(hunk)} is left"
+    return [("enter", what), ("esc", "go back")]
 
 
 def reasons(thoughts: Thoughts) -> str:

@@ -147,7 +147,7 @@ class MainScreen(Screen[None]):
         self.transcript.display = count > 0 and not self.gate.takes_all
         self._mind_the_focus()
         self.message.show(state, self._placeholder())
-        self.footer.show(self.desk, at_gate=self.gate.has_focus, notice=self._notice)
+        self.footer.show(self.desk, at_gate=self.gate.has_focus_within, notice=self._notice)
 
     def _mind_the_focus(self) -> None:
         box, gate = self.message.box, self.gate
