@@ -29,13 +29,18 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         _json(found)
         return 0
     if not found:
-        print("no runs yet")
+        _say("no runs yet")
     for run in found:
         ended = run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         about = one_line(run.error or run.task)[:60]
-        print(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
+        _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
+
+
+def _say(line: str = "") -> None:
+    """A line: names of models, servers and folders, and what a project's config holds, are foreign text."""
+    print(one_line(line))
 
 
 def survey_lines(survey: Survey) -> list[str]:
@@ -59,14 +64,14 @@ def print_models(flags: Mapping[str, object], *, as_json: bool) -> int:
         _json(survey)
         return 0
     for key in survey.keys:
-        print(f"{key.provider}  (key from {key.variable})")
+        _say(f"{key.provider}  (key from {key.variable})")
         _print_models(key.models)
     for server in survey.servers:
-        print(f"{one_line(server.kind)}  {one_line(server.api_base)}")
+        _say(f"{one_line(server.kind)}  {one_line(server.api_base)}")
         _print_models(server.models)
     if not (survey.keys or survey.servers):
         for line in (*survey_lines(survey), NO_MODEL):
-            print(line)
+            _say(line)
     return 0
 
 
@@ -75,7 +80,7 @@ def _print_models(models: Sequence[ModelLine]) -> None:
         context = f"{short(model.context)} tokens" if model.context else "?"
         price = model.price
         cost = "price unknown" if price is None else f"{price.input * 1e6:.2f}/{price.output * 1e6:.2f} USD per million"
-        print(f"  {one_line(model.name):<56} {context:>12}   {'free' if price == FREE else cost}")
+        _say(f"  {one_line(model.name):<56} {context:>12}   {'free' if price == FREE else cost}")
 
 
 def _few(names: Sequence[str], most: int = 5) -> str:
@@ -87,7 +92,8 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     """What is set up, where each value came from, what is missing, what to do. 1 where something is missing."""
     setup = Setup(flags, headless=False)
     survey = asyncio.run(discover(os.environ))
-    sandbox = asyncio.run(Sandbox.detect())
+    network = bool(setup.settings["network"].value)
+    sandbox = asyncio.run(Sandbox.detect(network=network, workspace=setup.workspace))
     missing = _missing(setup)
     if as_json:
         _json(
@@ -95,22 +101,35 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "settings": {name: {"value": s.value, "origin": s.origin} for name, s in setup.settings.items()},
                 "notes": setup.notes,
                 "sandbox": sandbox.kind,
+                "network": sandbox.network,
+                "not_held": sandbox.not_held,
                 "survey": survey,
                 "missing": missing,
             }
         )
         return 1 if missing else 0
-    print(f"folder     {setup.workspace}")
-    print(f"journals   {setup.folder}")
-    print(f"sandbox    {sandbox.kind or sandbox.why_none}")
+    _say(f"folder     {setup.workspace}")
+    _say(f"journals   {setup.folder}")
+    for line in _sandbox_lines(sandbox):
+        _say(line)
     for line in survey_lines(survey):
-        print(line)
-    print()
+        _say(line)
+    _say()
     for name, setting in setup.settings.items():
-        print(f"{name:<14} {_shown(name, setting.value):<24} {setting.origin}")
+        _say(f"{name:<14} {_shown(name, setting.value):<24} {setting.origin}")
     for line in (*setup.notes, *missing):
-        print(f"!  {line}")
+        _say(f"!  {line}")
     return 1 if missing else 0
+
+
+def _sandbox_lines(sandbox: Sandbox) -> list[str]:
+    """What holds commands back, and what it does not hold."""
+    if sandbox.kind is None:
+        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: nothing holds commands back"]
+    why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
+    network = "open to commands and checks" if sandbox.network else "off for commands (--network lets them)"
+    lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
+    return lines + [f"  not held {line}" for line in sandbox.not_held]
 
 
 def _shown(name: str, value: object) -> str:

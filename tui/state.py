@@ -8,6 +8,8 @@ from rundry.agent import (
     Budget,
     CallAdmitted,
     CheckFinished,
+    FinderFacts,
+    FinderSpec,
     GateMode,
     HandoffOpened,
     LoopKind,
@@ -126,6 +128,8 @@ class ViewState:
     window: int | None = None
     """Tokens."""
     sandbox: str | None = None
+    network: bool = False
+    """Commands reach it."""
     gate_mode: GateMode = GateMode.ASK
 
     budget: Budget | None = None
@@ -142,6 +146,9 @@ class ViewState:
     """`message`, `gate`, `question` or `handoff` while the run does nothing until someone acts."""
     paused: bool = False
     wrapping_up: bool = False
+    finder: FinderFacts | None = None
+    """What a search has found so far, of an until-dry run."""
+    search: FinderSpec | None = None
     dry: tuple[int, int] | None = None
     """Dry passes in a row, and how many are asked for."""
 

@@ -129,6 +129,8 @@ on_ask = "handoff"
 rules = [{verdict = "allow", command = "git status"}, {verdict = "deny", path = "secret/**"}]
 [quota]
 run_command = "30/min"
+[sandbox]
+network = true
 [keys]
 approve = "f9"
 """

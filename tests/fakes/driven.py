@@ -157,6 +157,7 @@ def _spec(
     budget: Budget | None = None,
     predicates: Predicates | None = None,
     quotas: dict[str, str] | None = None,
+    network: bool = False,
     **more: Any,
 ) -> RunSpec:
     return RunSpec(
@@ -166,7 +167,7 @@ def _spec(
         workspace=str(project.resolve()),
         model=ModelSpec(name="scripted"),
         budget=budget or Budget(),
-        gate=GatePolicy(mode=gate, unsandboxed_ok=True, on_ask=on_ask, quotas=quotas or {}),
+        gate=GatePolicy(mode=gate, unsandboxed_ok=True, network=network, on_ask=on_ask, quotas=quotas or {}),
         predicates=predicates or Predicates(until=list(until)),
         **more,
     )

@@ -19,7 +19,14 @@ def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
     """The pieces of the line for so many cells; the task is cut, never the phase."""
     left = Piece("rundry", "brand")
     task = " ".join(state.task.split())
-    for shown in (("loop", "goal", "model", "local"), ("loop", "model", "local"), ("model", "local"), ("model",), ()):
+    for shown in (
+        ("loop", "goal", "model", "local", "held"),
+        ("loop", "model", "local", "held"),
+        ("loop", "model", "local"),
+        ("model", "local"),
+        ("model",),
+        (),
+    ):
         right = _right(state, phase, shown)
         size = sum(len(piece.text) for piece in right)
         room = width - len(left.text) - size - 6
@@ -46,6 +53,8 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
         if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
             words.append(Piece(" local", "goal"))
         parts.append(words)
+    if state.run_id and (held := _held(state, whole="held" in shown)):
+        parts.append([held])
     parts.append([Piece(phase, "waiting" if phase == "waiting for you" else "phase")])
     line: list[Piece] = []
     for words in parts:
@@ -53,6 +62,15 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
             line.append(Piece("   ", "gap"))
         line += words
     return line
+
+
+def _held(state: ViewState, *, whole: bool) -> Piece | None:
+    """What holds commands back, in full where there is room; that nothing does is never left out."""
+    if state.sandbox is None:
+        return Piece("unsandboxed", "amber")
+    if state.network:
+        return Piece(f"{state.sandbox}, network open" if whole else "network open", "amber")
+    return Piece(state.sandbox, "goal") if whole else None
 
 
 def _cut(text: str, most: int) -> str:

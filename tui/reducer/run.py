@@ -9,6 +9,7 @@ import msgspec
 from rundry.agent import (
     Budget,
     BudgetChanged,
+    FinderFacts,
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
@@ -73,8 +74,12 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
         case RunStarted():
             _started(state, stamped, event)
         case RunResumed():
+            if state.finder is not None:
+                state.finder.apply(stamped)
             _resumed(state, stamped, event)
         case RunEnded():
+            if state.finder is not None:
+                state.finder.apply(stamped)
             _ended(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
@@ -92,7 +97,10 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.run_id, state.loop, state.task = event.run_id, event.loop, event.task
     state.workspace, state.journal = event.workspace, event.journal
     state.model, state.local, state.window, state.priced = event.model, event.local, event.window, event.priced
-    state.sandbox, state.gate_mode, state.budget = event.sandbox, event.gate, event.budget
+    state.sandbox, state.network = event.sandbox, event.network
+    state.gate_mode, state.budget = event.gate, event.budget
+    if event.finder is not None:
+        state.search, state.finder = event.finder, FinderFacts.of(event.finder)
     if event.task:
         add(state, stamped, "task", text=event.task)
     if event.instructions:
@@ -130,7 +138,10 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
 
 
 def _pass(state: ViewState, stamped: Stamped, event: PassStarted | PassFinished) -> None:
-    if isinstance(event, PassStarted):
+    if state.finder is not None:
+        state.finder.apply(stamped)
+    by_items = state.finder is not None and not state.finder.lenses
+    if isinstance(event, PassStarted) or by_items:
         return
     if event.dry_passes:
         state.dry = (event.dry_streak, event.dry_passes)
