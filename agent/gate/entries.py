@@ -36,7 +36,7 @@ def opened(
         tool=draft.tool,
         digest=digest,
         call_id=call_id,
-        asks=verdict.why if verdict.action == "ask" else [],
+        asks=[*verdict.why, *_form(draft)] if verdict.action == "ask" else [],
         danger=verdict.danger,
         rule=None if verdict.rule is None else rule_text(verdict.rule),
     )
@@ -101,6 +101,13 @@ def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
         taken=ruling.taken,
         left=ruling.left,
     )
+
+
+def _form(draft: Draft) -> list[str]:
+    """Bytes that are not what they would be in most files."""
+    if not isinstance(draft, FileDraft) or not draft.before.exists or draft.before.encoding in ("utf-8", ""):
+        return []
+    return [f"it is {draft.before.encoding}, not UTF-8: it is written so"]
 
 
 def _before(draft: FileDraft, keep: Keep) -> str | None:

@@ -154,7 +154,7 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary="wrong call")
-    elif refusal := kit.quotas.take(one.call.tool, kit.clock.now()):
+    elif refusal := kit.quotas.take(one.call.tool, kit.clock.now(), kit.facts.step):
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:

@@ -11,7 +11,7 @@ from ..protocol import UserError
 
 _SPANS = {"second": 1.0, "min": 60.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "run": inf}
 _IN_A_ROW = 5
-"""Refusals after which a quota ends the run: the model does not stop asking."""
+"""Steps with a refusal after which a quota ends the run: the model does not stop asking."""
 
 
 class Quota:
@@ -47,12 +47,16 @@ class Quotas:
         """`rates`: tool to rate. `used`: calls before a resume, for rates of the whole run. Raises UserError."""
         self._quotas = {tool: Quota(text) for tool, text in rates.items()}
         self._refused = dict.fromkeys(self._quotas, 0)
+        self._refused_in: dict[str, int] = {}
         for tool, count in (used or {}).items():
             for _ in range(count if tool in self._quotas and self._quotas[tool].text.endswith("/run") else 0):
                 self._quotas[tool].take(0.0)
 
-    def take(self, tool: str, now: float) -> str | None:
-        """None: the call may be made, and counts. Else why not, for the model to read."""
+    def take(self, tool: str, now: float, step: int) -> str | None:
+        """None: the call may be made, and counts. Else why not, for the model to read.
+
+        Several refusals within one step are one: the model has heard of none of them yet.
+        """
         quota = self._quotas.get(tool)
         if quota is None:
             return None
@@ -60,7 +64,9 @@ class Quotas:
         if refusal is None:
             self._refused[tool] = 0
             return None
-        self._refused[tool] += 1
+        if self._refused_in.get(tool) != step:
+            self._refused[tool] += 1
+        self._refused_in[tool] = step
         return f"refused: the quota of {tool} is {quota.text}; {refusal}. Do something else."
 
     @property
@@ -68,5 +74,5 @@ class Quotas:
         """The detail of a `budget` outcome where a tool was refused again and again, or None."""
         for tool, refused in self._refused.items():
             if refused >= _IN_A_ROW:
-                return f"quota: {tool} {self._quotas[tool].text}, refused {refused} times in a row"
+                return f"quota: {tool} {self._quotas[tool].text}, refused in {refused} steps in a row"
         return None

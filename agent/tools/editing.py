@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..gate import FileDraft, look
-from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed
+from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, editable
 from .arguments import Edit, EditFile, WriteFile
 from .context import ToolContext
 from .match import Several, find
@@ -31,6 +31,8 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
             return failure(f"{state.text} To make a new file use write_file.", state.summary)
         return state
     before = look(ctx.workspace, args.path)
+    if why := editable(before):
+        return failure(why, "not text")
     planned = _apply(before, args.blocks())
     if isinstance(planned, str):
         return failure(f"{args.path}: {planned}", "no match")
@@ -40,6 +42,8 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
     def again(state: FileState) -> bytes | str:
         if not state.exists:
             return "the file was deleted"
+        if why := editable(state):
+            return why
         replanned = _apply(state, args.blocks())
         return replanned if isinstance(replanned, str) else replanned.after
 
@@ -48,7 +52,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         path=ctx.workspace.relative(before.real),
         before=before,
         after=planned.after,
-        notes=planned.notes,
+        notes=[*planned.notes, *_form(before)],
         again=again,
     )
 
@@ -60,8 +64,8 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         if real.is_dir():
             return failure(f"{args.path} is a folder: name a file in it", "a folder")
         before = look(ctx.workspace, args.path)
-        if before.is_binary:
-            return failure(f"{args.path} is a binary file: it cannot be replaced by text", "binary")
+        if why := editable(before):
+            return failure(why, "not text")
         after = before.encode(args.content)
     except (PathRefused, UnreadableFile, WriteFailed) as error:
         return failure(str(error), "refused" if isinstance(error, PathRefused) else "failed")
@@ -71,6 +75,8 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
     if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
         ending = "CRLF" if before.newline == "\r\n" else "CR"
         notes.append(f"written with the file's line endings ({ending})")
+
+    notes += _form(before)
 
     def again(state: FileState) -> bytes | str:
         if not before.exists:
@@ -85,6 +91,13 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         notes=notes,
         again=again,
     )
+
+
+def _form(before: FileState) -> list[str]:
+    """What the model cannot know of the bytes that were written."""
+    if not before.exists or before.encoding == "utf-8":
+        return []
+    return [f"the file is {before.encoding}, not UTF-8, and was written so"]
 
 
 def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:

@@ -13,7 +13,7 @@ from .refused import Need
 from .restore import Restorer, Was, alike
 from .sandbox import Sandbox
 from .snapshots import Change, Snapshots
-from .states import FileState, read_state
+from .states import FileState, editable, read_state
 from .watch import watch, watch_files
 from .write import remove_file, write_file
 
@@ -38,6 +38,7 @@ __all__ = [
     "alike",
     "blob_id",
     "command_env",
+    "editable",
     "form_of",
     "read_state",
     "remove_file",

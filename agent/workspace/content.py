@@ -14,6 +14,8 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_BEYOND_ASCII = re.compile("[\u0080-\ud7ff\ue000-\U0010ffff]")
+_STRAY = re.compile("[\udc80-\udcff]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BARE_END = re.compile(r"(?<!\r)\n")
 
@@ -43,6 +45,20 @@ def form_of(data: bytes) -> Form:
         if (text := _decoded(data, encoding)) is not None:
             return Form(encoding, b"", newline_of(text))
     return Form("", b"", "")
+
+
+def stray_byte(data: bytes) -> tuple[int, int] | None:
+    """Line (1-based) and value of the first byte that breaks text which is UTF-8 elsewhere; None: it is none, or whole.
+
+    Such a text has no one encoding: what is added to it in any would be wrong somewhere.
+    """
+    if not data or _decoded(data, "utf-8") is not None:
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    if not _BEYOND_ASCII.search(text):
+        return None
+    found = _STRAY.search(text)
+    return None if found is None else (text.count("\n", 0, found.start()) + 1, ord(found[0]) - 0xDC00)
 
 
 def newline_of(text: str) -> str:

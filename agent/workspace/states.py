@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from .beneath import open_beneath, read_all
-from .content import form_of, with_newline
+from .content import form_of, stray_byte, with_newline
 from .errors import UnreadableFile, WriteFailed
 
 LIMIT = 20_000_000
@@ -60,6 +60,21 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
         except UnicodeEncodeError as error:
             sign = error.object[error.start]
             raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: use other signs") from None
+
+
+def editable(state: FileState) -> str | None:
+    """Why this file cannot be changed as text, in one line; None: it can."""
+    if state.is_binary:
+        return f"{state.path}: it is binary ({state.size:,} bytes), not text"
+    if state.encoding not in ("cp1252", "latin-1"):
+        return None
+    stray = stray_byte(state.data)
+    if stray is None:
+        return None
+    return (
+        f"{state.path}: it is not valid UTF-8 (line {stray[0]} holds the byte 0x{stray[1]:02x}) and has no other "
+        "encoding: it can be read, but not edited before that is mended"
+    )
 
 
 def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -> FileState:

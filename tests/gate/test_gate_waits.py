@@ -79,6 +79,75 @@ async def test_only_the_taken_hunks_land_and_the_model_hears_which_did_not(place
     assert (decided.decision, decided.taken) == ("part", 2)
 
 
+def three_hunks(place):
+    place.file("a.txt", b"".join(b"line %d\n" % i for i in range(40)))
+    draft = place.replacing("a.txt", b"line 1\n", b"ONE\nand a half\n")
+    return msgspec.structs.replace(
+        draft, after=draft.after.replace(b"line 20\n", b"TWENTY\n").replace(b"line 39\n", b"LAST\n")
+    )
+
+
+async def test_the_model_hears_what_landed_what_did_not_and_why_in_the_persons_words(place):
+    gate = place.gate()
+    task = await place.begin(gate, three_hunks(place))
+    reasons = {1: "keep the old name", 0: "never said: it was taken after all"}
+    assert "there is no hunk 3" in gate.decide(place.decide("part", hunks=[0], hunk_reasons={3: "x"}))
+    assert gate.decide(place.decide("part", hunks=[0, 2], hunk_reasons=reasons, reason="small steps")) is None
+    note = (await task).note_for_model
+    assert note.splitlines() == [
+        "the person took 2 of 3 hunks of a.txt.",
+        "Landed: hunk 1 (lines 2 to 3), hunk 3 (line 41).",
+        "Left, and unchanged: hunk 2 (line 22).",
+        "Hunk 2 (+TWENTY) was left because: keep the old name",
+        "The person says: small steps",
+        "Not applied:",
+        "@@ -18,7 +19,7 @@",
+        " line 17",
+        " line 18",
+        " line 19",
+        "-line 20",
+        "+TWENTY",
+        " line 21",
+        " line 22",
+        " line 23",
+    ]
+    decided = place.of(ProposalDecided)[0]
+    assert (decided.taken, decided.left, decided.reason) == (2, {1: "keep the old name"}, "small steps")
+
+
+async def test_a_rejection_can_say_of_each_hunk_why(place):
+    gate = place.gate()
+    task = await place.begin(gate, three_hunks(place))
+    assert gate.decide(place.decide("reject", hunk_reasons={2: "it is the last one"})) is None
+    note = (await task).note_for_model
+    assert "Hunk 3 (+LAST) was left because: it is the last one" in note
+    assert "a.txt is unchanged" in note
+    assert place.of(ProposalDecided)[0].left == {2: "it is the last one"}
+
+
+async def test_four_hundred_hunks_that_were_left_are_not_all_spelled_out(place):
+    place.file("a.txt", b"".join(b"line %d\n" % i for i in range(4000)))
+    draft = place.replacing("a.txt", b"line 5\n", b"FIVE\n")
+    gate = place.gate()
+    new = b"".join(b"LINE\n" if i % 10 == 5 else b"line %d\n" % i for i in range(4000))
+    task = await place.begin(gate, msgspec.structs.replace(draft, after=new))
+    assert gate.decide(place.decide("part", hunks=[399], hunk_reasons={398: "y" * 9000})) is None
+    note = (await task).note_for_model
+    assert len(note) < 12_000
+    assert "and 359 more" in note
+
+
+@pytest.mark.parametrize("more", [{}, {"text": "mine\n"}, {"hunks": [0]}])
+async def test_a_reason_that_comes_with_an_approval_reaches_the_model(place, more):
+    place.file("a.txt", b"x\n")
+    gate = place.gate()
+    task = await place.begin(gate, place.replacing("a.txt", b"x", b"y"))
+    verdict = "part" if "hunks" in more else "approve"
+    assert gate.decide(place.decide(verdict, reason="next time in one go", **more)) is None
+    assert "The person says: next time in one go" in (await task).note_for_model
+    assert place.of(ProposalDecided)[0].reason == "next time in one go"
+
+
 async def test_the_persons_own_text_lands_in_the_files_form_and_the_model_sees_the_difference(place):
     place.file("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
     gate = place.gate()

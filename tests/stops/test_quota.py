@@ -1,61 +1,80 @@
+import itertools
+
 import pytest
 
 from rundry.agent.protocol import UserError
 from rundry.agent.stops import Quotas
 
+step = itertools.count()
+"""Each call is one of a later step."""
+
 
 def test_a_tool_without_a_quota_is_free():
-    assert [Quotas({}).take("read_file", 0.0) for _ in range(100)] == [None] * 100
+    assert [Quotas({}).take("read_file", 0.0, next(step)) for _ in range(100)] == [None] * 100
 
 
 def test_a_call_over_the_rate_is_refused_with_the_reason_until_there_is_room():
     quotas = Quotas({"run_command": "2/min"})
-    assert quotas.take("run_command", 0.0) is None
-    assert quotas.take("run_command", 30.0) is None
-    assert "quota of run_command is 2/min; the next call is possible in 15 s" in quotas.take("run_command", 45.0)
-    assert quotas.take("run_command", 60.0) is None
-    assert quotas.take("run_command", 61.0) is not None
+    assert quotas.take("run_command", 0.0, next(step)) is None
+    assert quotas.take("run_command", 30.0, next(step)) is None
+    assert "quota of run_command is 2/min; the next call is possible in 15 s" in quotas.take(
+        "run_command", 45.0, next(step)
+    )
+    assert quotas.take("run_command", 60.0, next(step)) is None
+    assert quotas.take("run_command", 61.0, next(step)) is not None
 
 
 def test_a_refused_call_does_not_count():
     quotas = Quotas({"t": "1/min"})
-    quotas.take("t", 0.0)
+    quotas.take("t", 0.0, next(step))
     for at in range(1, 60):
-        assert quotas.take("t", at) is not None
-    assert quotas.take("t", 60.0) is None
+        assert quotas.take("t", at, next(step)) is not None
+    assert quotas.take("t", 60.0, next(step)) is None
 
 
 def test_a_rate_of_the_run_never_comes_back():
     quotas = Quotas({"write_file": "2/run"})
-    assert [quotas.take("write_file", at) is None for at in (0.0, 1e6, 2e6)] == [True, True, False]
+    assert [quotas.take("write_file", at, next(step)) is None for at in (0.0, 1e6, 2e6)] == [True, True, False]
 
 
 def test_calls_before_a_resume_count_for_the_run():
     quotas = Quotas(
         {"write_file": "3/run", "run_command": "1/min"}, {"write_file": 2, "run_command": 9, "read_file": 4}
     )
-    assert quotas.take("write_file", 0.0) is None
-    assert quotas.take("write_file", 1.0) is not None
-    assert quotas.take("run_command", 0.0) is None
+    assert quotas.take("write_file", 0.0, next(step)) is None
+    assert quotas.take("write_file", 1.0, next(step)) is not None
+    assert quotas.take("run_command", 0.0, next(step)) is None
 
 
 def test_going_on_over_quota_is_a_stop():
     quotas = Quotas({"t": "1/run"})
-    quotas.take("t", 0.0)
+    quotas.take("t", 0.0, next(step))
     for at in range(4):
-        quotas.take("t", at)
+        quotas.take("t", at, next(step))
     assert quotas.stop is None
-    quotas.take("t", 5.0)
-    assert quotas.stop == "quota: t 1/run, refused 5 times in a row"
+    quotas.take("t", 5.0, next(step))
+    assert quotas.stop == "quota: t 1/run, refused in 5 steps in a row"
+
+
+def test_many_refusals_in_one_step_are_one_for_the_model_has_heard_of_none_yet():
+    quotas = Quotas({"t": "1/run"})
+    for _ in range(20):
+        quotas.take("t", 0.0, 1)
+    assert quotas.stop is None
+    for number in range(2, 5):
+        quotas.take("t", 0.0, number)
+    assert quotas.stop is None
+    quotas.take("t", 0.0, 5)
+    assert quotas.stop is not None
 
 
 def test_a_call_that_gets_through_ends_the_row():
     quotas = Quotas({"t": "1/min"})
-    quotas.take("t", 0.0)
+    quotas.take("t", 0.0, next(step))
     for at in range(1, 5):
-        quotas.take("t", at)
-    assert quotas.take("t", 60.0) is None
-    quotas.take("t", 61.0)
+        quotas.take("t", at, next(step))
+    assert quotas.take("t", 60.0, next(step)) is None
+    quotas.take("t", 61.0, next(step))
     assert quotas.stop is None
 
 
@@ -66,4 +85,4 @@ def test_a_rate_that_cannot_be_read_says_how_to_write_one(text):
 
 
 def test_none_at_all_means_none():
-    assert "quota of t is 0/min" in Quotas({"t": "0/min"}).take("t", 0.0)
+    assert "quota of t is 0/min" in Quotas({"t": "0/min"}).take("t", 0.0, next(step))
