@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,12 @@ class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     """Seconds."""
     cwd: Path
+    beyond: str | None = None
+    """It ran and the sandbox refused it this: to approve is to run it once more, with that let through."""
+    network: bool = False
+    writable: tuple[Path, ...] = ()
+    unsandboxed: bool = False
+    """What is let through: all of it, or no sandbox at all."""
 
 
 Draft = FileDraft | CommandDraft
@@ -79,6 +86,9 @@ def digest_of(draft: Draft, sandbox: str | None) -> str:
     """Hex digest of exactly what would be done: which file, from which bytes to which; or which command line, where."""
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
+        if draft.beyond is not None:
+            parts += [b"beyond", str((draft.network, draft.unsandboxed)).encode()]
+            parts += [os.fsencode(path) for path in draft.writable]
     else:
         before, after = draft.before, draft.after
         parts = [
