@@ -97,6 +97,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
                 event.summary or ""
             )
         case Undone():
+            state.check = None  # what it said no longer holds
             what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
             note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file")).detail = "\n".join(
                 [*event.files, *(f"left as it is: {line}" for line in event.kept)]
