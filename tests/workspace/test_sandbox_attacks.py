@@ -67,13 +67,13 @@ def bystander():
 
 async def test_no_key_is_in_the_environment_nor_in_that_of_a_process_outside(run, bystander):
     pids = f"1 $PPID {bystander.pid} {os.getpid()} self"
-    _, said = await run(
-        f"env; for p in {pids}; do tr '\\0' '\\n' < /proc/$p/environ; cat /proc/$p/mem; done 2>/dev/null"
-    )
+    _, said = await run(f"env; for p in {pids}; do cat /proc/$p/environ; cat /proc/$p/mem; done 2>/dev/null")
     assert "PATH=" in said and KEY not in said
 
 
-async def test_a_process_outside_is_neither_traced_nor_ended(run, bystander):
+async def test_a_process_outside_is_neither_traced_nor_ended(sandbox, run, bystander):
+    if "your other processes can be ended" in sandbox.not_held:
+        pytest.skip("this Landlock holds no signals")
     tracing = f"import ctypes; print('traced', ctypes.CDLL(None).ptrace(16, {bystander.pid}, 0, 0))"
     _, said = await run(f'python3 -c "{tracing}"; kill -9 {bystander.pid}; pkill -f 3600.5; kill -9 -1')
     assert "traced 0" not in said and bystander.poll() is None
@@ -127,7 +127,7 @@ async def test_links_out_made_before_or_while_it_runs_are_no_way_to_write(run, w
         for line in (
             "echo x > before/old; touch before/new",
             f"ln -s {outside} l; echo x > l/old; touch l/new; cp /etc/hostname l/old",
-            f"mkdir d; (sleep 0.1; rmdir d; ln -s {outside} d) & for i in $(seq 2000); do echo x > d/old; done; wait",
+            f"mkdir d; (sleep 0.1; rmdir d; ln -s {outside} d) & for i in $(seq 300); do echo x > d/old; done; wait",
         ):
             await run(f"exec 2>/dev/null; {line}")
         assert [(path.name, path.read_text()) for path in Path(outside).iterdir()] == [("old", "old")]
@@ -158,7 +158,7 @@ async def test_no_server_outside_is_reached_and_none_is_reached_from_outside(run
 )
 async def test_nothing_that_was_left_in_the_background_outlives_the_command(run, line):
     marker = f"977.{os.getpid()}{abs(hash(line)) % 9999}"
-    done, _ = await run(f"{line.format(s=marker)} true")
+    done, _ = await run(f"{line.format(s=marker)}\nsleep 0.1")
     assert done.exit_code == 0 and alive(marker) == []
 
 
@@ -180,9 +180,7 @@ async def test_a_config_that_did_not_exist_does_not_count(run, ws):
 
 
 async def test_a_command_that_asks_for_a_password_ends_at_once(run):
-    done, _ = await run(
-        "read -r x; cat; sudo -k true; ssh -o ConnectTimeout=1 192.0.2.1; read x < /dev/tty", timeout=10
-    )
+    done, _ = await run("read x; cat; sudo -k true; ssh -o ConnectTimeout=1 192.0.2.1; read < /dev/tty", timeout=10)
     assert not done.timed_out and done.seconds < 5
 
 
