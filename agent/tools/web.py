@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import email.utils
 import re
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> Clie
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # 6 ms
+
     try:
         return version(ROBOT)
     except PackageNotFoundError:  # run from a copy that was never installed
@@ -108,6 +108,8 @@ def retry_after(answer: ClientResponse, now: float) -> float | None:
 
     `now` in Unix seconds.
     """
+    import email.utils  # 4 ms
+
     told = answer.headers.get("Retry-After", "").strip()
     if told.isdecimal() and told.isascii():
         return float(told) if len(told) <= _LONGEST_WAIT else None
