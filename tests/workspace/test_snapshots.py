@@ -85,6 +85,27 @@ async def test_a_file_that_became_executable_is_a_change_of_mode(ws, snapshots):
     assert not (ws.root / "src/a.py").stat().st_mode & 0o111
 
 
+async def test_all_permissions_come_back_and_git_still_reads_the_store(ws, snapshots, tmp_path):
+    (ws.root / "src/a.py").chmod(0o640)
+    a = await snapshots.take()
+    (ws.root / "src/a.py").chmod(0o666)
+    await snapshots.take()
+    assert await snapshots.restore(a, ["src/a.py"]) == []
+    assert (ws.root / "src/a.py").stat().st_mode & 0o777 == 0o640
+    assert await snapshots.take() == a
+    subprocess.run(["git", "fsck", "--strict"], cwd=tmp_path / "store", check=True, capture_output=True)
+
+
+async def test_permissions_that_someone_changed_since_are_left(ws, snapshots):
+    a = await snapshots.take()
+    (ws.root / "src/a.py").chmod(0o755)
+    b = await snapshots.take()
+    (ws.root / "src/a.py").chmod(0o600)
+    (line,) = await snapshots.restore(a, ["src/a.py"], expected=b)
+    assert "someone changed its permissions since" in line
+    assert (ws.root / "src/a.py").stat().st_mode & 0o777 == 0o600
+
+
 async def test_restoring_brings_back_what_a_command_changed_made_and_removed(ws, snapshots):
     (ws.root / "link").symlink_to("b.txt")
     secret = ws.root / ".env"
