@@ -41,7 +41,9 @@ def opened(
         rule=None if verdict.rule is None else rule_text(verdict.rule),
     )
     if isinstance(draft, CommandDraft):
-        return msgspec.structs.replace(common, command=draft.command, cwd=str(draft.cwd), sandbox=sandbox)
+        return msgspec.structs.replace(
+            common, command=draft.command, cwd=str(draft.cwd), sandbox=sandbox, beyond=draft.beyond
+        )
     return msgspec.structs.replace(
         common,
         path=draft.path,

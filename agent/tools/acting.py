@@ -11,6 +11,7 @@ from ..workspace import (
     FileState,
     Finished,
     PathRefused,
+    Sandbox,
     StaleFile,
     UnreadableFile,
     WriteFailed,
@@ -161,16 +162,19 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
 
 async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
-    done = await ctx.sandbox.run(
+    sandbox = Sandbox() if draft.unsandboxed else ctx.sandbox
+    done = await sandbox.run(
         draft.command,
         ctx.workspace.root,
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,
         on_output=ctx.on_output,
+        network=draft.network,
+        writable=draft.writable,
         may_configure=True,  # all that a command changed is judged after it
     )
-    return _command_result(done, timeout, ctx)
+    return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)
 
 
 def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolResult:
