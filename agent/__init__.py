@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Changes",
+    "FinderFacts",
+    "Finding",
+    "FrontierView",
     "Ignore",
     "Journal",
     "Landed",
+    "LensFacts",
     "ModelLine",
+    "Redactor",
     "ResumeChanges",
     "RunLine",
     "Sandbox",
@@ -60,8 +65,10 @@ if TYPE_CHECKING:
         to_spec,
     )
     from .finder.keys import item_key
+    from .finder.view import FrontierView
     from .gate import compare_contents
-    from .journal import Journal, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal.finding import FinderFacts, Finding, LensFacts
     from .journal.undoing import Changes, Landed, standing_changes
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
@@ -73,6 +80,10 @@ if TYPE_CHECKING:
     from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
+    "FinderFacts": "journal.finding",
+    "Finding": "journal.finding",
+    "FrontierView": "finder.view",
+    "LensFacts": "journal.finding",
     "research_wanted": "config",
     "read_finder": "config",
     "migrate_wanted": "config",
@@ -83,6 +94,7 @@ _HOMES: dict[str, str] = {
     "Landed": "journal.undoing",
     "Journal": "journal",
     "ModelLine": "model",
+    "Redactor": "journal",
     "ResumeChanges": "run.orders",
     "RunLine": "journal",
     "Sandbox": "workspace",

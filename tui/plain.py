@@ -12,6 +12,8 @@ from rundry.agent import (
     CheckFinished,
     Fault,
     HandoffOpened,
+    ItemDuplicate,
+    ItemQueued,
     Journal,
     LoopKind,
     Outcome,
@@ -92,6 +94,8 @@ class LinePrinter:
     def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
         """The next event, in order. `quiet`: it is known already."""
         reduce(self._state, stamped)
+        if isinstance(stamped.event, ItemDuplicate | ItemQueued):  # most events of a crawl
+            return
         if quiet:
             self._first_block = len(self._state.blocks)
             return
@@ -134,7 +138,7 @@ class LinePrinter:
             print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
         state = self._state
         if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
-            print(on, file=sys.stderr)
+            print(one_line(on), file=sys.stderr)
         print(outcome_line(ended), file=sys.stderr, flush=True)
 
 

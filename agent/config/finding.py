@@ -38,47 +38,47 @@ RESEARCH_LENSES = (
 )
 
 
-class _Model(msgspec.Struct, forbid_unknown_fields=True):
+class _Model(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str | None = None
     api_base: str | None = None
     context: int | str | None = None
     price: str | None = None
 
 
-class _Budget(msgspec.Struct, forbid_unknown_fields=True):
+class _Budget(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     steps: int | str | None = None
     tokens: int | str | None = None
     usd: float | str | None = None
     time: str | float | None = None
 
 
-class _Dry(msgspec.Struct, forbid_unknown_fields=True):
+class _Dry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     passes: int = 2
 
 
-class _Refute(msgspec.Struct, forbid_unknown_fields=True):
+class _Refute(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sceptics: int = 3
 
 
-class _Lens(msgspec.Struct, forbid_unknown_fields=True):
+class _Lens(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     prompt: str
     model: str | None = None
 
 
-class _Seed(msgspec.Struct, forbid_unknown_fields=True):
+class _Seed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     kind: str
     value: str
 
 
-class _Worker(msgspec.Struct, forbid_unknown_fields=True):
+class _Worker(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     command: list[str] = []
     python: str | None = None
     recipe: str | None = None
     timeout: str | float = 30.0
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     task: str
     concurrency: int = 8
     retries: int = 3

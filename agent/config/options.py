@@ -122,7 +122,7 @@ def _address(value: object, now: float) -> str:
     address = _text(value, now)
     try:
         parts = urlsplit(address)
-        named = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        named = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True) and address.isprintable()
     except ValueError:
         named = False
     if not named:

@@ -59,8 +59,6 @@ class Asking:
         """The work to its end; a fault of a model is a failed work, not an empty one."""
         name, record = work.work or work.about, self._kit.recorder(None, work.work)
         with self._kit.together():
-            if item is not None:
-                self._books.frontier.take([item.key])
             record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
         self._open[name] = (work, item)
         try:

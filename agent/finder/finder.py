@@ -30,6 +30,8 @@ from .working import ItemWorks
 
 LEADS = 50
 """Items that one pass of lenses gets to look at."""
+AHEAD = 64
+"""Items that are taken out of the queue at once, before someone is free for each."""
 _LISTED = 1_000
 """Keys of items set aside that an outcome names."""
 
@@ -88,6 +90,13 @@ class Finder:
             return await self._items.perform(work)
         return await self._asking.perform(work)
 
+    def skip(self, key: str) -> bool:
+        """Nobody works it; false where someone does already, or did."""
+        if any(flight.about == key for flight in self.facts.flights.values()):
+            return False
+        self._items.offered.pop(key, None)
+        return self.books.skipped(key, self.kit.record)
+
     def answer(self) -> str | None:
         """The confirmed findings as a text; None where there is nothing to tell."""
         found = self.facts.findings.values()
@@ -103,16 +112,15 @@ class Finder:
         return self.frontier.set_aside_keys()[:_LISTED]
 
     async def close(self) -> None:
-        """Ends what the worker started."""
+        """Ends what the worker started; what nobody came to is in the queue again."""
+        self.frontier.roll_back(list(self._items.offered))
         if self._worker is not None:
             await self._worker.close()
 
     def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         now = self.kit.clock.now()
-        wanted = LEADS if self.facts.lenses else max(0, self.spec.concurrency - len(busy))
-        ready = self.frontier.ready(wanted, now) if wanted else []
-        self._items.offered = {item.key: item for item in ready}
-        due = None if ready else self.frontier.next_due(now)
+        ready = self._ready(max(0, self.spec.concurrency - len(busy)), now)
+        due = None if ready or not self.facts.queued else self.frontier.next_due(now)
         return FinderState(
             spec=self.spec,
             facts=self.facts,
@@ -125,6 +133,15 @@ class Finder:
             broken=self._broken(),
             retryable=self._asking.retryable,
         )
+
+    def _ready(self, wanted: int, now: float) -> list[Item]:
+        """Items that may be worked now: leads for the next pass of lenses, or those that are checked out ahead."""
+        if self.facts.lenses:
+            return [] if self.facts.pass_open or not self.facts.queued else self.frontier.ready(LEADS, now)
+        offered = self._items.offered
+        if len(offered) < wanted and self.facts.queued > len(offered):
+            offered.update((item.key, item) for item in self.frontier.check_out(AHEAD, now))
+        return [item for _, item in zip(range(wanted), offered.values(), strict=False)]
 
     def _broken(self) -> str | None:
         """Every lens failed for good, and nobody is left to search."""

@@ -78,6 +78,17 @@ class Frontier(FrontierView):
             self._tally(finding=1)
         return True
 
+    def check_out(self, n: int, now: float) -> list[Item]:
+        """Up to `n` items that are `ready`, in work from now on: many at once cost a third of one by one."""
+        with self._writing():
+            items = self.ready(n, now)
+            if items:
+                due = sum(item.due is not None for item in items)
+                rows = [(State.WORKING.value, self._hash_of(item.key), item.key) for item in items]
+                self._journal.write("UPDATE frontier SET state = ?, due = NULL WHERE hash = ? AND key = ?", rows)
+                self._tally(waiting=-due, queued=due - len(items), working=len(items))
+        return items
+
     def take(self, keys: Sequence[str]) -> list[str]:
         """Those of them that were queued and are in work now."""
         with self._writing():

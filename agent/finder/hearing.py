@@ -32,7 +32,7 @@ def hear(finder: Finder, command: FinderCommand) -> str | None:
             return _add_item(finder, command)
         case SkipItem(key=key):
             with finder.kit.together():
-                done = finder.books.skipped(key, finder.kit.record)
+                done = finder.skip(key)
             return None if done else f"{key} is not in the queue"
         case AddLens():
             return _add_lens(finder, command)

@@ -22,15 +22,15 @@ class ItemWorks:
     def __init__(self, kit: Kit, spec: FinderSpec, books: Books, worker: Worker | None, asking: Asking) -> None:
         self._kit, self._spec, self._books, self._worker, self._asking = kit, spec, books, worker, asking
         self.offered: dict[str, Item] = {}
-        """What the loop may order, as it was last looked at."""
+        """What the loop may order: in work for the frontier, and for nobody yet."""
 
     async def perform(self, work: Work) -> WorkResult:
         """The item is done, or what became of it is said in the journal."""
-        item = self.offered[work.about]
         if self._worker is None:
-            return await self._asking.perform(work, item)
+            return await self._asking.perform(work, self.offered.pop(work.about))
         if (end := self._no_room()) is not None:
             return WorkResult(work=work.work, exhausted=end)
+        item = self.offered.pop(work.about)
         return await self._by_worker(work, item, self._worker)
 
     def _no_room(self) -> str | None:
@@ -55,7 +55,6 @@ class ItemWorks:
         number = kit.facts.step + 1
         record = kit.recorder(number, name)
         with kit.together():
-            self._books.frontier.take([item.key])
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
             record(StepStarted(number=number))
         try:

@@ -53,7 +53,7 @@ from ..protocol import (
 )
 from .actions import Action, arguments_of, close_action, paths_read
 from .conversation import SPOKEN, Conversation
-from .finding import FINDER_EVENTS, FinderFacts
+from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .spending import Spending
 from .undoing import Changes
 
@@ -190,9 +190,12 @@ class RunFacts:
             return
         if isinstance(event, ReasoningArrived):
             return
-        if self.finder is not None and isinstance(event, FINDER_EVENTS):
+        kind = type(event)
+        if self.finder is not None and kind in FINDER_EVENTS:
             self.finder.apply(stamped)
             self._forget_conversation(stamped)
+            if kind in FINDER_ONLY:
+                return
         if isinstance(event, SPOKEN):
             self.conversation(stamped.work).apply(event)
         self._apply_frame(stamped)

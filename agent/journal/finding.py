@@ -191,8 +191,12 @@ class FinderFacts:
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
         event = stamped.event
+        if isinstance(event, ItemDuplicate):  # most events of a crawl
+            self.duplicates += 1
+            self._remember(event)
+            return
         match event:
-            case ItemQueued() | ItemDuplicate() | ItemFailed() | ItemSkipped():
+            case ItemQueued() | ItemFailed() | ItemSkipped():
                 self._item(stamped, event)
             case WorkStarted() | WorkFinished():
                 self._work(stamped, event)
@@ -209,7 +213,7 @@ class FinderFacts:
             case _:
                 pass
 
-    def _item(self, stamped: Stamped, event: ItemQueued | ItemDuplicate | ItemFailed | ItemSkipped) -> None:
+    def _item(self, stamped: Stamped, event: ItemQueued | ItemFailed | ItemSkipped) -> None:
         match event:
             case ItemQueued(reason=reason):
                 self.queued += 1
@@ -224,9 +228,6 @@ class FinderFacts:
                         self.seen += 1
                 if event.source in self.lenses and reason == "new":
                     self.lenses[event.source].new += 1
-            case ItemDuplicate():
-                self.duplicates += 1
-                self._remember(event)
             case ItemFailed(final=final):
                 self.set_aside += final
                 self._remember(event)
@@ -390,23 +391,23 @@ class FinderFacts:
         self.flights.clear()
 
 
-FINDER_EVENTS: tuple[type[Event], ...] = (
-    ItemQueued,
-    ItemDuplicate,
-    ItemFailed,
-    ItemSkipped,
-    WorkStarted,
-    WorkFinished,
-    FindingReported,
-    VoteCast,
-    FindingJudged,
-    FindingReopened,
-    EvidenceAdded,
-    PassStarted,
-    PassFinished,
-    LensAdded,
-    CriticSpoke,
-    RunResumed,
-    RunEnded,
+FINDER_ONLY = frozenset[type[Event]](
+    (
+        ItemQueued,
+        ItemDuplicate,
+        ItemFailed,
+        ItemSkipped,
+        WorkStarted,
+        WorkFinished,
+        FindingReported,
+        VoteCast,
+        FindingJudged,
+        FindingReopened,
+        EvidenceAdded,
+        LensAdded,
+        CriticSpoke,
+    )
 )
+"""What nothing else of a run's facts takes in."""
+FINDER_EVENTS = FINDER_ONLY | {PassStarted, PassFinished, RunResumed, RunEnded}
 """What `FinderFacts` takes in; others change nothing."""

@@ -51,6 +51,7 @@ class Journal:
         """Unix seconds, for the stamps."""
         self._db = connection
         self._lock = threading.RLock()
+        self._one_at_a_time = _Guard(self._lock, path)
         self._depth = 0
         self._durable = False
         self._wrote = False
@@ -97,7 +98,7 @@ class Journal:
         """
         event, body = encode(event, self.redactor)
         at = self.now()
-        with self._guard():
+        with self._one_at_a_time:
             self._durable = self._durable or durable
             if self._depth:
                 if not self._appended:
@@ -116,7 +117,7 @@ class Journal:
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:
         """What is written inside is one commit, or nothing where an exception leaves it. Nests. Do not await in it."""
-        with self._guard():
+        with self._one_at_a_time:
             mark, before = f"level{self._depth}", len(self._appended)
             if not self._wrote:
                 self._begin_writing()
@@ -147,20 +148,20 @@ class Journal:
 
     def read(self, after: int = 0, limit: int | None = None) -> list[Stamped]:
         """Events after that one, oldest first; a type that this version does not know comes as `Unknown`."""
-        with self._guard():
+        with self._one_at_a_time:
             self._flush()
             rows = self._db.execute(_READ, (after, -1 if limit is None else limit)).fetchall()
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:
         """Of the newest event; 0 where there is none."""
-        with self._guard():
+        with self._one_at_a_time:
             self._flush()
             return self._newest()
 
     def changed(self) -> bool:
         """Whether anything was written, by whomever, since this was last asked. Costs microseconds."""
-        with self._guard():
+        with self._one_at_a_time:
             version = int(self._db.execute("PRAGMA data_version").fetchone()[0])
             moved, self._moved = self._moved or version != self._version, False
             self._version = version
@@ -169,13 +170,13 @@ class Journal:
     def keep(self, data: bytes) -> str:
         """Stores exact bytes, once; gives their SHA-256 in hex."""
         sha = hashlib.sha256(data).hexdigest()
-        with self._guard():
+        with self._one_at_a_time:
             self._db.execute("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", (sha, data))
         return sha
 
     def blob(self, sha: str) -> bytes:
         """Kept bytes. Raises KeyError."""
-        with self._guard():
+        with self._one_at_a_time:
             row = self._db.execute("SELECT data FROM blobs WHERE sha = ?", (sha,)).fetchone()
         if row is None:
             raise KeyError(sha)
@@ -184,7 +185,7 @@ class Journal:
     def put(self, command: Command) -> int:
         """A view's wish, for the runner; the id by which the answer can be known."""
         body = hide_in_command(encode_command(command), self.redactor)
-        with self._guard():
+        with self._one_at_a_time:
             added = self._db.execute("INSERT INTO commands(at, body) VALUES (?, ?)", (self.now(), body)).lastrowid
             self._moved = True
         assert added is not None  # SQLite gives one for every insert
@@ -192,7 +193,7 @@ class Journal:
 
     def take(self) -> list[tuple[int, Command | None]]:
         """The commands that nobody took yet, oldest first, now taken. None: this version does not know it."""
-        with self._guard():
+        with self._one_at_a_time:
             if not self._db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
                 return []
             with self.transaction():
@@ -206,7 +207,7 @@ class Journal:
 
     def untaken(self) -> list[tuple[int, Command | None]]:
         """What `take` would give, without taking it: what a runner that died left."""
-        with self._guard():
+        with self._one_at_a_time:
             rows = self._db.execute(_UNTAKEN).fetchall()
         return [(number, decode_inboxed(body)) for number, body in rows]
 
@@ -216,40 +217,40 @@ class Journal:
 
     def beat(self, view: str) -> None:
         """The view is still here."""
-        with self._guard():
+        with self._one_at_a_time:
             self._db.execute(_SEEN, (view, self.now()))
 
     def detach(self, view: str) -> None:
         """The view goes."""
-        with self._guard():
+        with self._one_at_a_time:
             self._db.execute("DELETE FROM views WHERE view = ?", (view,))
 
     def watched(self, within: float = 15.0) -> bool:
         """A view was here within so many seconds."""
-        with self._guard():
+        with self._one_at_a_time:
             seen = self._db.execute("SELECT max(seen) FROM views").fetchone()[0]
         return seen is not None and self.now() - float(seen) <= within
 
     def meta(self, key: str) -> str | None:
         """A value beside the events."""
-        with self._guard():
+        with self._one_at_a_time:
             row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
         """Stores it, in place of an earlier one."""
-        with self._guard():
+        with self._one_at_a_time:
             self._db.execute(database.SET_META, (key, value))
             self._moved = True
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a query on a table beside the events answers."""
-        with self._guard():
+        with self._one_at_a_time:
             return self._db.execute(sql, values).fetchall()
 
     def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
         """A statement for each row of values, on a table beside the events: it moves with the transaction around it."""
-        with self._guard():
+        with self._one_at_a_time:
             if not self._wrote:
                 self._begin_writing()
             if self._depth:
@@ -261,7 +262,7 @@ class Journal:
     def landmarks(self) -> list[Event]:
         """Starts, resumes, ends, steps and charges alone, oldest first: found without reading the other events."""
         query = f"SELECT type, body FROM events WHERE {database.LANDMARKS} ORDER BY seq"
-        with self._guard():
+        with self._one_at_a_time:
             rows = self._db.execute(query).fetchall()
         return [decode(kind, body) for kind, body in rows]
 
@@ -275,15 +276,6 @@ class Journal:
                 pass  # a full disk must not keep anyone from leaving: the mark only serves copies
             finally:
                 self._db.close()
-
-    @contextlib.contextmanager
-    def _guard(self) -> Generator[None]:
-        """One thread at a time; SQLite's errors as a person reads them."""
-        with self._lock:
-            try:
-                yield
-            except database.Broken as error:
-                raise database.explain(error, self.path) from error
 
     def _begin_writing(self) -> None:
         if self._depth == 0:  # a checkpoint cannot run inside of a transaction
@@ -326,6 +318,21 @@ class Journal:
         elif self._db.in_transaction:
             self._db.execute(f"ROLLBACK TO {mark}")
             self._db.execute(f"RELEASE {mark}")
+
+
+class _Guard:
+    """One thread at a time; SQLite's errors as a person reads them. A class: a generator costs four times as much."""
+
+    def __init__(self, lock: threading.RLock, path: Path) -> None:
+        self._lock, self._path = lock, path
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._lock.release()
+        if isinstance(error, database.Broken):
+            raise database.explain(error, self._path) from error
 
 
 def _redactor(spec: RunSpec) -> Redactor:

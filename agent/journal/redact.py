@@ -71,7 +71,7 @@ class Redactor:
     def is_hinted(self, encoded: bytes) -> bool:
         """False: nothing is to be hidden in this JSON. True: look closer. Microseconds, for a short event."""
         text = encoded.decode("utf-8", "replace")  # `in` on str is five times as fast as on bytes
-        return any(hint in text for hint in self._hints)
+        return any(map(text.__contains__, self._hints))
 
     def event(self, fields: dict[str, object]) -> dict[str, object]:
         """The decoded JSON of an event with keys hidden in all its strings; its field names and type stay."""

@@ -54,6 +54,7 @@ def begin(run: Conduct, order: Order) -> None:
             gate=spec.gate.mode,
             instructions=spec.instructions,
             world=kit.snapshots.fingerprint() or None,
+            finder=spec.finder,
             notes=[*order.notes, *kit.notes],
         )
     )

@@ -194,7 +194,7 @@ class Conduct:
         budget, model = facts.budget, facts.model
 
         def moved() -> bool:
-            asked = bool(facts.queue) or self.pool.stirred.is_set()
+            asked = bool(facts.queue) or self.pool.is_stirred
             return asked or facts.budget != budget or facts.model != model
 
         await self._until(lambda: moved() or not self.kit.watched(), of_person=False)

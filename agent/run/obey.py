@@ -81,7 +81,7 @@ def _search(run: Conduct, command: FinderCommand) -> str | None:
         return f"a {run.facts.spec.loop} run has no findings or items"
     refused = hear(run.finder, command)
     if refused is None:
-        run.pool.stirred.set()
+        run.pool.stir()
     return refused
 
 

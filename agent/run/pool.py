@@ -14,8 +14,9 @@ class Pool:
     def __init__(self, perform: Callable[[Work], Awaitable[WorkResult]]) -> None:
         self._perform = perform
         self._tasks: dict[asyncio.Task[WorkResult], str | None] = {}
-        self.stirred = asyncio.Event()
-        """Set by whoever wants the loop to be asked again."""
+        self._moved = asyncio.Event()
+        self.is_stirred = False
+        """Someone wants the loop to be asked again, and it was not yet."""
 
     @property
     def busy(self) -> frozenset[str]:
@@ -30,6 +31,7 @@ class Pool:
         for work in works:
             task = asyncio.ensure_future(self._perform(work))
             self._tasks[task] = work.work
+            task.add_done_callback(lambda _: self._moved.set())
 
     async def next(self, within: float | None = None) -> list[WorkResult]:
         """What came of the works that ended, once one has; nothing after so many seconds, or once stirred.
@@ -39,16 +41,25 @@ class Pool:
         if not self._tasks:
             return []
         try:
-            stirred = asyncio.ensure_future(self.stirred.wait())
-            try:
-                await asyncio.wait({*self._tasks, stirred}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                stirred.cancel()
-                self.stirred.clear()
+            async with asyncio.timeout(within):
+                await self._moved.wait()
+        except TimeoutError:
+            return []
+        except BaseException:
+            await self.cancel()
+            raise
+        self._moved.clear()
+        self.is_stirred = False
+        try:
             return self._ended()
         except BaseException:
             await self.cancel()
             raise
+
+    def stir(self) -> None:
+        """Ask the loop again."""
+        self.is_stirred = True
+        self._moved.set()
 
     async def drain(self) -> list[WorkResult]:
         """What came of all of them, once all have ended."""

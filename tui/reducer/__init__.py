@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rundry.agent import Stamped
+from rundry.agent import ItemDuplicate, Stamped
 
 from ..state import ViewState
 from .finder import FINDER, see_finder
@@ -21,7 +21,9 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         return
     state.last_seq, state.last_at = stamped.seq, stamped.at
     event = stamped.event
-    if isinstance(event, RUN):
+    if isinstance(event, ItemDuplicate) and state.finder is not None:  # most events of a crawl
+        state.finder.apply(stamped)
+    elif isinstance(event, RUN):
         see_run(state, stamped, event)
     elif isinstance(event, PERSON):
         see_person(state, stamped, event)

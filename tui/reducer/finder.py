@@ -1,4 +1,4 @@
-"""How a finder's items and findings are seen, where there is no board: a line each."""
+"""How a finder is seen: its counts and tables for the board, and a line for each thing that people read."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rundry.agent import (
 
 from ..state import ViewState
 from .blocks import note
+from .numbers import plural
 
 FinderEvent = (
     WorkStarted
@@ -57,20 +58,23 @@ FINDER = (
 
 
 def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
-    """Take an event of a finder in."""
+    """Take an event of a finder in: counts and tables stand in `state.finder`, what people read in the transcript."""
+    if state.finder is not None:
+        state.finder.apply(stamped)
     match event:
-        case WorkStarted() | WorkFinished() | VoteCast():
+        case WorkStarted() | WorkFinished() | VoteCast() | ItemQueued() | ItemDuplicate():
             pass
-        case ItemQueued() | ItemDuplicate() | ItemFailed() | ItemSkipped():
-            _item(state, stamped, event)
+        case ItemFailed():
+            if event.final:
+                note(state, stamped, f"set aside {event.key}: {event.error}", right=plural(event.attempts, "attempt"))
+        case ItemSkipped():
+            note(state, stamped, f"skipped {event.key}", right=f"by {event.by}")
         case FindingReported():
-            block = note(state, stamped, f"found {event.title}", right=event.evidence)
-            block.detail = event.detail
+            note(state, stamped, f"found {event.title}", right=event.evidence).detail = event.detail
         case FindingJudged():
-            block = note(state, stamped, f"{event.verdict} {event.key}", right=f"by {event.by}")
-            block.detail = "\n".join(event.reasons)
+            _judged(state, stamped, event)
         case FindingReopened():
-            note(state, stamped, f"sent back for evidence {event.key}", right=f"by {event.by}")
+            note(state, stamped, f"sent back for evidence {event.key}", right=f"by {event.by}").detail = event.reason
         case EvidenceAdded():
             note(state, stamped, f"evidence for {event.key}", right=event.evidence).detail = event.detail
         case LensAdded():
@@ -81,16 +85,8 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
             assert_never(event)
 
 
-def _item(state: ViewState, stamped: Stamped, event: ItemQueued | ItemDuplicate | ItemFailed | ItemSkipped) -> None:
-    match event:
-        case ItemQueued():
-            note(state, stamped, f"queued {event.key}", right=event.reason)
-        case ItemDuplicate():
-            note(state, stamped, f"already seen {event.key}", right=f"from {event.source}")
-        case ItemFailed():
-            fate = "set aside" if event.final else f"attempt {event.attempts}"
-            note(state, stamped, f"failed {event.key}: {event.error}", right=fate)
-        case ItemSkipped():
-            note(state, stamped, f"skipped {event.key}", right=f"by {event.by}")
-        case _:
-            assert_never(event)
+def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
+    known = state.finder.findings.get(event.key) if state.finder is not None else None
+    by = f"{event.stands}/{event.votes}" if event.votes else f"by {event.by}"
+    block = note(state, stamped, f"{event.verdict} {known.title if known is not None else event.key}", right=by)
+    block.detail = "\n".join(event.reasons)

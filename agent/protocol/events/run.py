@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..budget import Budget, Tokens
+from ..finder import FinderSpec
 from ..outcome import FindingCounts, Reason
 from ..spec import GateMode, LoopKind, ModelSpec
 from .base import EventBase
@@ -31,6 +32,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     instructions: str | None = None
     world: str | None = None
     """Fingerprint of the workspace at the start."""
+    finder: FinderSpec | None = None
+    """What is searched, of an until-dry run."""
     notes: list[str] = []
     """What the person should know at the start, a line each (a limit that was dropped, config that was ignored)."""
 
