@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
+import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,11 +14,13 @@ from typing import ClassVar
 from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+from textual.widgets import Input
 
 from .actions import ACTIONS, keymap
 from .desk import Desk
 from .first_frame import Typed
 from .screens.main import MainScreen
+from .text import one_line
 from .theme import SHIPPED, register_themes
 
 
@@ -28,6 +32,8 @@ class Parting:
     """`wrap_up` or `now`: the run was told to end; None: it goes on, or is over."""
     signal: int = 0
     """The signal that ended the view."""
+    failed: bool = False
+    """The screen itself broke."""
     next: str = ""
     """`demo`: what to open instead."""
 
@@ -50,6 +56,8 @@ class RundryApp(App[Parting]):
         self._theme_wanted = theme
         self._remaps, self._wrong_keys = keymap(keys or {})
         self._typed = typed or Typed()
+        self.crash = ""
+        """The traceback of what ended the app."""
 
     def on_mount(self) -> None:
         """Open the screen and hand over what was typed before it stood."""
@@ -101,6 +109,19 @@ class RundryApp(App[Parting]):
         while self.screen is not below:
             self.pop_screen()
         below.action_copy_or_leave()
+
+    async def on_event(self, event: events.Event) -> None:
+        """What is pasted into a line of textual's own (the palette's) is drawn as it is: what hides becomes a mark."""
+        if isinstance(event, events.Paste) and isinstance(self.focused, Input):
+            event.text = one_line(event.text)
+        await super().on_event(event)
+
+    def _fatal_error(self) -> None:
+        """Instead of textual's page of local variables: they hold keys, and texts as they came."""
+        from rundry.agent import Redactor
+
+        self.crash = Redactor.from_env(os.environ)(traceback.format_exc())
+        self._close_messages_no_wait()
 
     def leave(self, stop: str | None) -> None:
         """End the view; `stop` says what becomes of the run."""

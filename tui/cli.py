@@ -149,7 +149,9 @@ def _guarded(work: Callable[[], int]) -> NoReturn:
 
 
 def _fail(text: str) -> NoReturn:
-    print(f"rundry: {' '.join(text.split())}", file=sys.stderr)
+    from .text import one_line  # what was wrong is quoted, and may come from a project's config
+
+    print(f"rundry: {one_line(' '.join(text.split()))}", file=sys.stderr)
     sys.exit(2)
 
 

@@ -8,11 +8,12 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 import msgspec
 
-from rundry.agent import FREE, ModelLine, Sandbox, Survey, UserError, discover, list_runs
+from rundry.agent import FREE, ModelLine, Sandbox, Survey, UserError, discover, list_runs, load_settings
 
 from .reducer.numbers import clock, plural, short
 from .start import NO_MODEL, Setup, folder_of, workspace_of
@@ -58,8 +59,9 @@ def survey_lines(survey: Survey) -> list[str]:
 
 def print_models(flags: Mapping[str, object], *, as_json: bool) -> int:
     """What can be reached from here."""
-    asked = flags.get("api_base")
-    survey = asyncio.run(discover(os.environ, addresses=[str(asked)] if asked else None))
+    given = load_settings({"api_base": flags.get("api_base")}, cwd=Path("/"), env={}, trust=False)
+    asked = given.get("api_base", str) if given.is_set("api_base") else None
+    survey = asyncio.run(discover(os.environ, addresses=[asked] if asked else None))
     if as_json:
         _json(survey)
         return 0
@@ -129,7 +131,7 @@ def _sandbox_lines(sandbox: Sandbox) -> list[str]:
     why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
     network = "open to commands and checks" if sandbox.network else "off for commands (--network lets them)"
     lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
-    return lines + [f"  not held {line}" for line in sandbox.not_held]
+    return lines + [f"not held   {line}" for line in sandbox.not_held]
 
 
 def _shown(name: str, value: object) -> str:

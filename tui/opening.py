@@ -133,7 +133,12 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
     # before textual is imported: echo while streaming takes 15 ms with it and 32 without
     os.environ.setdefault("TEXTUAL_FPS", "120")
     model = flags.get("model")
-    frame = FirstFrame(" ".join(task.split()), str(model).rsplit("/", 1)[-1] if model else "", _look())
+    title, right = " ".join(task.split()), str(model).rsplit("/", 1)[-1] if model else ""
+    if not (title + right).isprintable():
+        from .text import one_line  # 3 ms that are hardly ever spent before the first frame
+
+        title, right = one_line(title), one_line(right)
+    frame = FirstFrame(title, right, _look())
     frame.open()
     return frame
 
@@ -188,9 +193,25 @@ def _show(desk: Desk, frame: FirstFrame, setup: Setup) -> Parting:
         parting = app.run()
     finally:
         frame.close()
+    if app.crash:
+        _tell_crash(app.crash, setup.folder / "view.log")
     from .app import Parting
 
-    return parting if parting is not None else Parting()
+    return parting if parting is not None else Parting(failed=bool(app.crash))
+
+
+def _tell_crash(trace: str, log: Path) -> None:
+    """A fault of the screen's own: one line here, the traceback in a file for its owner."""
+    from .text import one_line
+
+    where = f"the traceback is in {log}"
+    try:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "a") as file:
+            file.write(trace)
+    except OSError as error:
+        where = f"its traceback cannot be written to {log}: {error.strerror}"
+    last = trace.strip().rpartition("\n")[2]
+    print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
 
 def _part(desk: Desk, parting: Parting) -> int:
@@ -198,17 +219,18 @@ def _part(desk: Desk, parting: Parting) -> int:
     from rundry.agent import LoopKind
 
     from .plain import outcome_line
+    from .text import one_line
 
     state = desk.state
     desk.link.close(stop=parting.stop)
     if parting.signal:
         return 128 + parting.signal
     if not desk.begun:
-        return 0
-    if state.outcome is not None:
+        return 1 if parting.failed else 0
+    if state.outcome is not None and not parting.failed:
         print(outcome_line(state.outcome), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
     if parting.stop is not None:
         return 0 if state.loop is LoopKind.CHAT else 130
-    print(f"the run goes on: rundry watch {state.run_id}", file=sys.stderr)
-    return 0
+    print(f"the run goes on: rundry watch {one_line(state.run_id)}".rstrip(), file=sys.stderr)
+    return 1 if parting.failed else 0

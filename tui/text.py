@@ -101,6 +101,11 @@ def one_line(text: str) -> str:
     return show(text).replace("\n", "⏎")
 
 
+def in_place(text: str) -> str:
+    """A line that is being edited: one visible sign in place of each character that would hide, tabs stay."""
+    return text if _is_harmless(text) else _HOSTILE.sub(_sign_each, text)
+
+
 def _is_harmless(text: str) -> bool:
     """Certainly nothing to mark in it: a look that costs a hundredth of the marking."""
     flat = text.replace("\n", " ").replace("\t", " ")
@@ -120,6 +125,16 @@ def _mark(match: re.Match[str]) -> str:
             return "␣"
         case _:
             return _code(found)
+
+
+def _sign_each(match: re.Match[str]) -> str:
+    found = match.group()
+    if match.lastgroup in ("blanks", "blank"):
+        return re.sub(rf"[{_ODD_BLANK}]", "␣", found)
+    if match.lastgroup == "combining":
+        return "\ufffd" * len(found)
+    shown = _code(found)
+    return shown if len(shown) == 1 else "\ufffd"
 
 
 def _blanks(found: str) -> str:

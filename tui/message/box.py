@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rich.text import Text
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from ..text import strip
+from ..text import bare, in_place
 from .completion import complete
 from .history import History
 from .pastes import Pastes
@@ -63,6 +64,10 @@ class MessageBox(TextArea):
         """Keys stamped before that were meant for a gate that closed under them: they are dropped."""
         self._suggestions = suggestions
         self._files = files
+
+    def get_line(self, line_index: int) -> Text:
+        """As it is drawn: a file's name, or a message that comes back, may hold anything."""
+        return Text(in_place(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def fill(self, text: str) -> None:
         """Put `text` there, the cursor behind it, and take the focus."""
@@ -143,7 +148,7 @@ class MessageBox(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.insert(self.pastes.fold(strip(event.text)))
+        self.insert(self.pastes.fold(bare(event.text)))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Look for completions again."""
