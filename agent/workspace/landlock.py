@@ -39,7 +39,6 @@ def not_held(*, network: bool) -> list[str]:
     """What a command can do here although it is in the sandbox, a line each."""
     abi = abi_here()
     lines = [
-        "the temp folder is $TMPDIR; /tmp itself is read-only",
         "git's hooks and config, .envrc and the like: put back after the command, not kept from it",
         "mode, owner and times of files outside that are yours",
         "sockets of services on this machine (docker, dbus)",

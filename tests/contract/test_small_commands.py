@@ -20,6 +20,16 @@ def test_doctor_says_what_is_set_and_where_each_value_came_from(home: Home, proj
     assert as_json.events, as_json
 
 
+def test_doctor_says_what_holds_commands_and_whether_they_reach_the_network(home: Home, project: Path):
+    told = json.loads(home.run("doctor", "--json", cwd=project).stdout)
+    opened = home.run("doctor", "--network", cwd=project).stdout
+    assert "network    open" in opened and "sandbox    " in opened
+    if told["sandbox"] is None:
+        assert told["network"] and told["not_held"]
+    else:
+        assert told["sandbox"] in opened and "off for commands" in home.run("doctor", cwd=project).stdout
+
+
 def test_help_and_version_need_no_model(home: Home, project: Path):
     shown = home.run("--help", cwd=project)
     assert shown.exit_code == 0, shown
@@ -27,6 +37,7 @@ def test_help_and_version_need_no_model(home: Home, project: Path):
         "--model", "--api-base", "--loop", "--until", "--until-file", "--until-py", "--schema", "--require", "--guard",
         "--verify", "--steps", "--tokens", "--usd", "--time", "--context", "--cwd", "--any", "--deadline", "--price",
         "--gate", "--on-ask", "--on-stall", "--trust", "--continue", "--runs-dir",
+        "--network",
     ):  # fmt: skip
         assert option in shown.stdout
     for default in ("40", "200,000", "0.50", "10"):

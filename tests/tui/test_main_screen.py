@@ -94,6 +94,17 @@ def test_the_title_fits_and_keeps_the_phase(width: int):
     assert "streaming" in text
 
 
+def test_the_title_says_what_holds_commands_and_never_leaves_out_that_nothing_does():
+    def title(width: int, **changes: object) -> str:
+        return "".join(piece.text for piece in arrange_title(seen(started(**changes), *RUN[1:]), width, "streaming"))
+
+    assert "bubblewrap" in title(120) and "network" not in title(120)
+    assert "landlock, network open" in title(120, sandbox="landlock", network=True)
+    for width in (120, 80, 50):
+        assert "unsandboxed" in title(width, sandbox=None, network=True)
+        assert "network open" in title(width, network=True)
+
+
 def test_a_scripted_model_is_labelled_as_such():
     assert "scripted" in model_name("demo/till")
 
