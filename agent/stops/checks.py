@@ -47,13 +47,18 @@ async def run_check(
     """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError."""
     finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout)
     whole = plain(finished.full.decode("utf-8", "replace"))
+    failing = count_failing(whole)
+    need = sandbox.refused(finished, workspace.root) if failing is None else None
+    output = head_and_tail(whole, OUTPUT_CHARACTERS)
+    if need is not None:
+        output = f"{output.rstrip()}\n[the sandbox of the check refused: {need.what}]\n"
     return CheckResult(
         command=command,
         passed=finished.exit_code == 0,
         exit_code=finished.exit_code,
         timed_out=finished.timed_out,
-        failing=count_failing(whole),
-        output=head_and_tail(whole, OUTPUT_CHARACTERS),
+        failing=failing,
+        output=output,
         seconds=finished.seconds,
         error=None if finished.timed_out else finished.error or _not_started(finished, whole),
     )

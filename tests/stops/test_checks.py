@@ -125,3 +125,13 @@ def test_a_cut_says_how_much_is_missing():
 
 def test_one_line_without_an_end_is_cut_too():
     assert len(head_and_tail("x" * 100_000, 1_000)) < 1_100
+
+
+async def test_what_the_sandbox_refused_to_it_is_said(workspace):
+    sandbox = await Sandbox.detect()
+    if sandbox.kind is None or sandbox.network:
+        pytest.skip("no sandbox here that holds the network")
+    line = "exec 3<>/dev/tcp/192.0.2.1/80"
+    result = await check(line, workspace, sandbox=sandbox)
+    assert not result.passed and "[the sandbox of the check refused: the network]" in result.output
+    assert "refused:" not in (await check(f"{line}; echo '1 failed in 0.1s'; false", workspace, sandbox=sandbox)).output
