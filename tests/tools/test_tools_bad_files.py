@@ -45,8 +45,8 @@ BAD = {
     "a link to itself": (lambda path: path.symlink_to(path.name), "in a circle"),
     "a circle of links": (two_links_in_a_circle, "in a circle"),
     "a link out": (lambda path: path.symlink_to("/etc/hostname"), "outside of the workspace"),
-    "a link that leads nowhere, out": (lambda path: path.symlink_to("../../../../../nowhere"), "outside of the workspace"),
-    "invalid utf-8": (lambda path: path.write_bytes("é\n".encode() + b"b\xffd old\n"), "line 2 holds the byte 0xff"),
+    "a dangling link out": (lambda path: path.symlink_to("../../../../../nowhere"), "outside of the workspace"),
+    "invalid utf-8": (lambda path: path.write_bytes(b"\xc3\xa9\nb\xffd old\n"), "line 2 holds the byte 0xff"),
     "binary": (lambda path: path.write_bytes(b"old\0"), "binary (4 bytes)"),
     "200 MB": (a_huge_file, "too large (200,000,000 bytes"),
 }
