@@ -35,10 +35,10 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class Sides(msgspec.Struct, frozen=True):
-    """Two texts in lines, each with its line feed; they join to the texts."""
+    """Two texts in lines, each with its line feed; they join to the texts. Tuples are no load for the collector."""
 
-    old: list[str]
-    new: list[str]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
 
     def compare(self) -> Iterator[Hunk]:
         """The hunks from the top, each as soon as it is known: the first ones of a long text at once."""
@@ -56,8 +56,8 @@ class Sides(msgspec.Struct, frozen=True):
 class Split(msgspec.Struct, frozen=True):
     """Both texts in lines, and the hunks between them."""
 
-    old: list[str]
-    new: list[str]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
     hunks: list[Hunk]
 
     @property
@@ -99,7 +99,8 @@ def take(parts: Split, chosen: Collection[int]) -> str:
     return "".join([*pieces, *parts.old[at:]])
 
 
-def _lines(text: str) -> list[str]:
-    if any(end in text for end in _OTHER_ENDS) or text.count("\r") != text.count("\r\n"):
-        return _LINE.findall(text)
-    return text.splitlines(keepends=True)  # twice as fast: 60 ms less for 50,000 hunks
+def _lines(text: str) -> tuple[str, ...]:
+    lone = "\r" in text and text.count("\r") != text.count("\r\n")
+    if lone or any(end in text for end in _OTHER_ENDS):
+        return tuple(_LINE.findall(text))
+    return tuple(text.splitlines(keepends=True))  # twice as fast: 60 ms less for 50,000 hunks

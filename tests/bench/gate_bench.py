@@ -1,6 +1,6 @@
-"""The diff of a large change in a pseudo-terminal: from the key that opens it to its first paint, and each scroll step.
+"""The diff of a large change in a pseudo-terminal: from the key that opens it to its first paint; each scroll step.
 
-A frame's end is the end of a synchronized update. What counts is the first frame whose text differs: colours come later.
+A frame ends with a synchronized update. What counts is the first one whose text differs: colours come later.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _screens(terminal: Terminal) -> Iterator[tuple[float, list[str]]]:
 def _until(
     screens: list[tuple[float, list[str]]], since: float, shows: Callable[[list[str]], bool] = lambda lines: True
 ) -> float:
-    before = next((lines for at, lines in reversed(screens) if at < since), [])
+    before = next((lines for at, lines in reversed(screens) if at < since), list[str]())
     return next((at - since for at, lines in screens if at >= since and lines != before and shows(lines)), 10.0)
 
 

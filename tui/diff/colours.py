@@ -12,8 +12,6 @@ from .model import Diff, Row
 
 Found = dict[str, dict[int, bytes]]
 """Side (`-` old, `+` new) and line number to the colours of the line, packed."""
-_LARGE = 1_000_000
-"""Characters of both sides together up to which the whole files are lexed."""
 _MOST_ROWS = 400
 _PAUSE = 0.0002
 
@@ -45,13 +43,8 @@ class Colours:
         return found
 
     def of_texts(self, texts: Callable[[], tuple[list[str], list[str]]], wanted: Callable[[], bool]) -> Found:
-        """The lines of whole files, for texts that begin before what is shown. A second for 5,000 lines.
-
-        Nothing for very large files.
-        """
+        """The lines of whole files, for texts that begin before what is shown. A second for 5,000 lines."""
         old, new = texts()
-        if sum(map(len, old)) + sum(map(len, new)) > _LARGE:
-            return {}
         added = self._of_side(list(enumerate(new, 1)), wanted)
         return {"+": added, "-": self._of_side(list(enumerate(old, 1)), wanted)}
 

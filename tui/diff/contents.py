@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from .model import Diff, Hunk, Row, Stretch
@@ -11,6 +12,8 @@ from .pairs import change_rows
 CONTEXT = 3
 """Unchanged lines that are shown around a change: half of what the gate leaves between two hunks, at most."""
 _MARK = "\ufeff"
+_LEXED = 1_000_000
+"""Bytes of both sides together up to which the whole files are lexed."""
 
 
 def diff_of(path: str, before: bytes | None, after: bytes | None) -> Diff:
@@ -32,7 +35,7 @@ def begin(path: str, before: bytes | None, after: bytes | None) -> tuple[Diff, I
     texts = Texts(sides.old, sides.new, before, after)
     diff = Diff(
         path,
-        texts=lambda: (texts.shown(sides.old, 0, len(sides.old)), texts.shown(sides.new, 0, len(sides.new))),
+        texts=partial(_both, texts) if len(before or b"") + len(after or b"") <= _LEXED else None,
         unchanged=lambda start, end: texts.shown(sides.old, start, end),
         last_number=max(len(sides.old), len(sides.new)),
         is_one_sided=not sides.old or not sides.new,
@@ -45,7 +48,7 @@ def begin(path: str, before: bytes | None, after: bytes | None) -> tuple[Diff, I
 class Texts:
     """Both sides in lines, and how they are shown."""
 
-    def __init__(self, old: list[str], new: list[str], before: bytes | None, after: bytes | None) -> None:
+    def __init__(self, old: Sequence[str], new: Sequence[str], before: bytes | None, after: bytes | None) -> None:
         self.old, self.new = old, new
         ends = [_ending(side, data) for side, data in ((old, before), (new, after)) if side]
         self._keeps_cr = "mixed" in ends or len(set(ends)) > 1
@@ -66,6 +69,10 @@ class Texts:
         if start == 0 and lines and self._drops_mark:
             lines[0] = lines[0].removeprefix(_MARK)
         return lines
+
+
+def _both(texts: Texts) -> tuple[list[str], list[str]]:
+    return texts.shown(texts.old, 0, len(texts.old)), texts.shown(texts.new, 0, len(texts.new))
 
 
 def _stretches(texts: Texts, hunks: Iterator[tuple[int, Sequence[tuple[int, int, int, int]]]]) -> Iterator[Stretch]:

@@ -10,7 +10,9 @@ from .model import Diff, Stretch
 
 FIRST_ROWS = 300
 """More than any screen has."""
+_LEAST_ROWS = 80
 FIRST_SECONDS = 0.02
+"""After which `_LEAST_ROWS` have to do."""
 _ROWS = 10_000
 _RUN, _PAUSE = 0.001, 0.0002
 """Seconds for which a thread works on, and for which it then lets the screen go first."""
@@ -30,7 +32,7 @@ class Feed(NamedTuple):
         for stretch in self.stretches:
             found.append(stretch)
             rows += len(stretch.above) + len(stretch.rows)
-            if rows >= FIRST_ROWS or (rows > 0 and time.perf_counter() > until):
+            if rows >= FIRST_ROWS or (rows >= _LEAST_ROWS and time.perf_counter() > until):
                 return found, False
         return found, True
 

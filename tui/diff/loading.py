@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterator, Sequence
 
 from textual import events, on
 
-from ..lines import LineView, Place
+from ..lines import LineView, Place, SparseStack
 from .colours import Colours, considerate
 from .contents import begin
 from .feed import Feed
@@ -20,10 +21,13 @@ _AT_ONCE = 1_000_000
 _AHEAD = 2
 """Screens below the present one that are coloured with it."""
 _BACK = 100
+_MANY_ROWS = 50_000
 
 
 class LoadingPane(LineView):
     """The rows of one diff, as far as they are known."""
+
+    stack = SparseStack
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -157,6 +161,8 @@ class LoadingPane(LineView):
             self.heights.extend(self._heights_of(feed.diff.rows[count:]))
             self.repaint()
         feed.diff.complete = True
+        if len(feed.diff.rows) > _MANY_ROWS:
+            gc.freeze()  # to look at half a million rows takes 30 ms, each time
         self.finished(feed.diff)
 
     # colours
@@ -198,7 +204,7 @@ class LoadingPane(LineView):
         assert diff.texts is not None and self.sheet is not None
         wanted = considerate(lambda: self._is_wanted(turn))
         found = await asyncio.to_thread(self.sheet.colours.of_texts, diff.texts, wanted)
-        if found and self._is_wanted(turn):
+        if self._is_wanted(turn):
             self.sheet.colours.found = found
             self.forget(0)
             self.repaint()

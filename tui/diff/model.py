@@ -80,7 +80,7 @@ class Diff:
     complete: bool = False
     """No more rows will come."""
     texts: Callable[[], tuple[list[str], list[str]]] | None = None
-    """The lines of both sides, as they are shown; None: they are not at hand."""
+    """The lines of both sides, as they are shown, to be lexed; None: not at hand, or too much."""
     unchanged: Callable[[int, int], list[str]] | None = None
     """Lines of the old text, from one index to another; None: they are not at hand, and folds stay closed."""
     last_number: int = 0

@@ -37,8 +37,8 @@ class DiffPane(LoadingPane):
         Binding("o,enter", "unfold", "unchanged lines", show=False, id="diff.unfold"),
     ]
 
-    class Begun(Message):
-        """The first rows of a long change can be seen; `Ready` will say when it is compared to its end."""
+    class Said(Message):
+        """Something that a pane has to say."""
 
         def __init__(self, pane: DiffPane) -> None:
             super().__init__()
@@ -49,43 +49,25 @@ class DiffPane(LoadingPane):
             """The pane."""
             return self.pane
 
-    class Ready(Message):
+    class Begun(Said):
+        """The first rows of a long change can be seen; `Ready` will say when it is compared to its end."""
+
+    class Ready(Said):
         """The change was compared and can be seen."""
 
         def __init__(self, pane: DiffPane, diff: Diff) -> None:
-            super().__init__()
-            self.pane = pane
+            super().__init__(pane)
             self.diff = diff
 
-        @property
-        def control(self) -> DiffPane:
-            """The pane."""
-            return self.pane
-
-    class HunkMoved(Message):
+    class HunkMoved(Said):
         """Another hunk is the current one."""
 
         def __init__(self, pane: DiffPane, hunk: int) -> None:
-            super().__init__()
-            self.pane = pane
+            super().__init__(pane)
             self.hunk = hunk
 
-        @property
-        def control(self) -> DiffPane:
-            """The pane."""
-            return self.pane
-
-    class EndSeen(Message):
+    class EndSeen(Said):
         """The last row came into sight."""
-
-        def __init__(self, pane: DiffPane) -> None:
-            super().__init__()
-            self.pane = pane
-
-        @property
-        def control(self) -> DiffPane:
-            """The pane."""
-            return self.pane
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

@@ -3,6 +3,7 @@
 from .draw import Run, breaks, fold, marked, to_strip
 from .heights import Heights
 from .parts import Line, Part, Place
+from .stack import SparseStack
 from .view import LineView
 
-__all__ = ["Heights", "Line", "LineView", "Part", "Place", "Run", "breaks", "fold", "marked", "to_strip"]
+__all__ = ["Heights", "Line", "LineView", "Part", "Place", "Run", "SparseStack", "breaks", "fold", "marked", "to_strip"]

@@ -62,6 +62,30 @@ class Heights:
         del self._heights[length:]
         self._sum_from(length)
 
+    def following(self, index: int) -> int:
+        """The first item from `index` on that has lines, or the number of items."""
+        count = len(self._heights)
+        while index < count:
+            if index % _CHUNK == 0 and not self._sums[index // _CHUNK]:
+                index = min(count, index + _CHUNK)
+            elif self._heights[index]:
+                return index
+            else:
+                index += 1
+        return count
+
+    def preceding(self, index: int) -> int:
+        """The last item above `index` that has lines, or -1."""
+        index -= 1
+        while index >= 0:
+            if index % _CHUNK == _CHUNK - 1 and not self._sums[index // _CHUNK]:
+                index -= _CHUNK
+            elif self._heights[index]:
+                return index
+            else:
+                index -= 1
+        return -1
+
     def before(self, index: int) -> int:
         """Lines above the item."""
         chunk = index // _CHUNK

@@ -46,17 +46,25 @@ class Stack:
         for item in items:
             self.heights.put(item, sum(part.height for part in self.parts(item)))
 
+    def below(self, item: int) -> int:
+        """The next item down that has to be looked at."""
+        return item + 1
+
+    def above(self, item: int) -> int:
+        """The next item up; -1: there is none."""
+        return item - 1
+
     def down(self, place: Place) -> Iterator[Line]:
         """Lines from this place on."""
-        first, part, row = place
-        for item in range(first, len(self.heights)):
+        item, part, row = place
+        while item < len(self.heights):
             parts = self.parts(item)
             for index in range(part, len(parts)):
                 rows = parts[index].rows
                 for at in range(row, len(rows)):
                     yield Line(Place(item, index, at), rows[at])
                 row = 0
-            part = row = 0
+            item, part, row = self.below(item), 0, 0
 
     def up(self, place: Place) -> Iterator[Line]:
         """Lines above this place, the nearest first."""
@@ -68,12 +76,14 @@ class Stack:
                 end = min(row, len(rows)) if index == part else len(rows)
                 for at in range(end - 1, -1, -1):
                     yield Line(Place(item, index, at), rows[at])
-        for above in range(min(item, len(self.heights)) - 1, -1, -1):
+        above = self.above(min(item, len(self.heights)))
+        while above >= 0:
             parts = self.parts(above)
             for index in range(len(parts) - 1, -1, -1):
                 rows = parts[index].rows
                 for at in range(len(rows) - 1, -1, -1):
                     yield Line(Place(above, index, at), rows[at])
+            above = self.above(above)
 
     def last(self, count: int) -> list[Line]:
         """The last lines, in order."""
@@ -102,3 +112,15 @@ class Stack:
                     break
                 row -= found.height
         return Place(item, part, row)
+
+
+class SparseStack(Stack):
+    """Of very many items that have no lines, and none until all heights are set anew: these are passed over."""
+
+    def below(self, item: int) -> int:
+        """The next item down that has lines."""
+        return self.heights.following(item + 1)
+
+    def above(self, item: int) -> int:
+        """The next item up that has lines; -1: there is none."""
+        return self.heights.preceding(item)

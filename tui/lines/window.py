@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import cast
+from typing import ClassVar, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -36,13 +36,14 @@ class Window(Widget):
     """
     margin: int = 0
     """Cells on the left that belong to no text: they are not selected and not searched."""
+    stack: ClassVar[type[Stack]] = Stack
     keeps_end: bool = False
     """At the end it stays at the end when lines are added."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes, markup=False)
         self.auto_links = False
-        self._stack = Stack(self.build)
+        self._stack = self.stack(self.build)
         self._at: Place | None = None if self.keeps_end else Place(0)
         self._frame: list[Line] = []
         self._thumb = (0, 0)
