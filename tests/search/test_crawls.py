@@ -1,0 +1,108 @@
+"""A crawl from its first page to its end, over a real local site."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from fakes.inside import Played, spec_of, take_up
+from fakes.killed import run_until
+from fakes.site import Site
+
+from rundry.agent.finder import FrontierView, State
+from rundry.agent.journal import Journal
+from rundry.agent.journal.facts import fold
+from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
+
+ODD = [
+    "/page/0",
+    "/flaky/1",
+    "/flaky/2",
+    "/broken",
+    "/missing",
+    "/moved/7",
+    "/loop/a",
+    "/loop/self",
+    "/links",
+    "/busy/1",
+]
+
+
+def crawl(site: Site, place: Path, *paths: str, budget: Budget | None = None, **more: object) -> RunSpec:
+    seeds = [Seed(kind="url", value=site.url + path) for path in paths or ("/page/0",)]
+    finder = FinderSpec(**{"recipe": Recipe.CRAWL, "seeds": seeds, "sceptics": 0, **more})
+    return spec_of(
+        None,
+        place,
+        task="crawl",
+        loop=LoopKind.UNTIL_DRY,
+        model=ModelSpec(name="none"),
+        budget=budget or Budget(steps=10_000),
+        finder=finder,
+    )
+
+
+async def played(folder: Path, spec: RunSpec) -> Played:
+    journal = folder / "run.db"
+    Journal.create(journal, spec).close()
+    return await take_up(journal)
+
+
+async def test_a_crawl_follows_every_link_once_and_ends_dry(tmp_path):
+    with Site(pages=60) as site:
+        run = await played(tmp_path, crawl(site, tmp_path))
+        pages = {path: count for path, count in site.hits.items() if path.startswith("/page/")}
+    assert (run.result.reason, run.result.complete) == ("dry", True), run.story()
+    assert pages == {f"/page/{n}": 1 for n in range(60)}
+    assert run.result.seen == 60
+    assert run.result.steps == 60
+    assert {e["source"] for e in run.of("item_duplicate")} <= {f"{site.url}/page/{n}" for n in range(60)}
+
+
+async def test_a_page_that_fails_is_tried_again_and_then_set_aside_and_named(tmp_path):
+    with Site(pages=3) as site:
+        run = await played(tmp_path, crawl(site, tmp_path, "/page/0", "/flaky/1", "/broken", retries=2))
+        url, hits = site.url, dict(site.hits)
+    assert (run.result.reason, run.result.complete, run.exit_code) == ("dry", False, 6), run.story()
+    assert run.result.failed_items == [f"{url}/broken"]
+    assert (hits["/flaky/1"], hits["/broken"]) == (2, 3)
+    failed = [(e["attempts"], e["final"]) for e in run.of("item_failed") if e["key"].endswith("/broken")]
+    assert failed == [(1, False), (2, False), (3, True)]
+    assert [e["reason"] for e in run.of("item_queued") if e["key"].endswith("/flaky/1")] == ["seed", "retry"]
+
+
+async def test_a_site_that_never_ends_is_ended_by_the_budget_and_never_called_dry(tmp_path):
+    with Site() as site:
+        run = await played(tmp_path, crawl(site, tmp_path, "/calendar/1", budget=Budget(steps=25)))
+    assert (run.result.reason, run.result.complete, run.exit_code) == ("budget", False, 3), run.story()
+    assert run.result.steps == 25
+    assert "25 of 25" in run.result.detail
+
+
+def sets(journal: Path) -> dict[str, set[str]]:
+    """What the run ended with."""
+    handle = Journal.open(journal)
+    view = FrontierView(handle)
+    found = {state.value: {row.key for row in view.page(state, limit=10_000)} for state in State}
+    facts = fold(handle.spec, handle.read())
+    found["findings"] = set(facts.finder.findings) if facts.finder else set()
+    queued = [s.event.key for s in handle.read() if type(s.event).__name__ == "ItemQueued" and s.event.reason == "new"]
+    assert len(queued) == len(set(queued)), "a key was new twice"
+    handle.close()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_crawl_that_is_killed_again_and_again_ends_with_the_same_sets(tmp_path, seed):
+    luck = random.Random(seed)
+    with Site(pages=80) as site:
+        whole, killed = tmp_path / "whole.db", tmp_path / "killed.db"
+        for journal in (whole, killed):
+            Journal.create(journal, crawl(site, tmp_path, *ODD, retries=1)).close()
+        assert run_until(whole, 0) == "dry"
+        for _ in range(4):
+            if run_until(killed, luck.randrange(5, 300)) != "killed":
+                break
+        assert run_until(killed, 0) == "dry"
+    assert sets(killed) == sets(whole)
