@@ -1,19 +1,24 @@
-"""ATTACKS 4.1 to 4.27: no text of a model, a file or a tool does anything on the screen but stand there."""
+"""ATTACKS 4.1 to 4.27 within the program: every event, every widget, and the border that all foreign text crosses."""
 
 from __future__ import annotations
 
+import ast
+import random
+import time
 import unicodedata
+from pathlib import Path
 
 import pytest
-from attacks.hostile import HOSTILE, flood
-from fakes.screens import Stage
+from attacks.hostile import ALL, HOSTILE, flood
+from fakes.screens import PlayedStart, Stage
+from textual.pilot import Pilot
 
-SIZE = (160, 500)
+import rundry.tui
+from rundry.agent.protocol import ProposalDecided, ProposalOpened
+from rundry.tui.text import bare, in_place, one_line, show, strip
 
-
-def drawn(stage: Stage) -> list[object]:
-    """All segments of the screen as they go to the terminal."""
-    return [segment for strip in stage.app.screen._compositor.render_strips() for segment in strip]
+SIZE = (160, 200)
+TUI = Path(rundry.tui.__path__[0])
 
 
 def assert_harmless(text: str) -> None:
@@ -22,27 +27,164 @@ def assert_harmless(text: str) -> None:
     assert "\u0301" * 6 not in text
 
 
-async def shown(stage: Stage, text: str, pilot: object) -> str:
-    stage.play(*flood(text))
-    for _ in range(200):
-        await pilot.pause(0.01)
-        if stage.screen.gate.display and "n reject" in stage.text():
-            break
-    stage.screen.action_do("unfold_all")
-    await pilot.pause()
-    return stage.text()
-
-
-@pytest.mark.parametrize("number", HOSTILE)
-async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: str) -> None:
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        text = await shown(stage, HOSTILE[number], pilot)
-        assert "n reject" in text, text[-3000:]
-        for segment in drawn(stage):
+def assert_drawn_as_text(stage: Stage) -> None:
+    """Every segment of the screen, as it goes to the terminal."""
+    for strip_ in stage.app.screen._compositor.render_strips():
+        for segment in strip_:
             assert_harmless(segment.text)
             style = segment.style
             assert style is None or not style.link, segment
             assert style is None or "@click" not in (style.meta or {}), segment
-        visible = {"4.1": HOSTILE["4.1"], "4.3": HOSTILE["4.3"], "4.4": "es␛cape", "4.14": "⟨U+202E⟩esrever"}
-        assert text.count(visible.get(number, "")) > 10
+
+
+async def until_shown(stage: Stage, pilot: Pilot[object], wanted: str) -> str:
+    for _ in range(300):
+        await pilot.pause(0.01)
+        if wanted in stage.text():
+            return stage.text()
+    raise AssertionError(f"never showed {wanted}\n{stage.text()}")
+
+
+@pytest.mark.parametrize("number", HOSTILE)
+async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: str) -> None:
+    text = HOSTILE[number]
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(*flood(text))
+        await until_shown(stage, pilot, "n reject")
+        stage.screen.action_do("unfold_all")
+        stage.screen.tell(text)
+        await pilot.pause()
+        drawn = stage.text()
+        visible = {"4.1": text, "4.3": text, "4.4": "es␛cape", "4.14": "⟨U+202E⟩esrever", "4.20": "⟨400 blanks⟩"}
+        assert drawn.count(visible.get(number, "")) > 20
+        assert_drawn_as_text(stage)
+        asks = {
+            "asks": [text],
+            "digest": "d2",
+            "diff": f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{text}\n+{text}y\n",
+            "hunks": 1,
+        }
+        stage.play(
+            ProposalDecided(proposal_id="waits", decision="reject", by="person", reason=text),
+            ProposalOpened(proposal_id="file", tool=text, path=text, **asks),
+        )
+        await until_shown(stage, pilot, "e edit")
+        assert_drawn_as_text(stage)
+
+
+@pytest.mark.attack("4.27")
+async def test_what_is_told_before_a_run_is_plain_text_too(tmp_path: Path) -> None:
+    class Start(PlayedStart):
+        notes = [ALL]
+
+        async def look_around(self) -> list[str]:
+            return [ALL]
+
+    for model in (None, ALL):
+        folder = tmp_path / HOSTILE["4.6"].replace("/", "_")
+        stage = Stage(start=Start(folder, model=model))
+        async with stage.app.run_test(size=SIZE) as pilot:
+            await until_shown(stage, pilot, "No model is set up" if model is None else "folder")
+            stage.screen.fill(ALL)
+            await pilot.pause()
+            assert "es␛cape" in stage.text()
+            assert_drawn_as_text(stage)
+
+
+PLAIN_CALLS = frozenset({"Static", "Label", "Button", "notify", "Checkbox", "RadioButton", "Collapsible", "Select"})
+"""Built from a text, these read markup in it unless they are told not to."""
+FORBIDDEN = frozenset(
+    {"from_markup", "RichLog", "Log", "Markdown", "MarkdownViewer", "DataTable", "OptionList", "Link"}
+)
+"""They would draw what they are given as it is, or run what is in it: not without a border of their own."""
+
+
+@pytest.mark.attack(*(f"4.{n}" for n in range(1, 4)))
+def test_no_widget_is_built_from_a_bare_text_that_it_would_read_as_markup() -> None:
+    found: list[str] = []
+    for path in sorted(TUI.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            plain = any(
+                k.arg == "markup" and isinstance(k.value, ast.Constant) and not k.value.value for k in node.keywords
+            )
+            if name in FORBIDDEN or (name in PLAIN_CALLS and not plain):
+                found.append(f"{path.relative_to(TUI)}:{node.lineno} {name}")
+            if any(k.arg == "markup" and not plain for k in node.keywords):
+                found.append(f"{path.relative_to(TUI)}:{node.lineno} markup=True")
+    assert found == []
+
+
+@pytest.mark.attack("4.24", "4.27")
+def test_titles_and_tooltips_which_read_markup_are_not_used_and_nothing_is_printed_past_the_border() -> None:
+    found: list[str] = []
+    for path in sorted(TUI.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                of_app = node.attr in ("title", "sub_title") and getattr(node.value, "id", "") in ("self", "app")
+                if of_app or node.attr in ("border_title", "border_subtitle", "tooltip"):
+                    found.append(f"{path.relative_to(TUI)}:{node.lineno} {node.attr}")
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+                said = ast.get_source_segment(text, node.args[0]) if node.args else ""
+                crosses = ("one_line(", "show(", "outcome_line(", "line if len(line)")
+                if not isinstance(node.args[0], ast.Constant) and not any(word in (said or "") for word in crosses):
+                    found.append(f"{path.relative_to(TUI)}:{node.lineno} print({said})")
+    assert found == []
+
+
+@pytest.mark.attack(*(f"4.{n}" for n in range(4, 23)))
+def test_two_hundred_thousand_random_texts_get_nothing_through_the_border() -> None:
+    chance = random.Random(11)
+    pieces = [
+        *HOSTILE.values(),
+        *(chr(n) for n in range(0xA1)),
+        *map(chr, range(0x2000, 0x2070)),
+        "\ufeff",
+        "\U000e0020",
+    ]
+    pieces += [
+        "a",
+        "界",
+        "é",
+        "\u0301",
+        "👩",
+        "\u200d",
+        "\ufe0f",
+        "\n",
+        "\t",
+        "  ",
+        "\u3000",
+        "[/]",
+        "\U0001f1e6",
+        "می\u200cخ",
+    ]
+    singles = [piece for piece in pieces if len(piece) < 5]
+    began = time.process_time()
+    total = 0
+    for n in range(200_000):
+        text = "".join(chance.choices(pieces if n % 10 == 0 else singles, k=1 + n % 7))
+        shown = show(text)
+        total += len(text)
+        if n % 4 == 0:
+            for again in (shown, strip(text), one_line(text)):
+                assert show(again) == again, repr(text)
+            assert len(in_place(text)) == len(text)
+            in_place(text).encode()
+            assert bare(bare(text)) == bare(text)
+        if not shown.isprintable():
+            left = set(shown) - {"\n", "\u3000"}
+            odd = [c for c in left if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or _hides(c, shown)]
+            assert not odd, (repr(text), repr(shown))
+    assert time.process_time() - began < 60
+    assert total > 500_000
+
+
+def _hides(sign: str, shown: str) -> bool:
+    """A format character that stands where no script needs it."""
+    if unicodedata.category(sign) != "Cf":
+        return False
+    return sign not in "\u200c\u200d" or not any("\u0600" <= c <= "\u0dff" for c in shown)
