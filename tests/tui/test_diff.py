@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import difflib
+import random
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rundry.agent.gate import split_bytes
+from rundry.agent.gate.lines import in_order
 from rundry.agent.workspace import FileState, form_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
@@ -220,3 +225,41 @@ def test_packed_colours_are_unpacked_to_the_same_line(texts: list[str]) -> None:
         found = unpacked(line, packed(pieces))
         assert "".join(text for text, _ in found) == line
         assert packed(found) == packed(pieces)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_long_texts_are_compared_window_by_window_and_nothing_is_lost_at_the_seams(seed: int) -> None:
+    rng = random.Random(seed)
+    old = [f"line {rng.randrange(9_000 if seed % 2 else 300)}\n" for _ in range(9_000)]
+    new = [line for line in old if rng.random() > 0.02]
+    for _ in range(150):
+        new.insert(rng.randrange(len(new)), f"fresh {rng.random()}\n")
+    if seed > 3:
+        new[4_000:4_000] = [f"block {n % 50}\n" for n in range(5_000)]
+    at_old = at_new = 0
+    for change in in_order(old, new):
+        assert old[at_old : change.a1] == new[at_new : change.b1]
+        at_old, at_new = change.a2, change.b2
+    assert old[at_old:] == new[at_new:]
+
+
+def test_the_first_change_of_a_long_text_comes_before_its_end_is_looked_at() -> None:
+    class Watched(list[str]):
+        furthest = 0
+
+        def __getitem__(self, at: Any) -> Any:
+            end: int = getattr(at, "stop", at)
+            self.furthest = max(self.furthest, end)
+            return super().__getitem__(at)
+
+    old = Watched(f"line {n}\n" for n in range(100_000))
+    new = Watched(f"line {n}{'!' if n % 20 == 7 else ''}\n" for n in range(100_000))
+    assert next(in_order(old, new)) == (7, 8, 7, 8)
+    assert max(old.furthest, new.furthest) < 10_000
+
+
+def test_the_panes_are_imported_without_the_core_behind_the_gate() -> None:
+    code = "import sys, rundry.tui.diff; print([name for name in sys.modules if name in %r])"
+    heavy = ("litellm", "pygments", "rapidfuzz", "rundry.agent.gate", "tree_sitter")
+    done = subprocess.run([sys.executable, "-c", code % (heavy,)], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from textual.strip import Strip
 
+_ROW_BITS, _PART_BITS = 20, 20
+
 
 class Place(NamedTuple):
     """A line: the item, the part of it, the row of that."""
@@ -14,6 +16,17 @@ class Place(NamedTuple):
     item: int
     part: int = 0
     row: int = 0
+
+
+def number_of(place: Place) -> int:
+    """A place as the row number that textual's selection counts with: in the order of places."""
+    return (place.item << _PART_BITS | place.part) << _ROW_BITS | place.row
+
+
+def place_of(number: int) -> Place:
+    """The place that has this number."""
+    rest = number >> _ROW_BITS
+    return Place(rest >> _PART_BITS, rest & (1 << _PART_BITS) - 1, number & (1 << _ROW_BITS) - 1)
 
 
 class Line(NamedTuple):

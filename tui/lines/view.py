@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset
 from textual.selection import Selection
 
-from .parts import Place
-from .window import PART_BITS, ROW_BITS, Window
+from .parts import Place, place_of
+from .window import Window
 
 _MOST_COPIED = 100_000
 _WHEEL = 3
@@ -121,8 +120,8 @@ class LineView(Window, can_focus=True):
         """The selected text as it looks, without the margin."""
         if selection.start is None and selection.end is None:
             return None
-        first = _place(selection.start) if selection.start is not None else Place(0)
-        last = _place(selection.end) if selection.end is not None else Place(len(self.heights))
+        first = place_of(selection.start.y) if selection.start is not None else Place(0)
+        last = place_of(selection.end.y) if selection.end is not None else Place(len(self.heights))
         rows: list[str] = []
         for line in islice(self._stack.down(first), _MOST_COPIED):
             if line.place > last:
@@ -136,9 +135,3 @@ class LineView(Window, can_focus=True):
     def selection_updated(self, selection: Selection | None) -> None:
         """The person drags over text."""
         self.refresh()
-
-
-def _place(offset: Offset) -> Place:
-    row = offset.y & (1 << ROW_BITS) - 1
-    rest = offset.y >> ROW_BITS
-    return Place(rest >> PART_BITS, rest & (1 << PART_BITS) - 1, row)

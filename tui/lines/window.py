@@ -21,11 +21,10 @@ from ..text import show
 from ..theme import Palette, palette_of
 from .draw import paint
 from .heights import Heights
-from .parts import Line, Part, Place
+from .parts import Line, Part, Place, number_of
 from .stack import Stack
 
 _KEPT_ROWS = 2_000
-ROW_BITS, PART_BITS = 20, 20
 
 
 class Window(Widget):
@@ -298,8 +297,3 @@ class Window(Widget):
             return height - length, length
         top = self.lines_above(self._at)
         return min(height - length, round((height - length) * top / max(1, total - height))), length
-
-
-def number_of(place: Place) -> int:
-    """A place as the row number that textual's selection counts with: in the order of places."""
-    return (place.item << PART_BITS | place.part) << ROW_BITS | place.row
