@@ -37,7 +37,7 @@ class Named(Protocol):
         ...
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """Something that surfaced; whether it was seen before is the frontier's to say."""
 
     kind: str

@@ -10,7 +10,7 @@ import msgspec
 from ..frontier import Candidate
 
 
-class WorkItem(msgspec.Struct, frozen=True):
+class WorkItem(msgspec.Struct, frozen=True, gc=False):
     """One item, as a worker gets it: the contract of REQUIREMENTS 13.2."""
 
     kind: str
@@ -25,7 +25,7 @@ def as_json(item: WorkItem) -> bytes:
     return json.dumps(msgspec.structs.asdict(item)).encode()
 
 
-class ReportedFinding(msgspec.Struct, frozen=True):
+class ReportedFinding(msgspec.Struct, frozen=True, gc=False):
     """What was found, before anyone judged it."""
 
     title: str
