@@ -83,7 +83,7 @@ def test_keys_typed_ahead_go_to_the_message_and_a_y_after_the_paint_approves(hom
         assert core.read_text() == CORE.replace("return a - b", "return a + b")
         terminal.press("f2")
         terminal.wait_for("▌ y approve")
-        terminal.press("y")
+        terminal.press("down", "y")
         terminal.wait_for(re.compile(r"done +check passed"))
         assert "(len(values) + 1)" not in core.read_text()
 
