@@ -31,6 +31,7 @@ from ..protocol import (
     QuestionAsked,
     Queued,
     ReasoningArrived,
+    Recipe,
     ReplyFinished,
     RunEnded,
     RunResumed,
@@ -128,12 +129,19 @@ class RunFacts:
     finder: FinderFacts | None = None
 
     def __post_init__(self) -> None:
+        if hasattr(self, "budget"):  # it was read from a checkpoint
+            return
         if self.spec.finder is not None:
             self.finder = FinderFacts.of(self.spec.finder)
         self.budget = self.spec.budget
         self.gate_mode = self.spec.gate.mode
         self.model = self.spec.model.name
         self.model_spec = self.spec.model
+
+    @property
+    def may_change_files(self) -> bool:
+        """Most searches only read, and have no changes that could be undone."""
+        return self.spec.finder is None or self.spec.finder.recipe is Recipe.MIGRATE
 
     @property
     def spent(self) -> Spent:
@@ -200,7 +208,8 @@ class RunFacts:
             self.conversation(stamped.work).apply(event)
         self._apply_frame(stamped)
         self.spending.apply(stamped)
-        self.changes.apply(stamped)
+        if self.may_change_files:
+            self.changes.apply(stamped)
         self._apply_step(stamped)
         self._apply_person(stamped)
 

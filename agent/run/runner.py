@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from ..journal import Journal, claim
-from ..journal.facts import RunFacts, fold
+from ..journal.checkpoint import facts_of
+from ..journal.facts import RunFacts
 from ..protocol import (
     Fault,
     Finish,
@@ -52,7 +53,7 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
 
 
 async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
-    facts = fold(journal.spec, journal.read())
+    facts = facts_of(journal)
     making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
     signals.on = lambda _: making.cancel()
     try:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from ..gate import Gate
 from ..journal import Journal
+from ..journal.checkpoint import EVERY
+from ..journal.checkpoint import save as save_checkpoint
 from ..journal.facts import RunFacts
 from ..protocol import Clock, Event, LoopKind, Model, ProposalDecided, ProposalOpened, Record, Spent, Stamped, Waiting
 from ..stops import Guard, Quotas, StallWatch, reserve_for
@@ -66,6 +68,8 @@ class Kit:
     """Set whenever a command of a person was taken."""
     on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
     """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
+    _saved_seq: int = 0
+    """Where the newest checkpoint is."""
     _recorded: list[Stamped] | None = None
     """Of a commit that is not done yet."""
     _counted: float = 0.0
@@ -111,6 +115,9 @@ class Kit:
     def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
         self.on_event(stamped)
+        if self.facts.finder is not None and stamped.seq - self._saved_seq >= EVERY and self._recorded is None:
+            self._saved_seq = stamped.seq
+            save_checkpoint(self.journal, self.facts)
 
     def recorder(self, step: int | None, work: str | None) -> Record:
         """`record`, bound to a step."""
