@@ -105,7 +105,7 @@ class GateEditor(TextArea):
     def _lex(self) -> None:
         lines = [_seen(line) for line in self.document.lines]
         small = sum(map(len, lines)) <= _COLOURED
-        self._lexed = lex(lines, lexer_for(self._path)) if small else []
+        self._lexed = list(lex(lines, lexer_for(self._path))) if small else []
 
 
 def _seen(line: str) -> str:
