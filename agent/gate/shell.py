@@ -19,45 +19,47 @@ from .grammar import Line, Part, Word
 _PATIENCE = 15.0
 """Seconds, far beyond what the process allows itself: a net for a machine that hangs."""
 
-__all__ = ["Line", "Part", "Word", "read_line"]
+__all__ = ["Apart", "Line", "Part", "Unreadable", "Word", "read_line"]
 
 
 def read_line(command: str) -> Line:
-    """Never raises: what cannot be read is a doubt. About 0.2 ms, 60 ms the first time, seconds at the very worst."""
-    return _READER.read(command)
+    """Never raises: what cannot be read is a doubt. About 0.1 ms, 0.1 s the first time, seconds at the very worst."""
+    try:
+        return msgspec.msgpack.decode(_READER.ask(command), type=Line)
+    except Unreadable as why:
+        return Line(doubts=[str(why)])
 
 
-class _Reader:
-    """The process that parses, started when it is first needed and again after it was lost."""
+class Unreadable(Exception):
+    """The grammar gave up on the line; says how."""
 
-    def __init__(self) -> None:
+
+class Apart:
+    """A program of ours that answers texts, each in turn, in a process of its own: `grammar.serve` is its other side.
+
+    Started when it is first asked, again after it was lost; it ends with this process.
+    """
+
+    def __init__(self, program: str) -> None:
+        """`program`: the file, which imports nothing of this project."""
+        self._program = program
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.end)
 
-    def read(self, command: str) -> Line:
-        data = command.encode("utf-8", "surrogatepass")
+    def ask(self, text: str) -> bytes:
+        """The answer. Raises Unreadable."""
+        data = text.encode("utf-8", "surrogatepass")
         with self._lock:
             for is_last in (self._process is None, True):  # the process may have been lost long before
                 try:
-                    return msgspec.msgpack.decode(self._ask(data), type=Line)
-                except (OSError, EOFError, msgspec.MsgspecError) as error:
+                    return self._exchange(data)
+                except (OSError, EOFError) as error:
                     if self.end() == -signal.SIGPROF:
-                        return Line(doubts=["bash's grammar takes too long for it"])
+                        raise Unreadable("bash's grammar takes too long for it") from None
                     if is_last:
-                        return Line(doubts=[f"it cannot be read: {error}"])
-        raise AssertionError("the last attempt gives a line")
-
-    def _ask(self, data: bytes) -> bytes:
-        process = self._process
-        if process is None or process.poll() is not None:
-            self.end()
-            process = self._process = _start()
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(len(data).to_bytes(4, "big") + data)
-        process.stdin.flush()
-        until = time.monotonic() + _PATIENCE
-        size = int.from_bytes(_take(process.stdout.fileno(), 4, until), "big")
-        return _take(process.stdout.fileno(), size, until)
+                        raise Unreadable(f"it cannot be read: {error}") from None
+        raise AssertionError("the last attempt answers or raises")
 
     def end(self) -> int | None:
         """Gone, and reaped. How it ended."""
@@ -68,10 +70,22 @@ class _Reader:
         process.communicate()
         return process.returncode
 
+    def _exchange(self, data: bytes) -> bytes:
+        process = self._process
+        if process is None or process.poll() is not None:
+            self.end()
+            process = self._process = _start(self._program)
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(len(data).to_bytes(4, "big") + data)
+        process.stdin.flush()
+        until = time.monotonic() + _PATIENCE
+        size = int.from_bytes(_take(process.stdout.fileno(), 4, until), "big")
+        return _take(process.stdout.fileno(), size, until)
 
-def _start() -> subprocess.Popen[bytes]:
+
+def _start(program: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-I", grammar.__file__],
+        [sys.executable, "-I", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -94,5 +108,4 @@ def _take(source: int, size: int, until: float) -> bytes:
     return bytes(found)
 
 
-_READER = _Reader()
-atexit.register(_READER.end)
+_READER = Apart(grammar.__file__)

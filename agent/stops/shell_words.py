@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,6 +14,10 @@ import msgspec
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
 
+    from ..gate.shell import Apart
+
+_LONGEST = 1.0
+"""Seconds of processor time for one text."""
 _CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
 """The grammar's scanner was seen to crash on what no script holds."""
 UNKNOWN = "\0"
@@ -25,13 +31,38 @@ class Simple(msgspec.Struct, frozen=True):
     """Name and arguments, without quotes and without assignments before the name."""
 
 
-def simple_commands(line: str) -> Iterator[Simple]:
-    """All simple commands of a command line or script, in the order in which they stand. Never raises."""
+def simple_commands(line: str) -> list[Simple]:
+    """All simple commands of a command line or script, in the order in which they stand. Never raises.
+
+    None where the grammar crashes on it or crawls: it is read in a process of its own.
+    """
+    from ..gate.shell import Unreadable
+
     if "\0" in line:
-        return  # a program, not a script
-    line = _CONTROL.sub(" ", line)
-    tree = _parser().parse(line.encode("utf-8", "replace"))
-    yield from _walk(tree.root_node)
+        return []  # a program, not a script
+    try:
+        return msgspec.msgpack.decode(_reader().ask(line), type=list[Simple])
+    except Unreadable:
+        return []
+
+
+@cache
+def _reader() -> Apart:
+    from ..gate.shell import Apart
+
+    return Apart(__file__)
+
+
+def _serve() -> None:
+    """The other side, as `gate.grammar.serve`."""
+    while head := sys.stdin.buffer.read(4):
+        line = sys.stdin.buffer.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
+        signal.setitimer(signal.ITIMER_PROF, _LONGEST)
+        tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
+        answer = msgspec.msgpack.encode(list(_walk(tree.root_node)))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.stdout.buffer.write(len(answer).to_bytes(4, "big") + answer)
+        sys.stdout.buffer.flush()
 
 
 def _walk(node: Node) -> Iterator[Simple]:
@@ -74,3 +105,7 @@ def _parser() -> Parser:
     from tree_sitter import Parser
 
     return Parser(_language())
+
+
+if __name__ == "__main__":
+    _serve()

@@ -14,6 +14,8 @@ import pytest
 
 from rundry.agent.gate.shell import read_line
 from rundry.agent.protocol import GateMode, Rule
+from rundry.agent.stops.shell_words import simple_commands
+from rundry.agent.tools.addresses import AddressRefused, address, host_origins, origin
 
 PASSES_ITS_RULE = [
     ("A.1-code-by-a-pipe", "echo 'import os' | python3 - x", "echo,python3"),
@@ -221,6 +223,9 @@ def test_a_line_that_stalls_the_grammar_costs_a_second_and_is_a_doubt():
     assert read_line(stalling).doubts == ["bash's grammar takes too long for it"]
     assert time.monotonic() - began < 10
     assert [part.texts for part in read_line("ls -la").parts] == [["ls", "-la"]]
+    assert simple_commands(stalling) == []
+    assert [command.words for command in simple_commands("./check.sh -q && ls")] == [["./check.sh", "-q"], ["ls"]]
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.attack("A.16")
@@ -256,3 +261,35 @@ def test_who_reads_the_lines_knows_no_key_and_goes_with_the_run():
 @pytest.mark.parametrize("sign", ["\0", "%00\0", "\r\n", "\x85", "\u2028"])
 def test_signs_that_two_readers_see_differently_are_a_doubt(verdict, sign):
     assert verdict(f"echo x{sign}touch P", "echo").action == "ask"
+
+
+@pytest.mark.attack("A.21", "A.22")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://docs.python.org.evil.example/",
+        "https://evil.example/docs.python.org",
+        "https://docs.python.org@evil.example/",
+        "https://docs.python.org%2eevil.example/",
+        "https://docs.python.org%00.evil.example/",
+        "https://docs.python.org\0.evil.example/",
+        "https://docs.python.org\n.evil.example/",
+        "https://evil.example\t/docs.python.org",
+        "https://docs.python.org:8443/",
+        "//docs.python.org/",
+        "file://docs.python.org/etc/passwd",
+        "https:docs.python.org.evil.example",
+        "https://docs.python.org.\u2024evil.example/",
+    ],
+)
+def test_a_host_that_only_looks_like_the_allowed_one_is_another_host(url):
+    allowed = host_origins(["docs.python.org"])
+    assert origin(address("https://DOCS.python.org/3/?x#y")) in allowed
+    assert (
+        address("https://docs.python.org\\@evil.example/") == "https://docs.python.org/@evil.example/"
+    )  # and so it is sent
+    try:
+        found = origin(address(url))
+    except AddressRefused:
+        return
+    assert found not in allowed
