@@ -27,6 +27,7 @@ _LOOKUP = f"""
     SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{tables.FINDING}'
 """
 _LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
+_FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working' RETURNING id"
 _OPEN = (State.QUEUED, State.WAITING, State.WORKING)
 
 T = TypeVar("T", bound=Named)
@@ -96,7 +97,11 @@ class Frontier(FrontierView):
 
     def finish(self, key: str) -> bool:
         """It was in work and is done."""
-        return self._change(key, (State.WORKING,), State.DONE)
+        with self._writing():
+            rows = self._journal.rows(_FINISH, (self._hash_of(key), key))
+            if rows:
+                self._tally(working=-1, done=1)
+        return bool(rows)
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """It was in work, failed so many times, and is queued again from that Unix time on."""

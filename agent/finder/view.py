@@ -23,6 +23,7 @@ class FrontierView:
         """`hash_of` must be the writer's."""
         self._journal = journal
         self._hash_of = hash_of
+        self._made = False
 
     def ready(self, n: int, now: float) -> list[Item]:
         """Up to `n` items to work now: those whose time to be tried again has come, then the queue, oldest first."""
@@ -66,8 +67,12 @@ class FrontierView:
         return self._journal.rows(query, values) if self._exists() else []
 
     def _exists(self) -> bool:
-        """Asked each time, for it costs microseconds: tables that were made in a transaction can vanish with it."""
-        return bool(self._journal.rows(tables.EXISTS))
+        """What was made in a transaction can vanish with it: it is asked again until it stands in a commit."""
+        if self._made:
+            return True
+        found = bool(self._journal.rows(tables.EXISTS))
+        self._made = found and not self._journal.in_transaction
+        return found
 
 
 def _item(row: tuple[Any, ...]) -> Item:
