@@ -96,6 +96,19 @@ async def test_a_key_that_was_pressed_before_the_paint_never_counts():
     assert not arming.counts(11.0)
 
 
+async def test_the_key_that_decided_does_not_decide_the_next_one_while_it_is_held():
+    arming = Arming()
+    assert arming.pressed("y", 10.0)
+    arming.decided()
+    assert not arming.pressed("y", 10.25)
+    assert not arming.pressed("y", 10.5), "it is held, or pressed in haste, since the first"
+    assert arming.pressed("y", 10.9)
+    arming.decided()
+    assert arming.pressed("down", 11.0)
+    assert arming.pressed("y", 11.1), "another key in between: it is meant"
+    assert arming.pressed("y", 11.15), "it decided nothing yet"
+
+
 async def test_neither_enter_nor_a_paste_nor_a_click_decides():
     from textual import events
 

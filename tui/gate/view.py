@@ -236,5 +236,4 @@ class GateView(Vertical):
             always_shown=self.always_shown,
             current=pane.current,
             hunks=len(pane.hunks) if pane.display else 0,
-            waiting=self._place[1],
         )

@@ -73,9 +73,7 @@ def may_always(proposal: ProposalOpened) -> bool:
     return proposal.rule is not None and not proposal.danger and proposal.beyond is None
 
 
-def keys(
-    shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, hunks: int, waiting: int
-) -> list[tuple[str, str]]:
+def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, hunks: int) -> list[tuple[str, str]]:
     """Keys and what they do, the ones that matter most first. `current` is one of `hunks` that stand there."""
     proposal, picks = shown.proposal, thoughts.picks
     if shown.in_conflict and thoughts.edited is None:
@@ -92,8 +90,6 @@ def keys(
     found.append(("tab", "why left" if on_left else "reason"))
     if may_always(proposal) and not shown.in_conflict and not picks.left_count and thoughts.edited is None:
         found.append(("A", "always: once more" if always_shown else "always…"))
-    if waiting > 1:
-        found.append(("> <", "next"))
     if hunks > 1:
         found.append(("] [", "hunk"))
     if len(shown.spans) > 1:
