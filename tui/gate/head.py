@@ -59,7 +59,9 @@ def _title(left: Content, review: Review, shown: Shown, *, has_split: bool, widt
     place, count = review.place
     counts: list[Content] = []
     if count > 1:
-        counts.append(Content.assemble("< ", (f"{place} of {count} waiting", "$needs-you"), " >"))
+        counts.append(
+            Content.assemble("< ", (f"{place} of {count}" + " waiting" * (width >= _WIDE), "$needs-you"), " >")
+        )
     if shown.spans and (picks.count > 1 or picks.left_count):
         taken = "$foreground" if picks.taken_count else "$dim"
         others = "$foreground" if picks.left_count else "$dim"
