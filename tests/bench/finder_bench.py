@@ -1,0 +1,184 @@
+"""What a search must reach: crawling, many at once, taking up a million keys, kills at random moments."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin
+
+from fakes.inside import spec_of
+from fakes.killed import TESTS, run_until
+
+from rundry.agent.finder import Frontier, FrontierView, State
+from rundry.agent.journal import Journal
+from rundry.agent.journal.checkpoint import save
+from rundry.agent.journal.facts import RunFacts
+from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
+
+from .table import Row, middle
+
+PAGES = 10_000
+WORKERS = 8
+SEEN = 1_000_000
+KILLS = 100
+
+
+def measure(folder: Path) -> list[Row]:
+    return [*crawls(folder), *searchers(folder), *taken_up(folder), *kills(folder)]
+
+
+def crawls(folder: Path) -> list[Row]:
+    """Against a bare client of the same library; three times each, in turn."""
+    bare, ours = list[float](), list[float]()
+    with _site(PAGES) as url:
+        for n in range(3):
+            bare.append(_timed([sys.executable, "-c", _BARE, f"{url}/page/0", str(WORKERS)]))
+            ours.append(_timed(_crawl_of(folder / f"crawl{n}.db", f"{url}/page/0", WORKERS)))
+    return [Row(f"crawl of {PAGES:,} pages", middle(ours), "s", middle(bare), "a bare aiohttp client", limit=1.5)]
+
+
+def searchers(folder: Path) -> list[Row]:
+    """64 at once on a server that takes 200 ms."""
+    rounds, at_once = 20, 64
+    with _site(0) as url:
+        seeds = [f"{url}/slow/0.2?n={n}" for n in range(rounds * at_once)]
+        command = _crawl_of(folder / "many.db", seeds[0], at_once, more=seeds[1:])
+        idle = _crawl_of(folder / "none.db", f"{url}/empty", at_once)
+        seconds = _timed(command) - _timed(idle)
+    return [Row(f"{len(seeds)} searches, {at_once} at once", seconds, "s", rounds * 0.2, "the ideal", limit=1 / 0.9)]
+
+
+def taken_up(folder: Path) -> list[Row]:
+    """From the start of the runner's process to the first item in work, less the start of Python with its imports."""
+    path = folder / "million.db"
+    with _site(10) as url:
+        spec = _spec([f"{url}/page/0"], 8)
+        journal = Journal.create(path, spec)
+        frontier, facts = Frontier(journal), RunFacts(spec)
+        for start in range(0, SEEN, 2_000):
+            found = [Seed(kind="url", value=f"{url}/page/{n}") for n in range(start, start + 2_000)]
+            frontier.surface(found, "seed", folder)
+        facts.started = True
+        assert facts.finder is not None
+        facts.finder.seen = facts.finder.queued = SEEN
+        save(journal, facts)
+        journal.close()
+        times: list[float] = []
+        for n in range(5):
+            copy = folder / f"copy{n}.db"
+            shutil.copy(path, copy)
+            began = time.time()
+            assert run_until(copy, 4) == "killed"
+            handle = Journal.open(copy)
+            started = [s.at for s in handle.read() if type(s.event).__name__ == "WorkStarted"]
+            handle.close()
+            times.append(started[0] - began)
+        imports = middle([_timed([sys.executable, "-c", "import rundry.agent.run.here, aiohttp"]) for _ in range(5)])
+    return [Row(f"taking up {SEEN:,} keys", (middle(times) - imports) * 1_000, "ms", limit=300)]
+
+
+def kills(folder: Path) -> list[Row]:
+    """The final sets after kills at random moments are those of a run that was not killed."""
+    luck, differ, count = random.Random(7), 0, 0
+    with _site(150) as url:
+        seeds = [f"{url}{path}" for path in ("/page/0", "/missing", "/moved/7", "/loop/a", "/links")]
+        whole = folder / "whole.db"
+        Journal.create(whole, _spec(seeds, 8)).close()
+        assert run_until(whole, 0) == "dry"
+        while count < KILLS:
+            path = folder / f"killed{count}.db"
+            Journal.create(path, _spec(seeds, 8)).close()
+            for _ in range(10):
+                if run_until(path, luck.randrange(3, 700)) != "killed":
+                    break
+                count += 1
+            assert run_until(path, 0) == "dry"
+            differ += _sets(path) != _sets(whole)
+    return [Row(f"runs that differ after {count} kills", differ, "runs", limit=0)]
+
+
+def _sets(path: Path) -> dict[str, set[str]]:
+    journal = Journal.open(path)
+    view = FrontierView(journal)
+    found = {state.value: {row.key for row in view.page(state, limit=100_000)} for state in State}
+    journal.close()
+    return found
+
+
+def _spec(urls: list[str], workers: int) -> RunSpec:
+    seeds = [Seed(kind="url", value=url) for url in urls]
+    return spec_of(
+        None,
+        Path.cwd(),
+        task="crawl",
+        loop=LoopKind.UNTIL_DRY,
+        model=ModelSpec(name="none"),
+        budget=Budget(steps=10_000_000, seconds=None),
+        finder=FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0, concurrency=workers),
+    )
+
+
+def _crawl_of(journal: Path, url: str, workers: int, more: list[str] | None = None) -> list[str]:
+    Journal.create(journal, _spec([url, *(more or [])], workers)).close()
+    return [sys.executable, "-m", "fakes.killed", str(journal), "0"]
+
+
+def _timed(command: list[str]) -> float:
+    began = time.monotonic()
+    subprocess.run(command, cwd=TESTS, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - began
+
+
+@contextmanager
+def _site(pages: int) -> Iterator[str]:
+    command = [sys.executable, "-m", "fakes.site", "--pages", str(pages), "--port", "0"]
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+
+
+_BARE = """
+import sys; from bench.finder_bench import bare; bare(sys.argv[1], int(sys.argv[2]))
+"""
+
+
+def bare(start: str, workers: int) -> None:
+    """What anyone would write: a queue, a set, so many tasks."""
+    import aiohttp
+    from selectolax.lexbor import LexborHTMLParser
+
+    async def crawl() -> None:
+        seen, queue = {start}, asyncio.Queue[str]()
+        queue.put_nowait(start)
+        async with aiohttp.ClientSession() as session:
+
+            async def work() -> None:
+                while True:
+                    url = await queue.get()
+                    async with session.get(url) as reply:
+                        body = await reply.read()
+                    for link in LexborHTMLParser(body).css("a[href]"):
+                        found = urldefrag(urljoin(url, link.attributes["href"] or ""))[0]
+                        if found not in seen:
+                            seen.add(found)
+                            queue.put_nowait(found)
+                    queue.task_done()
+
+            tasks = [asyncio.create_task(work()) for _ in range(workers)]
+            await queue.join()
+            for task in tasks:
+                task.cancel()
+        assert len(seen) == PAGES, len(seen)
+
+    asyncio.run(crawl())
