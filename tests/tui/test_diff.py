@@ -250,7 +250,7 @@ def test_the_first_change_of_a_long_text_comes_before_its_end_is_looked_at() -> 
         def __getitem__(self, at: Any) -> Any:
             end: int = getattr(at, "stop", at)
             self.furthest = max(self.furthest, end)
-            return super().__getitem__(at)
+            return super().__getitem__(at)  # pyright: ignore[reportUnknownVariableType]
 
     old = Watched(f"line {n}\n" for n in range(100_000))
     new = Watched(f"line {n}{'!' if n % 20 == 7 else ''}\n" for n in range(100_000))
