@@ -61,6 +61,7 @@ class Asking:
         with self._kit.together():
             record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
         self._open[name] = (work, item)
+        self._kit.stalls.pop(work.work, None)  # a lens may well report the same in every pass
         try:
             result = await self._ask(work)
             if name in self._open:
