@@ -66,7 +66,8 @@ class Books:
         if row is None or row.state in (State.QUEUED, State.WORKING):
             return f"{key} is in the queue already" if row is not None else f"{key} is no item"
         self.frontier.requeue(key, "person", attempts=0)
-        record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person"))
+        was = row.state.value
+        record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
         return None
 
     def findings(self, found: Sequence[ReportedFinding], source: str, record: Record) -> Brought:

@@ -284,7 +284,7 @@ class RunFacts:
                     self.told = {command: check.output for command, check in self.checks.items()}
             case ContextTrimmed():
                 self.told.clear()
-            case CheckFinished() as check:
+            case CheckFinished() as check if stamped.work is None:
                 self.checks[check.command] = check
                 self.checked_seq = stamped.seq
                 self.is_check_due = False

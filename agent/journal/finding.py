@@ -117,6 +117,8 @@ class Flight:
     about: str
     since: float
     attempt: int
+    seq: int = 0
+    """Where it began in the journal."""
 
 
 @dataclass(slots=True)
@@ -156,6 +158,14 @@ class FinderFacts:
     """When the plain half gave lenses that had failed another chance."""
     critic_failures: int = 0
     critic_due: float = 0.0
+    scanned: str | None = None
+    """migrate: what the newest full scan said; None: something was worked since, or the run was taken up."""
+    scan_pass: int = 0
+    """Number of the pass in which that was."""
+    regressed: dict[str, int] = field(default_factory=dict[str, int])
+    """Key to how often it failed again after it was done."""
+    broken_off: list[Flight] = field(default_factory=list[Flight])
+    """Items that a runner left in the middle, until the next one begins on an item."""
 
     @staticmethod
     def of(spec: FinderSpec) -> FinderFacts:
@@ -206,10 +216,8 @@ class FinderFacts:
                 self._pass(event)
             case LensAdded() | CriticSpoke():
                 self._critic(stamped, event)
-            case RunResumed():
+            case RunResumed() | RunEnded():
                 self._land()
-            case RunEnded():
-                self.flights.clear()
             case _:
                 pass
 
@@ -217,23 +225,38 @@ class FinderFacts:
         match event:
             case ItemQueued(reason=reason):
                 self.queued += 1
+                self._left(event.was)
                 match reason:
                     case "retry":
                         self.retries += 1
                     case "new" | "seed":
                         self._surfaced(stamped, counts=reason == "new")
                     case "regressed":
-                        self.done = max(0, self.done - 1)
+                        self.regressed[event.key] = self.regressed.get(event.key, 0) + 1
                     case _:
-                        self.seen += 1
+                        self.seen += event.was is None
                 if event.source in self.lenses and reason == "new":
                     self.lenses[event.source].new += 1
             case ItemFailed(final=final):
                 self.set_aside += final
+                if final and not any(flight.about == event.key for flight in self.flights.values()):
+                    self._left("done")
                 self._remember(event)
             case ItemSkipped():
                 self.skipped += 1
                 self.queued = max(0, self.queued - 1)
+
+    def _left(self, state: str | None) -> None:
+        """An item that was at rest is not in that state any more."""
+        match state:
+            case "done":
+                self.done = max(0, self.done - 1)
+            case "set_aside":
+                self.set_aside = max(0, self.set_aside - 1)
+            case "skipped":
+                self.skipped = max(0, self.skipped - 1)
+            case _:
+                pass
 
     def _surfaced(self, stamped: Stamped, *, counts: bool) -> None:
         self.seen += 1
@@ -250,10 +273,12 @@ class FinderFacts:
         name = stamped.work or event.about
         match event:
             case WorkStarted(kind=kind, about=about, attempt=attempt):
-                self.flights[name] = Flight(name, kind, about, stamped.at, attempt)
+                self.flights[name] = Flight(name, kind, about, stamped.at, attempt, stamped.seq)
                 if kind == "item":
                     self.queued = max(0, self.queued - 1)
                     self.working += 1
+                    self.scanned = None
+                    self.broken_off.clear()
                 elif kind == "lens" and about in self.lenses:
                     self.lenses[about].since = stamped.at
             case WorkFinished(kind=kind, ok=ok, interrupted=interrupted):
@@ -266,6 +291,8 @@ class FinderFacts:
                         self.queued += interrupted
                     case "lens":
                         self._lens_ended(stamped, event)
+                    case "scan" if ok:
+                        self.scanned, self.scan_pass = event.reason, self.pass_number
                     case "critic" if not (ok or interrupted):
                         self.critic_failures += 1
                         self.critic_due = stamped.at + backoff(self.critic_failures)
@@ -381,11 +408,13 @@ class FinderFacts:
                         lens.failed, lens.due = None, 0.0
 
     def _land(self) -> None:
-        """A runner died: what it had in flight is in the queue again."""
+        """A runner is gone: what it had in flight is in the queue again."""
+        self.scanned = None
         for flight in self.flights.values():
             if flight.kind == "item":
                 self.working = max(0, self.working - 1)
                 self.queued += 1
+                self.broken_off.append(flight)
             elif flight.about in self.lenses:
                 self.lenses[flight.about].since = None
         self.flights.clear()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from ..journal.facts import RunFacts
-from ..protocol import Again, CheckFinished, Decision, Finish, Reason, Work
-from ..step import hint
+from ..protocol import Again, Decision, Finish, Reason, Work
+from ..step import feedback, hint
 from .state import LoopState, ends, failing_checks, is_silent, met
 
 NUDGE = (
@@ -17,8 +15,6 @@ CUT = (
     "Your answer was cut off: it was longer than an answer may be here, so no tool was called. "
     "Say less and call the next tool at once; write a long file in several shorter edits."
 )
-
-_DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
 
 def decide(state: LoopState) -> Decision:
@@ -55,26 +51,3 @@ def _prompt(facts: RunFacts) -> tuple[str, str | None]:
     if not parts:
         return "task", None
     return parts[-1][0], "\n\n".join(text for _, text in parts)
-
-
-def feedback(check: CheckFinished, told: str | None = None) -> str:
-    """A failed check as the model hears it. A time-out or a check that could not start is named as such.
-
-    `told`: what it heard last; the same again is said in one line.
-    """
-    if check.error is not None:
-        return f"The check `{check.command}` could not be started: {check.error}"
-    if check.timed_out:
-        head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
-    else:
-        count = f", {check.failing} failing" if check.failing is not None else ""
-        if told is not None and _timeless(told) == _timeless(check.output):
-            return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
-        head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
-    return f"{head}\n{check.output.strip() or '(no output)'}"
-
-
-def _timeless(output: str) -> str:
-    """The output without how long it took: that alone is no news."""
-    return _DURATION.sub("", output)
-

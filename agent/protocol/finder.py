@@ -63,6 +63,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """migrate: a command with `{file}` in it; exit code 0 means that the file needs nothing."""
     globs: list[str] = []
     """migrate: which files."""
+    checks: int = 8
+    """migrate: how many checks run at once while all files are looked at."""
     worktrees: bool = False
     """migrate: each item in a git worktree of its own, several at once."""
     rate: float | None = None

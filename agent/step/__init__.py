@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .act import OVER_QUOTA, perform_calls
 from .commands import settle_lost_command
+from .feedback import feedback
 from .kit import Kit, PersonInterrupted
 from .lost import charge_lost_calls
 from .observe import hint
@@ -17,6 +18,7 @@ __all__ = [
     "Kit",
     "PersonInterrupted",
     "charge_lost_calls",
+    "feedback",
     "hint",
     "perform",
     "perform_calls",

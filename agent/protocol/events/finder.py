@@ -9,9 +9,9 @@ class WorkStarted(EventBase, frozen=True, kw_only=True):
     """A worker took an order; the envelope's `work` names it."""
 
     kind: str
-    """`item`, `lens`, `sceptic`, `critic` or `evidence`."""
+    """`item`, `lens`, `sceptic`, `critic`, `evidence` or `scan`."""
     about: str
-    """The item's key, the lens's name, or the key of the finding."""
+    """The item's key, the lens's name, the key of the finding, or `scan`."""
     attempt: int = 1
     """Of an item or a lens: how often it was taken, this time included."""
 
@@ -47,6 +47,8 @@ class ItemQueued(EventBase, frozen=True, kw_only=True):
     """How often it failed."""
     due: float | None = None
     """Unix time before which it is not worked; None: at once."""
+    was: str | None = None
+    """What it was before, of one that was at rest: `done`, `set_aside` or `skipped`."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):

@@ -1,0 +1,31 @@
+"""A failed check as the model hears it."""
+
+from __future__ import annotations
+
+import re
+
+from ..protocol import CheckFinished
+
+_DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
+
+
+def feedback(check: CheckFinished, told: str | None = None) -> str:
+    """A time-out or a check that could not start is named as such.
+
+    `told`: what it heard last; the same again is said in one line.
+    """
+    if check.error is not None:
+        return f"The check `{check.command}` could not be started: {check.error}"
+    if check.timed_out:
+        head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
+    else:
+        count = f", {check.failing} failing" if check.failing is not None else ""
+        if told is not None and _timeless(told) == _timeless(check.output):
+            return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
+        head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
+    return f"{head}\n{check.output.strip() or '(no output)'}"
+
+
+def _timeless(output: str) -> str:
+    """The output without how long it took: that alone is no news."""
+    return _DURATION.sub("", output)
