@@ -12,13 +12,17 @@ from rundry.agent import (
     FinderSpec,
     GateMode,
     HandoffOpened,
+    ImproveSpec,
     LoopKind,
     ProposalOpened,
     QuestionAsked,
     RunEnded,
+    ScoreMeasured,
     Sleeping,
     Spent,
 )
+
+from .progress import Progress
 
 
 @dataclass(slots=True)
@@ -148,7 +152,18 @@ class ViewState:
     wrapping_up: bool = False
     finder: FinderFacts | None = None
     """What a search has found so far, of an until-dry run."""
+    progress: Progress = field(default_factory=Progress)
+    """What that search does just now."""
     search: FinderSpec | None = None
+    pass_number: int = 0
+    """Of a loop of clock, delay or money."""
+    scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
+    stale: int = 0
+    """Passes in a row that did not move the score."""
+    every: float | None = None
+    """Seconds from pass to pass, of an interval run."""
+    improve: ImproveSpec | None = None
+    """What has to move, of an improve run."""
     dry: tuple[int, int] | None = None
     """Dry passes in a row, and how many are asked for."""
 

@@ -14,6 +14,7 @@ from ..protocol import (
     Fault,
     Interrupted,
     Message,
+    PassStarted,
     Prompted,
     ReplyFinished,
     RunResumed,
@@ -67,6 +68,8 @@ class Conversation:
                 self.upto = upto
             case ConversationCut(summary=summary):
                 self._cut(summary)
+            case PassStarted(fresh=True):
+                self._cut(None)
             case _:
                 pass
 
@@ -135,6 +138,7 @@ SPOKEN: tuple[type[Event], ...] = (
     Interrupted,
     ContextTrimmed,
     ConversationCut,
+    PassStarted,
 )
 """What a conversation takes in; others change nothing."""
 

@@ -55,6 +55,7 @@ from ..protocol import (
 from .actions import Action, arguments_of, close_action, paths_read
 from .conversation import SPOKEN, Conversation
 from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
+from .passing import PassFacts, passing_of
 from .spending import Spending
 from .undoing import Changes
 
@@ -127,12 +128,15 @@ class RunFacts:
     ended: RunEnded | None = None
     world: str | None = None
     finder: FinderFacts | None = None
+    passing: PassFacts | None = None
+    """Of a loop whose passes stand on a clock, a delay or a score."""
 
     def __post_init__(self) -> None:
         if hasattr(self, "budget"):  # it was read from a checkpoint
             return
         if self.spec.finder is not None:
             self.finder = FinderFacts.of(self.spec.finder)
+        self.passing = passing_of(self.spec)
         self.budget = self.spec.budget
         self.gate_mode = self.spec.gate.mode
         self.model = self.spec.model.name
@@ -206,6 +210,8 @@ class RunFacts:
                 return
         if isinstance(event, SPOKEN):
             self.conversation(stamped.work).apply(event)
+        if self.passing is not None:
+            self.passing.apply(stamped)
         self._apply_frame(stamped)
         self.spending.apply(stamped)
         if self.may_change_files:
@@ -243,7 +249,11 @@ class RunFacts:
             case ModelSwitched(model=model, spec=spec):
                 self.model = model
                 self.model_spec = spec or self.model_spec
-            case PassStarted(number=number) | PassFinished(number=number):
+            case PassStarted(number=number, fresh=fresh):
+                self.passes = number
+                if fresh:
+                    self._begin_anew()
+            case PassFinished(number=number):
                 self.passes = number
             case Paused():
                 self.paused = True
@@ -259,6 +269,12 @@ class RunFacts:
                 self.stall = None
             case _:
                 pass
+
+    def _begin_anew(self) -> None:
+        """What an earlier pass said and was told does not count in this one; what its check says does."""
+        self.finish = self.reply = self.stall = None
+        self.told.clear()
+        self.checked_seq = self.prompted_seq = 0
 
     def _apply_step(self, stamped: Stamped) -> None:
         match stamped.event:

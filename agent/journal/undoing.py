@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from ..protocol import (
     FileChanged,
+    PassFinished,
+    PassStarted,
     ProposalDecided,
     ProposalOpened,
     RunStarted,
@@ -19,7 +21,18 @@ from ..protocol import (
 from .encoding import decode
 from .journal import Journal
 
-_OF_CHANGES = (FileChanged, ProposalDecided, ProposalOpened, RunStarted, Snapshotted, StepStarted, ToolFinished, Undone)
+_OF_CHANGES = (
+    FileChanged,
+    PassFinished,
+    PassStarted,
+    ProposalDecided,
+    ProposalOpened,
+    RunStarted,
+    Snapshotted,
+    StepStarted,
+    ToolFinished,
+    Undone,
+)
 _BY_TOOLS = ("model", "person", "command", "restore", "undo")
 
 
@@ -79,6 +92,8 @@ class Changes:
     """Path to (first blob before, newest blob after) of what the run's tools changed."""
     world: str | None = None
     """The workspace as it was last looked at."""
+    _before_pass: int = 0
+    """How many stood when the newest pass started."""
     _steps: dict[int, int] = field(default_factory=dict[int, int])
     """Step to where it began."""
     _proposed: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -119,6 +134,10 @@ class Changes:
                 self._finish(stamped, call_id)
             case FileChanged() as changed:
                 self._change(stamped, changed)
+            case PassStarted():
+                self._before_pass = len(self.standing)
+            case PassFinished(verdict="reverted"):
+                del self.standing[self._before_pass :]
             case Undone(changes=changes):
                 self.undone += changes
                 del self.standing[max(0, len(self.standing) - changes) :]

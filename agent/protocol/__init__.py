@@ -8,6 +8,7 @@ from .budget import (
     Tokens,
 )
 from .clock import Clock
+from .clockwork import CACHE_TTL, PROTECTED, Better, Branch, ImproveSpec, IntervalSpec, PacedSpec
 from .commands import (
     AddItem,
     AddLens,
@@ -81,6 +82,7 @@ from .events import (
     ModelSwitched,
     PassFinished,
     PassStarted,
+    PatchKept,
     Paused,
     PlanChanged,
     PredicateJudged,
@@ -157,11 +159,15 @@ from .work import (
 
 __all__ = [
     "ALWAYS_COMPLETE",
+    "CACHE_TTL",
     "FREE",
+    "PROTECTED",
     "AddItem",
     "AddLens",
     "Again",
     "Answer",
+    "Better",
+    "Branch",
     "Budget",
     "BudgetChanged",
     "CallAdmitted",
@@ -201,8 +207,10 @@ __all__ = [
     "GiveWheel",
     "HandoffClosed",
     "HandoffOpened",
+    "ImproveSpec",
     "Interrupt",
     "Interrupted",
+    "IntervalSpec",
     "ItemDuplicate",
     "ItemFailed",
     "ItemQueued",
@@ -220,9 +228,11 @@ __all__ = [
     "ModelSpec",
     "ModelSwitched",
     "Outcome",
+    "PacedSpec",
     "Part",
     "PassFinished",
     "PassStarted",
+    "PatchKept",
     "Pause",
     "Paused",
     "PlanChanged",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .budget import Budget
+from .clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from .finder import FinderSpec
 
 
@@ -128,5 +129,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Steps that one item or lens may take."""
     finder: FinderSpec | None = None
     """Of an `until-dry` run."""
+    interval: IntervalSpec | None = None
+    """Of an `interval` run."""
+    paced: PacedSpec | None = None
+    """Of a `paced` run."""
+    improve: ImproveSpec | None = None
+    """Of an `improve` run."""
     extra: dict[str, Any] = {}
     """What later loops add (lenses, clock, score), by loop kind."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from .events.run import Sleeping
 from .outcome import Reason
 
 
@@ -15,7 +16,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     work: str | None = None
     """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's one conversation."""
     kind: str = "main"
-    """`main`, or of a finder: `item`, `lens`, `sceptic`, `critic`, `evidence`."""
+    """`main`; of a finder `item`, `lens`, `sceptic`, `critic`, `evidence`; of passes `begin`, `close`, `measure`."""
     about: str = ""
     """The item's or finding's key, or the lens's name."""
     system: str | None = None
@@ -66,6 +67,8 @@ class Wait(msgspec.Struct, frozen=True):
     seconds: float | None
     """None: until a command of the person."""
     why: str
+    sleep: Sleeping | None = None
+    """The run sleeps meanwhile, visibly, and can be woken; None: it only waits."""
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):

@@ -55,6 +55,9 @@ def begin(run: Conduct, order: Order) -> None:
             instructions=spec.instructions,
             world=kit.snapshots.fingerprint() or None,
             finder=spec.finder,
+            interval=spec.interval,
+            paced=spec.paced,
+            improve=spec.improve,
             notes=[*order.notes, *kit.notes],
         )
     )

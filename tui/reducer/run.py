@@ -16,6 +16,7 @@ from rundry.agent import (
     ModelSwitched,
     PassFinished,
     PassStarted,
+    PatchKept,
     Paused,
     RunEnded,
     RunResumed,
@@ -31,11 +32,13 @@ from rundry.agent import (
 from ..state import ViewState
 from .blocks import add, note, settle_everything
 from .numbers import clock, plural, short
+from .passes import see_pass
 
 RunFrame = (
     RunStarted
     | RunResumed
     | PassStarted
+    | PatchKept
     | PassFinished
     | ModelSwitched
     | BudgetChanged
@@ -53,6 +56,7 @@ RUN = (
     RunStarted,
     RunResumed,
     PassStarted,
+    PatchKept,
     PassFinished,
     ModelSwitched,
     BudgetChanged,
@@ -81,6 +85,10 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             if state.finder is not None:
                 state.finder.apply(stamped)
             _ended(state, stamped, event)
+        case PassStarted() | PassFinished() if state.finder is None:
+            see_pass(state, stamped, event)
+        case PatchKept():
+            see_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
         case ModelSwitched() | BudgetChanged() | GateModeChanged():
@@ -101,6 +109,8 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
         state.search, state.finder = event.finder, FinderFacts.of(event.finder)
+    state.every = event.interval.every if event.interval is not None else None
+    state.improve = event.improve
     if event.task:
         add(state, stamped, "task", text=event.task)
     if event.instructions:
@@ -183,7 +193,7 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{moved}")
         case Woken():
             state.sleeping = None
-            note(state, stamped, "woke", right=f"by {event.by}")
+            note(state, stamped, "woke", right="" if event.by == "clock" else f"by {event.by}")
         case _:
             assert_never(event)
 

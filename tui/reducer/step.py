@@ -33,6 +33,7 @@ from rundry.agent import (
 from ..state import ViewState
 from .blocks import add, grow, note, settle, touch
 from .numbers import plural, short
+from .passes import see_score
 from .titles import call_kind, call_title, stall_words
 
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
@@ -73,8 +74,7 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
             block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
             block.right = event.detail
         case ScoreMeasured():
-            kept = "kept" if event.kept else "put back"
-            note(state, stamped, f"score {event.score:g}, best {event.best:g}", right=kept)
+            see_score(state, stamped, event)
         case _:
             _frame(state, stamped, event)
 

@@ -48,6 +48,7 @@ from .run import (
     ModelSwitched,
     PassFinished,
     PassStarted,
+    PatchKept,
     Paused,
     RunEnded,
     RunResumed,
@@ -111,6 +112,7 @@ __all__ = [
     "ModelSwitched",
     "PassFinished",
     "PassStarted",
+    "PatchKept",
     "Paused",
     "PlanChanged",
     "PredicateJudged",
@@ -165,6 +167,7 @@ KnownEvent = (
     RunStarted
     | RunResumed
     | PassStarted
+    | PatchKept
     | PassFinished
     | ModelSwitched
     | BudgetChanged

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..budget import Budget, Tokens
+from ..clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from ..finder import FinderSpec
 from ..outcome import FindingCounts, Reason
 from ..spec import GateMode, LoopKind, ModelSpec
@@ -34,6 +35,9 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Fingerprint of the workspace at the start."""
     finder: FinderSpec | None = None
     """What is searched, of an until-dry run."""
+    interval: IntervalSpec | None = None
+    paced: PacedSpec | None = None
+    improve: ImproveSpec | None = None
     notes: list[str] = []
     """What the person should know at the start, a line each (a limit that was dropped, config that was ignored)."""
 
@@ -49,13 +53,52 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     number: int
     lenses: list[str] = []
     """Who takes part in it, of a search by lenses."""
+    at: float | None = None
+    """Unix time by the run's own clock, of a pass that has one."""
+    world: str | None = None
+    """The snapshot that it starts from: where it is red, all goes back to this."""
+    head: str | None = None
+    """The commit that it starts from."""
+    green: bool = False
+    """The success predicates held when it started: that they hold does not end it."""
+    fresh: bool = False
+    """Its conversation begins anew, after the system prompt."""
+
+
+class PatchKept(EventBase, frozen=True, kw_only=True):
+    """What a pass changed, kept as a patch that git can apply, before it is put back."""
+
+    number: int
+    why: str
+    patch: str
+    """Blob."""
+    world: str | None
+    """The snapshot with the change in it."""
+    files: list[str] = []
+    change: str = ""
+    """Hash of the change without its place and its white space at line ends: the same twice is a repeat."""
 
 
 class PassFinished(EventBase, frozen=True, kw_only=True):
     number: int
-    new: int
-    dry_streak: int
-    dry_passes: int
+    new: int = 0
+    dry_streak: int = 0
+    dry_passes: int = 0
+    verdict: str = ""
+    """Of a pass that changes files: `kept`, `unchanged`, `reverted`, or `skipped` where it could not start."""
+    why: str = ""
+    """What the verdict rests on, as a person reads it."""
+    said: str = ""
+    """What the pass did, in a line: for the next pass."""
+    files: list[str] = []
+    commit: str | None = None
+    """Where it was committed."""
+    change: str = ""
+    """As in `PatchKept`; empty: nothing was changed."""
+    repeats: int | None = None
+    """The earlier pass that made the same change."""
+    left: list[str] = []
+    """Files that could not be put back, each with the reason."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):
@@ -99,10 +142,21 @@ class Sleeping(EventBase, frozen=True, kw_only=True):
     why: str
     warm_until: float | None = None
     """Unix time until which the prompt cache is warm."""
+    until: float | None = None
+    """Unix time at which it goes on, by the run's own clock."""
+    moved: str = ""
+    """`inside` the warm window or `out` of the dead zone, where the delay is not the one that was asked for."""
+    warm_usd: float | None = None
+    """What reading the prompt costs while the cache is warm; None: it has no price."""
+    cold_usd: float | None = None
+    """What it costs once the cache is cold."""
 
 
 class Woken(EventBase, frozen=True, kw_only=True):
     by: str
+    """`clock`, `person`, `message` or `deadline`."""
+    slept: float = 0.0
+    """Seconds."""
 
 
 class HandoffOpened(EventBase, frozen=True, kw_only=True):

@@ -171,3 +171,7 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     best: float
     kept: bool
     stale_passes: int
+    number: int = 0
+    """The pass; 0: the baseline."""
+    command: str = ""
+    seconds: float = 0.0

@@ -1,0 +1,133 @@
+"""What a journal says of passes: of a clock, of a delay that the model picks, of a score that has to move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ..protocol import (
+    LoopKind,
+    PassFinished,
+    PassStarted,
+    PatchKept,
+    ReplyFinished,
+    RunSpec,
+    Said,
+    ScoreMeasured,
+    Sleeping,
+    Stamped,
+    StepFinished,
+    ToolCalled,
+    ToolFinished,
+    Woken,
+)
+
+WAKE = "wake_after"
+"""The tool by which the model picks its delay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A delay that the model asked for."""
+
+    seconds: float
+    reason: str
+
+
+@dataclass(slots=True)
+class PassFacts:
+    """The pass that is open, what earlier ones did, what the score was, and what the run sleeps for."""
+
+    open: PassStarted | None = None
+    steps: int = 0
+    """Of the open pass."""
+    silences: int = 0
+    """Answers without a tool in a row, in the open pass."""
+    going_back: PatchKept | None = None
+    """The open pass is being put back: its patch is kept, and what it changed is no longer looked at."""
+    last: PassStarted | None = None
+    done: list[PassFinished] = field(default_factory=list[PassFinished])
+    changes: dict[str, int] = field(default_factory=dict[str, int])
+    """Hash of a change to the first pass that made it."""
+    said: list[str] = field(default_factory=list[str])
+    """What the person said since the last pass ended."""
+    scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
+    stale: int = 0
+    """Passes in a row that did not move the score."""
+    asked: Asked | None = None
+    """The newest delay that the model asked for, and that was not slept yet."""
+    asleep: Sleeping | None = None
+    slept: Woken | None = None
+    """How the last sleep ended; None once it is answered."""
+    _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
+
+    @property
+    def number(self) -> int:
+        """Of the newest pass."""
+        return 0 if self.last is None else self.last.number
+
+    @property
+    def best(self) -> float | None:
+        """The best score so far; None: none was measured."""
+        return self.scores[-1].best if self.scores else None
+
+    def apply(self, stamped: Stamped) -> None:
+        """Takes in the next event, in order."""
+        match stamped.event:
+            case PassStarted() as started:
+                self._start(started)
+            case PatchKept() as kept:
+                self.going_back = kept
+            case PassFinished() as finished:
+                self._finish(finished)
+            case StepFinished():
+                self.steps += 1
+            case ReplyFinished(calls=calls) if stamped.step is not None:
+                self.silences = 0 if calls else self.silences + 1
+            case Said(text=text, kind=kind):
+                self.silences = 0
+                if kind != "task" and self.open is None:
+                    self.said.append(text)
+            case ScoreMeasured() as score:
+                self.scores.append(score)
+            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments) if tool == WAKE:
+                self._calls[call_id] = _asked(arguments)
+            case ToolFinished(call_id=call_id, ok=ok) if call_id in self._calls:
+                asked = self._calls.pop(call_id)
+                self.asked = asked if ok else self.asked
+            case Sleeping() as sleeping:
+                self.asleep, self.slept = sleeping, None
+            case Woken() as woken:
+                self.asleep, self.asked, self.slept = None, None, woken
+            case _:
+                pass
+
+    def _start(self, started: PassStarted) -> None:
+        self.open = self.last = started
+        self.steps = self.silences = 0
+        self.slept = self.going_back = None
+        self.said.clear()
+
+    def _finish(self, finished: PassFinished) -> None:
+        self.open = self.going_back = None
+        self.done.append(finished)
+        if finished.change:
+            self.changes.setdefault(finished.change, finished.number)
+        if finished.verdict == "kept":
+            self.stale = 0
+        elif finished.verdict != "skipped":
+            self.stale += 1
+
+
+def passing_of(spec: RunSpec) -> PassFacts | None:
+    """None: the run's loop has no such passes."""
+    return PassFacts() if spec.loop in (LoopKind.INTERVAL, LoopKind.PACED, LoopKind.IMPROVE) else None
+
+
+def _asked(arguments: Any) -> Asked:  # noqa: ANN401 - as the model gave them; the tool judged them before they count
+    given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    try:
+        seconds = float(given.get("seconds", 0.0))
+    except (TypeError, ValueError):
+        seconds = 0.0
+    return Asked(seconds, str(given.get("reason", "")))

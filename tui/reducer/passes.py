@@ -1,0 +1,54 @@
+"""How passes are seen: one begins, is kept or put back; the score moves or does not."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rundry.agent import PassFinished, PassStarted, PatchKept, ScoreMeasured, Stamped
+
+from ..state import ViewState
+from .blocks import note
+from .numbers import plural
+
+_SHORT = 9
+"""Letters of a commit's id."""
+
+
+def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassFinished) -> None:
+    """Take in what became of a pass of a loop of clock, delay or money."""
+    match event:
+        case PassStarted():
+            state.pass_number = event.number
+            note(state, stamped, f"pass {event.number}")
+        case PatchKept():
+            kept = note(state, stamped, f"pass {event.number} is put back: {event.why}", right="its patch is kept")
+            kept.detail = "\n".join(event.files)
+        case PassFinished():
+            _finished(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
+    """Take a measurement in."""
+    state.scores.append(event)
+    title = "baseline" if event.number == 0 else f"pass {event.number}"
+    right = "" if event.number == 0 else "kept" if event.kept else "not better"
+    note(state, stamped, f"{title}: score {event.score:g}, best {event.best:g}", right=right)
+
+
+def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
+    if event.verdict == "kept":
+        state.stale = 0
+    elif event.verdict not in ("", "skipped"):
+        state.stale += 1
+    if not event.verdict:
+        return
+    what = f"pass {event.number} {_VERDICTS.get(event.verdict, event.verdict)}"
+    why = f": {event.why}" if event.why else ""
+    again = f", the same change as pass {event.repeats}" if event.repeats is not None else ""
+    where = f"commit {event.commit[:_SHORT]}" if event.commit else plural(len(event.files), "file") * bool(event.files)
+    note(state, stamped, what + why + again, right=where).detail = "\n".join([*event.files, *event.left])
+
+
+_VERDICTS = {"kept": "kept", "reverted": "put back", "unchanged": "changed nothing", "skipped": "did not start"}
