@@ -1,0 +1,39 @@
+"""A score: the last number on the last line that a command prints, and whether it moved (REQUIREMENTS 2.7)."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ..protocol import Better
+
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:[-+]?\s?(?P<inf>inf(?:inity)?)\b|(?P<nan>nan)\b"
+    r"|(?P<number>[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d*)?(?:e[-+]?\d+)?|[-+]?\.\d+(?:e[-+]?\d+)?))",
+    re.IGNORECASE,
+)
+_SHOWN = 80
+
+
+def read_score(output: str) -> float | str:
+    """The number; or why there is none, in words that follow "the score command"."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if not lines:
+        return "printed nothing: it has to print a number"
+    found = list(_NUMBER.finditer(lines[-1]))
+    shown = lines[-1] if len(lines[-1]) <= _SHOWN else lines[-1][: _SHOWN - 1] + "…"
+    if not found:
+        return f"printed no number on its last line: {shown!r}"
+    last = found[-1]
+    if last["nan"]:
+        return f"printed NaN, which is neither better nor worse than anything: {shown!r}"
+    value = math.inf if last["inf"] else float(re.sub(r"[,_]", "", last["number"]))
+    if not math.isfinite(value):
+        return f"printed an infinite number: {shown!r}"
+    return value
+
+
+def is_better(score: float, best: float, goal: Better, min_delta: float) -> bool:
+    """It moved the right way, by more than `min_delta`."""
+    moved = score - best if goal is Better.MAX else best - score
+    return moved > min_delta

@@ -1,0 +1,235 @@
+"""The user's git repository, where passes are committed: git runs no hook, filter or config of anyone, and no network.
+
+What a pass commits is built with plumbing (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that nothing
+but the paths that are named and one branch moves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..protocol import RundryError
+from .processes import run_process
+
+_SECONDS = 120.0
+_SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf)|safe\.directory|(filter|hook)\..*\..*)$"
+_FIXED = (
+    ("core.hooksPath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.quotePath", "false"),
+    ("protocol.allow", "never"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("advice.detachedHead", "false"),
+)
+_TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
+_RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
+_NEUTRAL = ("rundry", "rundry@localhost")
+_MOST_NAMED = 5
+
+
+class GitFailed(RundryError):
+    """git did not do what it was asked; the text says what it said."""
+
+
+class _Said(NamedTuple):
+    code: int
+    out: bytes
+    error: str
+
+    @property
+    def line(self) -> str:
+        return self.out.decode("utf-8", "surrogateescape").strip()
+
+
+class Repository:
+    """The git repository around a folder. Every method starts git anew and looks at the disk as it is."""
+
+    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+        """`folder`: where git is started; paths that are given and got are relative to it."""
+        self.folder = folder
+        self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
+        self._config: list[tuple[str, str]] = []
+        self._identity = dict[str, str]()
+
+    @classmethod
+    async def find(cls, folder: Path, env: Mapping[str, str]) -> Repository | None:
+        """None: the folder is in no working tree of git. Raises GitFailed where git is missing or refuses it."""
+        found = cls(folder, env)
+        await found._read_settings()
+        said = await found._ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
+        if said.code != 0 and "not a git repository" not in said.error:
+            raise GitFailed(f"{folder}: {said.error or 'git refuses it'}")
+        inside, _, top = said.line.partition("\n")
+        return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
+
+    async def branch(self) -> str | None:
+        """None: HEAD stands on no branch."""
+        said = await self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        return said.line if said.code == 0 else None
+
+    async def head(self) -> str | None:
+        """The commit that HEAD stands on; None: there is none yet."""
+        said = await self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return said.line if said.code == 0 else None
+
+    async def dirt(self) -> list[str]:
+        """Paths that differ from the last commit, untracked ones included, ignored ones not; relative to the top."""
+        raw = await self._must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
+
+    async def commit(self, paths: Sequence[str], message: str) -> str | None:
+        """Commits these files as they are on the disk, on the branch that HEAD stands on; the commit's id.
+
+        None: there was nothing to commit. Ignored files are left out. Raises GitFailed; nothing is committed then.
+        """
+        head = await self.head()
+        names = await self._wanted(paths)
+        if names:
+            await self._refuse_filters(names)
+            await self._must("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names))
+        tree = (await self._must("write-tree")).line
+        if head is not None and tree == (await self._must("rev-parse", f"{head}^{{tree}}")).line:
+            return None
+        parent = () if head is None else ("-p", head)
+        new = (await self._must("commit-tree", tree, *parent, "-F", "-", stdin=_message(message))).line
+        await self._must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
+        return new
+
+    async def forget_staged(self, paths: Sequence[str]) -> None:
+        """The index says of these files what the last commit says. The files are not touched."""
+        if paths and await self.head() is not None:
+            await self._ask(
+                "reset", "--quiet", "HEAD", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_joined(paths)
+            )
+
+    async def add_worktree(self, place: Path, branch: str) -> None:
+        """A working tree of its own, on a new branch from HEAD; nothing of this one moves. Raises GitFailed."""
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await self._must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
+
+    async def _wanted(self, paths: Sequence[str]) -> list[str]:
+        """Without those that git ignores and does not know."""
+        if not paths:
+            return []
+        said = await self._ask("check-ignore", "-z", "--stdin", stdin=_joined(paths))
+        ignored = {os.fsdecode(name) for name in said.out.split(b"\0") if name}
+        return [path for path in paths if path not in ignored]
+
+    async def _refuse_filters(self, paths: Sequence[str]) -> None:
+        """A filter would have to run (`git lfs`, `git-crypt`): without it other bytes than meant would be committed."""
+        said = await self._must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
+        fields = said.out.split(b"\0")
+        for name, value in zip(fields[0::3], fields[2::3], strict=False):
+            if value not in (b"unspecified", b"unset"):
+                raise GitFailed(
+                    f"{os.fsdecode(name)} goes through the git filter `{os.fsdecode(value)}`, and rundry runs none"
+                )
+
+    async def _read_settings(self) -> None:
+        """What of the user's config is harmless is taken over; what would run code is switched off."""
+        said = await self._run(["config", "--includes", "-z", "--get-regexp", _SETTINGS], self._env, None)
+        pairs = [entry.partition(b"\n") for entry in said.out.split(b"\0") if entry]
+        known = [(os.fsdecode(key), os.fsdecode(value)) for key, _, value in pairs]
+        latest = dict(known)
+        config = [(key, value) for key, value in known if _TAKEN_OVER.fullmatch(key)]
+        for key in latest:
+            if _RUNS_CODE.fullmatch(key):
+                config.append((key, "true" if key.startswith("hook.") else ""))
+            if key.startswith("filter."):
+                config.append((f"{key.rpartition('.')[0]}.required", "false"))
+        self._config = [*config, *_FIXED]
+        name, email = latest.get("user.name") or _NEUTRAL[0], latest.get("user.email") or _NEUTRAL[1]
+        self._identity = {f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")} | {
+            f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
+        }
+
+    async def _must(self, *argv: str, stdin: bytes | None = None) -> _Said:
+        said = await self._ask(*argv, stdin=stdin)
+        if said.code != 0:
+            raise GitFailed(f"git {argv[0]}: {said.error or f'exit code {said.code}'}")
+        return said
+
+    async def _ask(self, *argv: str, stdin: bytes | None = None) -> _Said:
+        numbered = dict[str, str]()
+        for n, (key, value) in enumerate(self._config):
+            numbered |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
+        env = {
+            **self._env,
+            **self._identity,
+            **numbered,
+            "GIT_CONFIG_COUNT": str(len(self._config)),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+        }
+        return await self._run(list(argv), env, stdin)
+
+    async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> _Said:
+        done = await run_process(
+            ["git", *argv],
+            cwd=self.folder,
+            env={**env, "LC_ALL": "C"},
+            timeout=_SECONDS,
+            stdin=stdin or b"",
+            apart=True,
+        )
+        if done.exit_code is None:
+            raise GitFailed(
+                f"git {argv[0]} did not end in {_SECONDS:.0f} s" if done.timed_out else f"git: {done.error}"
+            )
+        error = " ".join(done.errors.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        return _Said(done.exit_code, done.full, error)
+
+
+async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
+    """Why no pass may start in this working tree: the branch, the tree, or no git at all. None: it may."""
+    if found is None:
+        return (
+            f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
+        )
+    branch = await found.branch()
+    if branch is None:
+        return "HEAD stands on no branch (detached): what a pass commits would be lost; `git switch -c NAME` first"
+    if branch in protected:
+        return (
+            f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
+            " (--protected names other branches, or none)"
+        )
+    if await found.head() is None:
+        return f"the branch `{branch}` has no commit yet: commit once first"
+    dirt = await found.dirt()
+    if dirt:
+        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
+    return None
+
+
+def repository_top(folder: Path) -> Path | None:
+    """The folder with the `.git` above this one; None: there is none. Starts nothing."""
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+
+
+def _holds(top: str, folder: Path) -> bool:
+    """The working tree may have been put elsewhere (`core.worktree`)."""
+    return os.path.commonpath([os.path.realpath(top), os.path.realpath(folder)]) == os.path.realpath(top)
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def _joined(paths: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _message(text: str) -> bytes:
+    return text.encode("utf-8", "replace") + b"\n"
