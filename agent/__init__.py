@@ -9,8 +9,11 @@ __all__ = [
     "Changes",
     "FinderFacts",
     "Finding",
+    "Flight",
     "FrontierView",
     "Ignore",
+    "ItemRow",
+    "ItemState",
     "Journal",
     "Landed",
     "LensFacts",
@@ -23,6 +26,7 @@ __all__ = [
     "Settings",
     "Survey",
     "Trust",
+    "Waits",
     "Wanted",
     "check_usable",
     "compare_contents",
@@ -37,6 +41,7 @@ __all__ = [
     "load_settings",
     "migrate_wanted",
     "new_run_id",
+    "parse_deadline",
     "parse_duration",
     "parse_money",
     "parse_number",
@@ -46,6 +51,7 @@ __all__ = [
     "runs_dir",
     "standing_changes",
     "to_spec",
+    "what_waits",
 ]
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
         crawl_wanted,
         load_settings,
         migrate_wanted,
+        parse_deadline,
         parse_duration,
         parse_money,
         parse_number,
@@ -64,12 +71,15 @@ if TYPE_CHECKING:
         research_wanted,
         to_spec,
     )
+    from .finder.fates import Row as ItemRow
+    from .finder.fates import State as ItemState
     from .finder.keys import item_key
     from .finder.view import FrontierView
     from .gate import compare_contents
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
-    from .journal.finding import FinderFacts, Finding, LensFacts
+    from .journal.finding import FinderFacts, Finding, Flight, LensFacts
     from .journal.undoing import Changes, Landed, standing_changes
+    from .journal.waiting import Waits, what_waits
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
@@ -82,6 +92,7 @@ if TYPE_CHECKING:
 _HOMES: dict[str, str] = {
     "FinderFacts": "journal.finding",
     "Finding": "journal.finding",
+    "Flight": "journal.finding",
     "FrontierView": "finder.view",
     "LensFacts": "journal.finding",
     "research_wanted": "config",
@@ -91,6 +102,8 @@ _HOMES: dict[str, str] = {
     "Wanted": "config",
     "Changes": "journal.undoing",
     "Ignore": "workspace",
+    "ItemRow": "finder.fates:Row",
+    "ItemState": "finder.fates:State",
     "Landed": "journal.undoing",
     "Journal": "journal",
     "ModelLine": "model",
@@ -113,6 +126,7 @@ _HOMES: dict[str, str] = {
     "list_runs": "journal",
     "load_settings": "config",
     "new_run_id": "journal",
+    "parse_deadline": "config",
     "parse_duration": "config",
     "parse_money": "config",
     "parse_number": "config",
@@ -120,13 +134,16 @@ _HOMES: dict[str, str] = {
     "runs_dir": "journal",
     "standing_changes": "journal.undoing",
     "to_spec": "config",
+    "Waits": "journal.waiting",
+    "what_waits": "journal.waiting",
 }
-"""Name to module, for what is not a word of the protocol."""
+"""Name to module, and to its name there where that is another one, for what is not a word of the protocol."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute, of any kind
     if name.startswith("__"):
         raise AttributeError(name)
-    value = getattr(import_module(f".{_HOMES.get(name, 'protocol')}", __name__), name)
+    home, _, there = _HOMES.get(name, "protocol").partition(":")
+    value = getattr(import_module(f".{home}", __name__), there or name)
     globals()[name] = value
     return value

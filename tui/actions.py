@@ -20,7 +20,7 @@ class Action:
     hint: str = ""
     """One word for the footer."""
     where: str = "main"
-    """`main`, `message` or `gate`: whose key it is."""
+    """`main`, `message`, `gate` or `board`: whose key it is."""
     typed: bool = True
     """There is a slash command."""
 
@@ -30,7 +30,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "All commands", "ctrl+p", hint="commands", typed=False),
     Action("interrupt", "Interrupt; what arrived is kept", "escape", hint="interrupt"),
     Action("gate", "What passes without you: ask, edits, auto, read", "shift+tab", takes="[MODE]"),
-    Action("to_gate", "Go to the gate", "f2", hint="gate", typed=False),
+    Action("to_gate", "Go to the gate, or to the board of a search", "f2", hint="gate", typed=False),
+    Action("board", "The board of a search, or its transcript", "ctrl+l", hint="transcript"),
     Action("pause", "Pause after this step, or go on", "f4", hint="pause"),
     Action("resume", "Go on: after a pause, a limit, the end"),
     Action("step", "Run one step, then pause", "f5", hint="one step"),
@@ -73,6 +74,17 @@ ACTIONS: tuple[Action, ...] = (
     Action("whole", "Show the whole file around the change", "w", where="gate", typed=False),
     Action("again", "In conflict: the model reads it again, does it anew", "r", where="gate", typed=False),
     Action("mine", "In conflict: what you wrote stays", "m", where="gate", typed=False),
+    Action("detail", "The picked row in full, or the list again", "enter", hint="open", where="board", typed=False),
+    Action("confirm", "Confirm the picked finding", "c", hint="confirm", where="board", typed=False),
+    Action("refute", "Refute the picked finding", "x", hint="refute", where="board", typed=False),
+    Action("evidence", "Send the picked finding back for evidence", "v", hint="evidence", where="board", typed=False),
+    Action("merge", "Merge a duplicate: on the one, then on the other", "m", hint="merge", where="board", typed=False),
+    Action("item", "Add an item: url, file or value", "a,plus", takes="KIND VALUE", hint="add", where="board"),
+    Action("lens", "Add a lens: its name, and how it looks", "L", takes="NAME PROMPT", hint="lens", where="board"),
+    Action("skip", "Skip the picked item of the queue", "s", hint="skip", where="board", typed=False),
+    Action("only", "List all findings, or those of one verdict", "f", hint="filter", where="board", typed=False),
+    Action("view", "The next view", "tab", hint="views", where="board", typed=False),
+    Action("copy_row", "Copy the picked row", "y", hint="copy", where="board", typed=False),
 )
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
@@ -110,6 +122,7 @@ _SHOWN = {
     "question_mark": "?",
     "enter": "⏎",
     "upper_a": "A",
+    "tab": "tab",
 }
 
 

@@ -86,8 +86,9 @@ class RundryApp(App[Parting]):
         """Every action of the table."""
         if not isinstance(screen, MainScreen):
             return
+        places = ("main",) if screen.desk.state.finder is None else ("main", "board")
         for action in ACTIONS:
-            if action.where == "main" and action.name != "palette":
+            if action.name != "palette" and action.where in places:
                 yield SystemCommand(action.label, _about(action.name), _Do(screen, action.name))
 
     def themes_offered(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual import events
 from textual.content import Content
@@ -12,10 +12,28 @@ from textual.widget import Widget
 from .actions import BY_NAME, shown_key
 from .desk import Desk
 
+_ON_BOARD: Mapping[str, Sequence[str]] = {
+    "findings": ("detail", "confirm", "refute", "evidence", "merge", "only", "item", "lens"),
+    "lenses": ("detail", "lens", "item"),
+    "queue": ("skip", "item", "detail"),
+}
+"""View of the board to what can be done there."""
+
+
+def on_board(desk: Desk, view: str) -> list[str]:
+    """Names of actions while keys go to the board."""
+    if desk.is_over:
+        return ["detail", "view", *(["only"] if view == "findings" else []), "copy_row", "board", "help", "quit"]
+    by_items = desk.state.finder is not None and not desk.state.finder.lenses
+    names = [name for name in _ON_BOARD.get(view, ("detail", "item")) if not (by_items and name == "lens")]
+    return [*names, "view", "copy_row", "board", "help"]
+
 
 def matter(desk: Desk, *, at_gate: bool) -> list[str]:
     """Names of actions, the ones that matter most first."""
     state = desk.state
+    if state.finder is not None:
+        return _in_search(desk, at_gate=at_gate)
     if not desk.begun:
         return ["help", "palette", "model", "quit"]
     if desk.is_over:
@@ -31,6 +49,17 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
     if state.paused:
         first += ["pause", "step"]
     return list(dict.fromkeys([*first, "palette", "unfold", "help", "pause", "stop", "quit"]))
+
+
+def _in_search(desk: Desk, *, at_gate: bool) -> list[str]:
+    """Of a search, whose keys stay where they are while works come and go."""
+    state = desk.state
+    if desk.is_over:
+        return ["to_gate", "help", "limit", "quit", "palette", "board"]
+    first = ["pause", "step"] if state.paused else []
+    return list(
+        dict.fromkeys([*([] if at_gate else ["to_gate"]), *first, "pause", "board", "limit", "help", "stop", "quit"])
+    )
 
 
 class Footer(Widget):
@@ -54,13 +83,15 @@ class Footer(Widget):
         self._notice = ""
         self._places: list[tuple[int, int, str]] = []
 
-    def show(self, desk: Desk, *, at_gate: bool, notice: str) -> None:
-        """`notice`: what a person should read once, in place of the keys."""
+    def show(self, desk: Desk, *, at_gate: bool, notice: str, view: str = "", is_board: bool = False) -> None:
+        """`notice`: what a person should read once, in place of the keys; `view` of the board that has the focus."""
         state = desk.state
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
-        for name in matter(desk, at_gate=at_gate):
+        for name in on_board(desk, view) if view else matter(desk, at_gate=at_gate):
             action = BY_NAME[name]
             hint = "go on" if name == "pause" and state.paused else action.hint
+            if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
+                hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))
         if words != self._words or notice != self._notice:
             self._words, self._notice = words, notice

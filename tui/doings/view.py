@@ -30,6 +30,9 @@ def _to_gate(screen: MainScreen, argument: str) -> None:
     del argument
     if screen.gate.display:
         screen.set_focus(screen.gate)
+    elif screen.desk.state.finder is not None:
+        screen.show_board(True)
+        screen.set_focus(screen.search.board)
     else:
         screen.tell("nothing waits at the gate")
 
@@ -46,6 +49,7 @@ def _unfold_all(screen: MainScreen, argument: str) -> None:
 
 def _read(screen: MainScreen, argument: str) -> None:
     del argument
+    screen.show_board(False)
     screen.set_focus(screen.transcript)
 
 
@@ -53,6 +57,7 @@ def _find(screen: MainScreen, argument: str) -> None:
     if not argument:
         screen.fill("/find ")
         return
+    screen.show_board(False)
     found = screen.transcript.find(argument)
     if found.total:
         screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")

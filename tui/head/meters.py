@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rundry.agent import Recipe
+
 from ..reducer.numbers import clock, short
 from ..state import ViewState
+
+NO_MODEL = "none"
+"""What a run without a model calls its model."""
 
 AMBER, RED = 0.75, 0.90
 
@@ -47,11 +52,12 @@ def meters(state: ViewState, now: float) -> list[Meter]:
     seconds = state.busy.read(now)
     about = "~" if spent.estimated else ""
     usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.counted_usd:.2f}"
-    steps = _meter("step", str(spent.steps), spent.steps, budget.steps, _whole)
+    is_crawl = state.search is not None and state.search.recipe is Recipe.CRAWL
+    steps = _meter("page" if is_crawl else "step", str(spent.steps), spent.steps, budget.steps, _whole)
     tokens = _meter("tok", about + short(spent.counted_tokens), spent.counted_tokens, budget.tokens, short)
     money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars)
     time = _meter("time", clock(seconds), seconds, budget.seconds, clock)
-    found = [steps, tokens, money, time]
+    found = [steps, time] if state.model == NO_MODEL else [steps, tokens, money, time]
     if state.window and state.prompt_tokens:
         share = state.prompt_tokens / state.window
         found.append(Meter("ctx", f"{round(share * 100)}%", "", share))
@@ -74,7 +80,7 @@ def arrange(state: ViewState, now: float, width: int) -> list[Piece]:
         pieces = _line(found, tail, bar, named, gap)
         if sum(len(piece.text) for piece in pieces) + 2 <= width:
             return pieces
-    return _line(found[:4], tail, 0, False, 1)
+    return _line(found[:4], tail[:1], 0, False, 1)
 
 
 def _meter(name: str, used: str, amount: float, limit: float | None, show: Callable[[float], str]) -> Meter:
@@ -125,9 +131,14 @@ def draw_bar(share: float, width: int) -> tuple[str, str]:
 
 def _tail(state: ViewState) -> list[Piece]:
     pieces: list[Piece] = []
-    if state.dry is not None:
-        streak, wanted = state.dry
+    finder, search = state.finder, state.search
+    by_lenses = finder is not None and search is not None and bool(finder.lenses)
+    dry = state.dry or ((0, search.dry_passes) if by_lenses and search is not None else None)
+    if dry is not None:
+        streak, wanted = dry
         pieces.append(Piece("dry " + "●" * min(streak, wanted) + "○" * max(0, wanted - streak), "number"))
+    if by_lenses and finder is not None and finder.pass_open:
+        pieces.append(Piece(f"{finder.pass_new} new".rjust(8), "number" if finder.pass_new else "rest"))
     if state.check is not None:
         if pieces:
             pieces.append(Piece("  ", "gap"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..state import ViewState
-from .meters import Piece
+from .meters import NO_MODEL, Piece
 
 SCRIPTED = "demo/"
 
@@ -41,21 +41,32 @@ def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
     return [left, Piece("  ", "gap"), Piece(task, "task"), gap, *right]
 
 
+def doing(state: ViewState, phase: str) -> str:
+    """The phase; of a search at work what counts: `pass 14  8 in flight`."""
+    finder, search = state.finder, state.search
+    if finder is None or search is None or phase not in ("thinking", "streaming", "running"):
+        return phase
+    flights = f"{len(finder.flights)}".rjust(len(str(search.concurrency))) + " in flight"
+    return f"pass {finder.pass_number}  {flights}" if finder.lenses else flights
+
+
 def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
     parts: list[list[Piece]] = []
     if "loop" in shown and state.loop is not None:
         words = [Piece(state.loop.value.replace("-", " "), "loop")]
+        if state.search is not None and state.finder is not None and state.finder.lenses:
+            words.append(Piece(f"  {_passes(state.search.dry_passes)}", "goal"))
         if "goal" in shown and state.goals:
             words += [Piece("  ", "gap"), Piece(_cut(state.goals[0], 32), "goal")]
         parts.append(words)
-    if "model" in shown and state.model:
+    if "model" in shown and state.model and state.model != NO_MODEL:
         words = [Piece(_cut(model_name(state.model), 28), "model")]
         if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
             words.append(Piece(" local", "goal"))
         parts.append(words)
     if state.run_id and (held := _held(state, whole="held" in shown)):
         parts.append([held])
-    parts.append([Piece(phase, "waiting" if phase == "waiting for you" else "phase")])
+    parts.append([Piece(doing(state, phase), "waiting" if phase == "waiting for you" else "phase")])
     line: list[Piece] = []
     for words in parts:
         if line:
@@ -75,3 +86,7 @@ def _held(state: ViewState, *, whole: bool) -> Piece | None:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _passes(count: int) -> str:
+    return "1 pass" if count == 1 else f"{count} passes"

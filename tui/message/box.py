@@ -40,7 +40,7 @@ class MessageBox(TextArea):
         """`?` into an empty box."""
 
     class Scrolled(Message):
-        """A page key that has no use in a short box: it is the transcript's."""
+        """A key that has no use in a short box: it is for what stands above it."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -107,7 +107,10 @@ class MessageBox(TextArea):
             case "up" if self.cursor_location[0] == 0:
                 self._recall(self.recalled.older(self.text))
             case "down" if self.cursor_location[0] == self.document.line_count - 1:
-                self._recall(self.recalled.newer())
+                newer = self.recalled.newer()
+                self._recall(newer)
+                if newer is None and not self.text:
+                    self.post_message(self.Scrolled(event.key))
             case "question_mark" if not self.text:
                 self.post_message(self.HelpAsked())
             case "pageup" | "pagedown" | "ctrl+home" | "ctrl+end":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rundry.agent import ItemDuplicate, Stamped
 
 from ..state import ViewState
-from .finder import FINDER, see_finder
+from .finder import FINDER, see_finder, see_flights
 from .person import PERSON, see_person
 from .run import RUN, see_run
 from .step import see_step
@@ -23,7 +23,8 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
     event = stamped.event
     if isinstance(event, ItemDuplicate) and state.finder is not None:  # most events of a crawl
         state.finder.apply(stamped)
-    elif isinstance(event, RUN):
+        return
+    if isinstance(event, RUN):
         see_run(state, stamped, event)
     elif isinstance(event, PERSON):
         see_person(state, stamped, event)
@@ -31,6 +32,8 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         see_finder(state, stamped, event)
     else:
         see_step(state, stamped, event)
+    if state.finder is not None:
+        see_flights(state, stamped)
 
 
 def reduce_all(state: ViewState, news: Iterable[Stamped]) -> None:

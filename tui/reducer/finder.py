@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from rundry.agent import (
+    CallAdmitted,
     CriticSpoke,
     EvidenceAdded,
     FindingJudged,
@@ -15,7 +16,13 @@ from rundry.agent import (
     ItemQueued,
     ItemSkipped,
     LensAdded,
+    ReasoningArrived,
+    RunEnded,
+    RunResumed,
     Stamped,
+    TextArrived,
+    ToolCalled,
+    ToolFinished,
     VoteCast,
     WorkFinished,
     WorkStarted,
@@ -24,6 +31,7 @@ from rundry.agent import (
 from ..state import ViewState
 from .blocks import note
 from .numbers import plural
+from .titles import call_title
 
 FinderEvent = (
     WorkStarted
@@ -62,9 +70,16 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
     if state.finder is not None:
         state.finder.apply(stamped)
     match event:
-        case WorkStarted() | WorkFinished() | VoteCast() | ItemQueued() | ItemDuplicate():
+        case WorkStarted() | VoteCast() | ItemDuplicate():
             pass
+        case WorkFinished():
+            state.progress.doing.pop(stamped.work or event.about, None)
+            if event.kind == "item" and not event.interrupted:
+                state.progress.worked(stamped.at)
+        case ItemQueued():
+            state.progress.queued(stamped.at, event)
         case ItemFailed():
+            state.progress.failed(event.error, final=event.final)
             if event.final:
                 note(state, stamped, f"set aside {event.key}: {event.error}", right=plural(event.attempts, "attempt"))
         case ItemSkipped():
@@ -90,3 +105,21 @@ def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
     by = f"{event.stands}/{event.votes}" if event.votes else f"by {event.by}"
     block = note(state, stamped, f"{event.verdict} {known.title if known is not None else event.key}", right=by)
     block.detail = "\n".join(event.reasons)
+
+
+def see_flights(state: ViewState, stamped: Stamped) -> None:
+    """What the works in flight do, said by events of their steps; with many of them the run has one activity."""
+    assert state.finder is not None  # the caller looked
+    doing = state.progress.doing
+    match stamped.event:
+        case CallAdmitted() | ToolFinished() if stamped.work:
+            doing[stamped.work] = "thinks"
+        case TextArrived() | ReasoningArrived() if stamped.work:
+            doing[stamped.work] = "writes" if isinstance(stamped.event, TextArrived) else "thinks"
+        case ToolCalled(tool=tool, arguments=arguments) if stamped.work:
+            doing[stamped.work] = call_title(tool, arguments)
+        case RunEnded() | RunResumed():
+            state.progress.land()
+        case _:
+            pass
+    state.activity = "running" if state.finder.flights else ""

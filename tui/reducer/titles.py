@@ -50,6 +50,11 @@ _COMMANDS = {
     "unpause": "going on",
     "step_once": "/step",
     "shell": "!",
+    "judge": "your verdict",
+    "merge": "the merge",
+    "add_item": "/item",
+    "add_lens": "/lens",
+    "skip_item": "skipping it",
 }
 """A person's commands as they gave them; those that are missing are slash commands of the same name."""
 

@@ -17,6 +17,7 @@ _PLACES = (
     ("main", "Anywhere"),
     ("message", "In the message box"),
     ("gate", "At the gate"),
+    ("board", "On the board of a search (F2 goes there, esc back)"),
 )
 _BESIDES = {
     "message": (
@@ -28,6 +29,10 @@ _BESIDES = {
         ("^c", "copy the selection; twice: leave"),
     ),
     "gate": (("↑ ↓", "scroll; PgUp PgDn Home End too"), ("^s", "keep what was edited right here; esc drops it")),
+    "board": (
+        ("1-6", "the views: findings, lenses, queue, set aside, duplicates"),
+        ("↑ ↓", "pick a row; j k g G, PgUp PgDn Home End too"),
+    ),
     "main": (),
 }
 

@@ -16,6 +16,8 @@ from textual.screen import Screen
 from rundry.agent import LoopKind, RundryError, Stop
 
 from ..actions import ACTIONS, BY_NAME, parse_slash
+from ..board import BoardPanel
+from ..board.board import Board
 from ..desk import Desk
 from ..doings import DOINGS
 from ..editor import edit_text
@@ -43,11 +45,11 @@ DEAF_SECONDS = 0.3
 TWICE_SECONDS = 2.0
 
 
-def gate_keys(remaps: Mapping[str, str]) -> dict[str, str]:
-    """Key to what it does at the gate."""
+def keys_of(place: str, remaps: Mapping[str, str]) -> dict[str, str]:
+    """Key to what it does there: `gate` or `board`."""
     found: dict[str, str] = {}
     for action in ACTIONS:
-        if action.where == "gate":
+        if action.where == place:
             for key in remaps.get(action.name, action.keys).split(","):
                 found[key.strip()] = action.name
     return found
@@ -75,8 +77,11 @@ class MainScreen(Screen[None]):
         self.header = HeaderLine()
         self.meters = MeterLine()
         self.transcript = Transcript()
+        self.search = BoardPanel(keys_of("board", remaps))
+        self.board_wanted = True
+        """In a search: the board is to be seen, not the transcript."""
         self.welcome = Welcome(desk)
-        self.gate = GatePanel(gate_keys(remaps), desk.content, self._mind_the_focus)
+        self.gate = GatePanel(keys_of("gate", remaps), desk.content, self._mind_the_focus)
         self.message = MessageRow(self._files)
         self.footer = Footer(self.keymap)
         self._notice = ""
@@ -92,6 +97,7 @@ class MainScreen(Screen[None]):
         yield self.meters
         yield self.welcome
         yield self.transcript
+        yield self.search
         yield self.gate
         yield self.message
         yield self.footer
@@ -144,10 +150,24 @@ class MainScreen(Screen[None]):
             self.transcript.show(state.blocks, first)
         self.gate.show(state)
         self.welcome.display = count == 0
-        self.transcript.display = count > 0 and not self.gate.takes_all
+        is_board = state.finder is not None and self.board_wanted
+        self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
+        self._show_search(is_board=is_board and not self.gate.takes_all)
         self._mind_the_focus()
         self.message.show(state, self._placeholder())
-        self.footer.show(self.desk, at_gate=self.gate.has_focus_within, notice=self._notice)
+        view = self.search.board.view.tab if self.search.board.has_focus else ""
+        at_gate = self.gate.has_focus_within
+        self.footer.show(self.desk, at_gate=at_gate, notice=self._notice, view=view, is_board=is_board)
+
+    def _show_search(self, *, is_board: bool) -> None:
+        state = self.desk.state
+        appears = is_board and not self.search.display
+        self.search.display = is_board
+        for why in self.search.refusals(state):
+            self.tell(f"refused: {why}")
+        if is_board:
+            journal = self.desk.link.journal
+            self.search.board.show(state, journal, time.time(), is_over=self.desk.is_over, at_once=appears)
 
     def _mind_the_focus(self) -> None:
         box, gate = self.message.box, self.gate
@@ -174,6 +194,13 @@ class MainScreen(Screen[None]):
         return "a message waits for the step's end" if state.activity else "a message"
 
     # what the doings use
+
+    def show_board(self, wanted: bool) -> None:
+        """Of a search: its board, or its transcript."""
+        if self.desk.state.finder is None or wanted == self.board_wanted:
+            return
+        self.board_wanted = wanted
+        self.refresh_view()
 
     def tell(self, text: str) -> None:
         """A line for the person, in place of the keys for some seconds."""
@@ -229,12 +256,16 @@ class MainScreen(Screen[None]):
         self.action_do("help")
 
     def on_message_box_scrolled(self, event: MessageBox.Scrolled) -> None:
-        """The transcript scrolls though the box has the focus."""
+        """The transcript scrolls though the box has the focus; Down goes to the board."""
+        page = self.search.board if self.search.display else self.transcript
         match event.key:
+            case "down":
+                if self.search.display:
+                    self.set_focus(self.search.board)
             case "pageup":
-                self.transcript.action_page_up()
+                page.action_page_up()
             case "pagedown":
-                self.transcript.action_page_down()
+                page.action_page_down()
             case "ctrl+home":
                 self.transcript.action_scroll_home()
             case _:
@@ -266,6 +297,29 @@ class MainScreen(Screen[None]):
         else:
             self._interrupts_at = now
             self.tell("^c once more leaves")
+
+    # the board
+
+    def on_board_acts(self, event: Board.Acts) -> None:
+        """A key of the board."""
+        self.action_do(event.name)
+
+    def on_board_left(self, event: Board.Left) -> None:
+        """The person types a message, or is done with the board; `?` is for the keys, as in an empty box."""
+        if event.text == "?" and not self.message.box.text:
+            self.action_do("help")
+            return
+        self.set_focus(self.message.box)
+        if event.text:
+            self.message.box.insert(event.text)
+
+    def on_board_panel_asked(self, event: BoardPanel.Asked) -> None:
+        """Into the inbox."""
+        try:
+            self.search.sent(self.desk.put(event.command))
+            self.tell(event.said)
+        except RundryError as error:
+            self.tell(str(error))
 
     # the gate
 

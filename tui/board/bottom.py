@@ -1,0 +1,94 @@
+"""The last rows of the board: what the search waits for, what the critic says, how it ended and what can be done."""
+
+from __future__ import annotations
+
+from rundry.agent import Reason, RunEnded
+
+from ..lines import fold
+from ..text import one_line
+from .cells import Row, blank, foreign, grouped, since
+from .look import Look
+
+_MENDS = (("token", "/limit tokens N"), ("cost", "/limit usd N"), ("time", "/limit time 1h"))
+
+
+def bottom(look: Look, width: int, height: int) -> list[Row]:
+    """At most `height` rows; the first says most."""
+    state, palette = look.state, look.palette
+    if state.outcome is not None:
+        return _ended(look, state.outcome, width)[:height]
+    if look.is_over:
+        words = [("runner gone", palette.verdict_partly), ("  it was not at its end", palette.dim)]
+        return [words, _next(look, "")][:height]
+    if state.paused:
+        return [[("paused", palette.bright), ("   nothing new begins until you go on: F4", palette.dim)]][:height]
+    return [row for row in (_waits(look), _critic(look)) if row][:height]
+
+
+def _waits(look: Look) -> Row:
+    palette, facts = look.palette, look.facts
+    if facts.flights:
+        return []
+    if look.next_due is not None and look.next_due > look.now and facts.queued <= look.waiting:
+        left = since(look.next_due - look.now + 0.999)
+        return [("waits", palette.bright), (f"   the next item is tried again in {left}", palette.dim)]
+    due = [lens.due for lens in facts.lenses.values() if lens.failures and lens.failed is None and lens.due > look.now]
+    if due:
+        left = since(min(due) - look.now + 0.999)
+        return [("waits", palette.bright), (f"   a lens that failed is tried again in {left}", palette.dim)]
+    return []
+
+
+def _critic(look: Look) -> Row:
+    critic = look.facts.critic
+    palette = look.palette
+    if critic is None or not critic.text:
+        return []
+    style = palette.bright if critic.lenses else palette.dim
+    return [("critic  ", palette.dim), *foreign(critic.text, style, palette)]
+
+
+def _ended(look: Look, outcome: RunEnded, width: int) -> list[Row]:
+    """`dry, not complete` and each gap in a row of its own, then the ways on."""
+    palette = look.palette
+    is_dry = outcome.reason is Reason.DRY
+    word = outcome.reason.value
+    if is_dry:
+        word = "dry" if outcome.complete else "dry, not complete"
+    style = palette.verdict_good if outcome.complete else palette.verdict_partly
+    sign = "✓ " if outcome.complete else "~ "
+    how, *rest = outcome.detail.split("; ") if is_dry else [outcome.detail]
+    gaps = rest[1:] if is_dry else _open(look)
+    head: Row = [(sign + word, style), blank(3), *foreign(how, palette.code, palette)]
+    first, *more = fold(head, width)
+    rows: list[Row] = [list(first), *([blank(len(sign + word) + 3), *row] for row in more)]
+    rows += [[blank(2), *foreign(gap, palette.verdict_partly, palette)] for gap in gaps]
+    rows.append(_next(look, "" if outcome.complete else _mend(outcome)))
+    return rows
+
+
+def _open(look: Look) -> list[str]:
+    facts = look.facts
+    found = [f"{grouped(facts.queued)} items wait in the queue"] if facts.queued else []
+    if facts.set_aside:
+        found.append(f"{grouped(facts.set_aside)} items failed for good")
+    return found
+
+
+def _mend(outcome: RunEnded) -> str:
+    detail = outcome.detail
+    if outcome.reason is not Reason.BUDGET:
+        return ""
+    return next((mend for word, mend in _MENDS if word in detail), "/limit steps N")
+
+
+def _next(look: Look, mend: str) -> Row:
+    palette, outcome = look.palette, look.state.outcome
+    row: Row = [("next  ", palette.dim)]
+    if mend:
+        row += [(mend, palette.bright), (" goes on   ", palette.dim)]
+    if outcome is None or not outcome.complete:
+        row += [(f"rundry resume {one_line(look.state.run_id)}", palette.bright), (" goes on from here", palette.dim)]
+    else:
+        row += [("1-5", palette.bright), (" look at what was found   ", palette.dim)]
+    return row

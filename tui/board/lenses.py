@@ -1,0 +1,58 @@
+"""The lenses in a table: what each did, what came of it, and what it does now."""
+
+from __future__ import annotations
+
+from rundry.agent import LensFacts
+
+from .cells import Row, blank, foreign, left, right, since
+from .look import Look
+
+_NUMBERS = (("passes", 8), ("new", 6), ("✓", 5), ("✗", 5))
+
+
+def lens_heading(look: Look, width: int) -> Row:
+    """The names of the columns."""
+    palette = look.palette
+    row = left([("lens", palette.bright)], _name_width(look, width))
+    for name, size in _NUMBERS:
+        row += right([(name, palette.dim)], size)
+    return [*row, blank(3), ("last", palette.dim)]
+
+
+def lens_row(look: Look, lens: LensFacts, width: int) -> Row:
+    """`taint           14    61    9   18   nothing new`."""
+    palette = look.palette
+    name = _name_width(look, width)
+    row = left(foreign(lens.name, palette.code, palette), name)
+    has_run = lens.passes or lens.new
+    for count, (_, size) in zip((lens.passes, lens.new, lens.confirmed, lens.refuted), _NUMBERS, strict=True):
+        is_passes = size == _NUMBERS[0][1]
+        number = str(count) if has_run or is_passes else "–"
+        row += right([(number, palette.code if count else palette.faint)], size)
+    rest = width - name - sum(size for _, size in _NUMBERS) - 3
+    return [*row, blank(3), *left(last(look, lens), rest)]
+
+
+def last(look: Look, lens: LensFacts) -> Row:
+    """What it does or what came of its last pass."""
+    palette = look.palette
+    if lens.since is not None and not look.is_over:
+        return [("running", palette.bright), (since(look.now - lens.since).rjust(6), palette.dim)]
+    if lens.failed is not None:
+        return [("failed ! ", palette.verdict_bad), *foreign(lens.failed, palette.dim, palette)]
+    if lens.failures and not look.is_over:
+        wait = lens.due - look.now
+        again = f"again in {since(wait + 0.999)} ! " if wait > 0 else "again now ! "
+        return [(again, palette.verdict_partly), *foreign(lens.last, palette.dim, palette)]
+    if not lens.passes:
+        if look.facts.pass_number <= 1 and not look.is_over:
+            return [("waits its turn", palette.dim)]
+        return [("never ran !", palette.verdict_partly)]
+    if lens.found_new and lens.last == "nothing new":
+        return [("nothing new", palette.dim), (", it says new", palette.verdict_partly)]
+    return foreign(lens.last, palette.dim if lens.last == "nothing new" else palette.code, palette)
+
+
+def _name_width(look: Look, width: int) -> int:
+    longest = max((len(name) for name in look.facts.lenses), default=4)
+    return max(8, min(longest + 1, 24, width - sum(size for _, size in _NUMBERS) - 17))

@@ -1,0 +1,63 @@
+"""What the board is drawn from, at one moment. No textual in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rundry.agent import FinderFacts, FinderSpec, Finding, Recipe
+
+from ..state import ViewState
+from ..theme import Palette
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One moment of a search."""
+
+    state: ViewState
+    facts: FinderFacts
+    spec: FinderSpec
+    palette: Palette
+    now: float
+    """Unix seconds; of a run that is over, when it ended."""
+    waiting: int = 0
+    """Items that failed and wait to be tried again."""
+    next_due: float | None = None
+    """Unix time when the first of them is."""
+    is_over: bool = False
+    is_focused: bool = False
+    marked: str | None = None
+    """Key of the finding that is to be merged into another."""
+
+    @property
+    def by_lenses(self) -> bool:
+        """Lenses search; else items are worked."""
+        return bool(self.facts.lenses or self.spec.lenses)
+
+    @property
+    def is_crawl(self) -> bool:
+        """Items are pages."""
+        return self.spec.recipe is Recipe.CRAWL
+
+    @property
+    def tabs(self) -> tuple[str, ...]:
+        """What can be looked at, in the order of the number keys."""
+        if self.by_lenses:
+            return ("findings", "lenses", "queue", "set aside", "duplicates")
+        found = ("findings",) if self.facts.findings else ()
+        return ("latest", "work", "queue", "set aside", "duplicates", *found)
+
+
+def arranged(look: Look, only: str = "all") -> list[Finding]:
+    """The findings as they are listed: in the order in which they came, so that none moves while one reads.
+
+    Of a run that is over, the confirmed ones come first.
+    """
+    found = list(look.facts.findings.values())
+    if only != "all":
+        verdict = None if only == "judging" else only
+        found = [finding for finding in found if finding.verdict == verdict]
+    if look.is_over:
+        rank = {"confirmed": 0, None: 1, "refuted": 2}
+        found.sort(key=lambda finding: rank.get(finding.verdict, 1))
+    return found

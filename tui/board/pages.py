@@ -1,0 +1,96 @@
+"""Very long lists, read page by page from the journal when they come into sight. No textual in here."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from rundry.agent import FrontierView, ItemDuplicate, ItemRow, ItemState, Journal, Stamped
+
+PAGE = 200
+_KEPT = 12
+_NEWEST = "SELECT seq FROM events WHERE type = 'item_duplicate' AND seq < ? ORDER BY seq DESC LIMIT ?"
+_END = 2**62
+
+_T = TypeVar("_T")
+
+
+class Pages(Generic[_T]):
+    """A list that is known by its pages: each is read after the place where the one before ended.
+
+    Only where a page begins is kept of those out of sight. What left the list since reads as None.
+    """
+
+    def __init__(self, read: Callable[[int, int], Sequence[_T]], place: Callable[[_T], int], first: int) -> None:
+        """`read` gives up to so many entries behind a place; `first` is the place before all."""
+        self._read, self._place, self._first = read, place, first
+        self._starts = [first]
+        self._sizes: list[int] = []
+        self._kept: OrderedDict[int, list[_T | None]] = OrderedDict()
+
+    def renew(self) -> None:
+        """Read everything anew."""
+        self._starts = [self._first]
+        self._sizes.clear()
+        self._kept.clear()
+
+    def __getitem__(self, index: int) -> _T | None:
+        """The entry; None: it is not in the list any longer, or never was."""
+        number, at = divmod(index, PAGE)
+        page = self._page(number)
+        return page[at] if page is not None and at < len(page) else None
+
+    def _page(self, number: int) -> list[_T | None] | None:
+        while len(self._sizes) <= number:
+            if self._sizes and self._sizes[-1] < PAGE:
+                return None
+            self._load(len(self._sizes))
+        if number not in self._kept:
+            self._load(number)
+        self._kept.move_to_end(number)
+        return self._kept[number]
+
+    def _load(self, number: int) -> None:
+        found = list(self._read(self._starts[number], PAGE))
+        if number == len(self._sizes):
+            self._sizes.append(len(found))
+            self._starts.append(self._place(found[-1]) if found else self._starts[number])
+            page: list[_T | None] = [*found]
+        else:  # seen before: entries may be gone, and those that follow belong to the next page
+            end, forward = self._starts[number + 1], self._first < _END
+            page = [e for e in found if (self._place(e) <= end if forward else self._place(e) >= end)]
+            page += [None] * (self._sizes[number] - len(page))
+        self._kept[number] = page
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+
+
+class Stock:
+    """What a run's journal holds of its items, for the board."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._view = FrontierView(journal)
+        self.queue = self._of(ItemState.QUEUED)
+        self.waiting = self._of(ItemState.WAITING)
+        self.set_aside = self._of(ItemState.SET_ASIDE)
+        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Items queued and due, waiting for their time, set aside."""
+        found = self._view.counts()
+        return found.queued - found.waiting, found.waiting, found.set_aside
+
+    def next_due(self, now: float) -> float | None:
+        """Unix time at which the next item is tried again."""
+        return self._view.next_due(now)
+
+    def _of(self, state: ItemState) -> Pages[ItemRow]:
+        return Pages(lambda after, limit: self._view.page(state, after=after, limit=limit), lambda row: row.number, 0)
+
+    def _duplicates(self, before: int, limit: int) -> list[Stamped]:
+        found: list[Stamped] = []
+        for (seq,) in self._journal.rows(_NEWEST, (before, limit)):
+            found += [each for each in self._journal.read(seq - 1, 1) if isinstance(each.event, ItemDuplicate)]
+        return found

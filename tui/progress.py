@@ -1,0 +1,105 @@
+"""What a finder does just now, beside its facts: who does what, how fast, what was found last. No textual in here."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rundry.agent import ItemQueued
+
+_LATEST = 300
+"""Items that are remembered; all of them stand in the journal."""
+_MOST_KINDS = 40
+_MOST_BARS = 400
+_PACE_SECONDS = 5
+OTHER = "other failures"
+
+
+@dataclass(slots=True)
+class Bars:
+    """Counts over time in few bars: neighbours are added up where there would be more."""
+
+    counts: list[int] = field(default_factory=list[int])
+    seconds: int = 1
+    """Of one bar."""
+    start: float = 0.0
+    """Unix time of the first."""
+
+    def add(self, at: float, count: int = 1) -> None:
+        """So many at the unix time `at`."""
+        if not self.counts:
+            self.start = at
+        place = max(0, int((at - self.start) / self.seconds))
+        while place >= _MOST_BARS:
+            self.counts = [sum(self.counts[i : i + 2]) for i in range(0, len(self.counts), 2)]
+            self.seconds *= 2
+            place = int((at - self.start) / self.seconds)
+        if place >= len(self.counts):
+            self.counts += [0] * (place + 1 - len(self.counts))
+        self.counts[place] += count
+
+
+@dataclass(slots=True)
+class FailureKind:
+    """How often items failed in one way."""
+
+    times: int = 0
+    final: int = 0
+    """Of these: set aside."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Its size grows neither with the keys nor with the hours."""
+
+    latest: deque[ItemQueued] = field(default_factory=lambda: deque[ItemQueued](maxlen=_LATEST))
+    """The newest items, oldest first."""
+    surfaced: Bars = field(default_factory=Bars)
+    """New items over time."""
+    doing: dict[str, str] = field(default_factory=dict[str, str])
+    """Work in flight to what it does: `reads src/app.py`."""
+    failures: dict[str, FailureKind] = field(default_factory=dict[str, FailureKind])
+    _ended: deque[list[int]] = field(default_factory=lambda: deque[list[int]](maxlen=2 * _PACE_SECONDS))
+    """Second and how many items were worked in it."""
+
+    def queued(self, at: float, event: ItemQueued) -> None:
+        """An item came into the queue."""
+        if event.reason in ("retry", "regressed"):
+            return
+        self.latest.append(event)
+        self.surfaced.add(at)
+
+    def failed(self, error: str, *, final: bool) -> None:
+        """An item failed."""
+        kind = " ".join(error.split(":", 1)[0].split())[:60] or "failed"
+        if kind not in self.failures and len(self.failures) >= _MOST_KINDS:
+            kind = OTHER
+        found = self.failures.setdefault(kind, FailureKind())
+        found.times += 1
+        found.final += final
+
+    def worked(self, at: float) -> None:
+        """An item was worked to its end."""
+        second = int(at)
+        if self._ended and self._ended[-1][0] == second:
+            self._ended[-1][1] += 1
+        else:
+            self._ended.append([second, 1])
+
+    def pace(self, now: float) -> float:
+        """Items a second, over the last full seconds."""
+        last = int(now)
+        return sum(count for second, count in self._ended if last - _PACE_SECONDS <= second < last) / _PACE_SECONDS
+
+    def land(self) -> None:
+        """Nothing is in flight any longer."""
+        self.doing.clear()
+
+
+def squeezed(counts: Sequence[int], width: int) -> list[float]:
+    """The counts in at most `width` bars, each the mean of its neighbours: what the plots are drawn from."""
+    if width < 1 or not counts:
+        return []
+    group = -(-len(counts) // width)
+    return [sum(part) / len(part) for i in range(0, len(counts), group) if (part := counts[i : i + group])]
