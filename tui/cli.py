@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import click
 
+from .beside import beside_a_run
+from .ending import fail as _fail
+from .ending import guarded as _guarded
 from .options import LOOKED_AT, PLAYED, RESUMED, SEARCHED, finder_options, headless_options, run_options
 from .usage import ABOUT, RunCommand, Usage
 
@@ -116,6 +119,9 @@ def key(kind: str, text: str, **flags: object) -> None:
     _guarded(lambda: _key(kind, text, flags))
 
 
+beside_a_run(cli)
+
+
 def main() -> NoReturn:
     """The `rundry` command. Ends the process; a usage error is one line and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
@@ -130,29 +136,6 @@ def main() -> NoReturn:
     except click.Abort:
         sys.exit(130)
     sys.exit(0)
-
-
-def _guarded(work: Callable[[], int]) -> NoReturn:
-    """Ends the process; what a person can mend is one line on stderr and exit code 2."""
-    from rundry.agent import RundryError
-
-    try:
-        code = work()
-    except RundryError as error:
-        _fail(str(error))
-    except KeyboardInterrupt:
-        code = 130
-    except BrokenPipeError:
-        sys.stdout = None
-        code = 141
-    sys.exit(code)
-
-
-def _fail(text: str) -> NoReturn:
-    from .text import one_line  # what was wrong is quoted, and may come from a project's config
-
-    print(f"rundry: {one_line(' '.join(text.split()))}", file=sys.stderr)
-    sys.exit(2)
 
 
 def _refuse_what_is_no_text(args: Sequence[str]) -> None:

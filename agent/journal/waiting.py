@@ -1,0 +1,131 @@
+"""What waits for a person in a run, and how it stands: read from its journal without folding all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..protocol import (
+    Budget,
+    BudgetChanged,
+    Event,
+    HandoffClosed,
+    HandoffOpened,
+    Paused,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Stamped,
+    Unpaused,
+)
+from .encoding import decode
+from .journal import Journal
+
+_ASKED = (
+    BudgetChanged,
+    HandoffClosed,
+    HandoffOpened,
+    Paused,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Unpaused,
+)
+
+
+@dataclass(slots=True)
+class Waits:
+    """The fold of what is asked of a person and how the run stands."""
+
+    budget: Budget
+    proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
+    """By their id, oldest first, re-based ones as they are now."""
+    questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
+    handoff: HandoffOpened | None = None
+    paused: Paused | None = None
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    since: float = 0.0
+    """Unix time of the newest of these events."""
+
+    def apply(self, stamped: Stamped) -> None:
+        """Takes in the next event, in order."""
+        self.since = stamped.at
+        match stamped.event:
+            case RunStarted() as started:
+                self.started, self.budget = started, started.budget
+            case BudgetChanged(budget=budget):
+                self.budget = budget
+            case RunResumed():
+                self.ended = self.paused = self.handoff = None
+                self._nothing_asked()
+            case RunEnded() as ended:
+                self.ended = ended
+                self._nothing_asked()
+            case Paused() as paused:
+                self.paused = paused
+            case Unpaused():
+                self.paused = None
+            case HandoffOpened() as handoff:
+                self.handoff = handoff
+            case HandoffClosed():
+                self.handoff = None
+            case ProposalOpened(asks=asks) as opened if asks:
+                self.proposals[opened.proposal_id] = opened
+            case ProposalRebased() as rebased if rebased.proposal_id in self.proposals:
+                opened = self.proposals[rebased.proposal_id]
+                self.proposals[rebased.proposal_id] = _as_rebased(opened, rebased)
+            case ProposalDecided(proposal_id=proposal_id):
+                self.proposals.pop(proposal_id, None)
+            case QuestionAsked() as asked:
+                self.questions[asked.question_id] = asked
+            case QuestionAnswered(question_id=question_id):
+                self.questions.pop(question_id, None)
+            case _:
+                pass
+
+    def _nothing_asked(self) -> None:
+        self.proposals.clear()
+        self.questions.clear()
+
+
+def what_waits(journal: Journal) -> Waits:
+    """How the run stands right now. Reads no other events. Raises JournalError."""
+    waits = Waits(journal.spec.budget)
+    for stamped in events_of(journal, _ASKED):
+        waits.apply(stamped)
+    return waits
+
+
+def events_of(journal: Journal, kinds: Iterable[type[Event]], after: int = 0) -> list[Stamped]:
+    """The events of these types that come after that one, oldest first. Raises JournalError."""
+    tags = [str(kind.__struct_config__.tag) for kind in kinds]
+    marks = ", ".join("?" for _ in tags)
+    query = f"SELECT seq, at, step, work, type, body FROM events WHERE seq > ? AND type IN ({marks}) ORDER BY seq"
+    rows = journal.rows(query, [after, *tags])
+    return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
+
+
+def _as_rebased(opened: ProposalOpened, rebased: ProposalRebased) -> ProposalOpened:
+    return msgspec.structs.replace(
+        opened,
+        diff=rebased.diff,
+        digest=rebased.digest,
+        before=rebased.before,
+        after=rebased.after,
+        hunks=rebased.hunks,
+        added=rebased.added,
+        removed=rebased.removed,
+    )

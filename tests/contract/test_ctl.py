@@ -1,0 +1,216 @@
+"""`rundry ctl`: a script does what a key does, and is told what became of it (REQUIREMENTS 9.8)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH
+from fakes.rundry import Home, Ran, Running
+from fakes.server import ScriptedServer, text_of
+from fakes.turns import Turn, call
+
+from rundry.agent.journal import Journal
+from rundry.agent.protocol import Event, LoopKind, ModelSpec, RunSpec, RunStarted
+
+HELD = Turn(text="I think about it for a while", hold_after=4)
+
+
+@contextmanager
+def headless(
+    home: Home, project: Path, server: ScriptedServer, *more: str, until: str | None = "text_arrived"
+) -> Generator[Running]:
+    """A goal run without a screen, once its model streams."""
+    argv = ["run", "fix the suite", "--headless", "--json", "--until", CHECK, "--model", "fake", *more]
+    with home.start(*argv, "--api-base", server.base_url, cwd=project) as running:
+        if until:
+            running.wait_event(until)
+        yield running
+
+
+def refused(ran: Ran, *words: str, code: int = 2) -> None:
+    """One clear line that names the thing."""
+    assert ran.exit_code == code, ran
+    (line,) = ran.stderr.splitlines()
+    assert "Traceback" not in line
+    for word in words:
+        assert word in line, ran
+
+
+def test_a_script_pauses_limits_steers_and_stops_a_run_that_someone_else_drives(home: Home, project: Path):
+    with ScriptedServer([HELD, HELD]) as server, headless(home, project, server, "--gate", "edits") as running:
+
+        def ctl(*words: str) -> Ran:
+            return home.run("ctl", *words, cwd=project)
+
+        raised = ctl("limit", "steps=60", "tokens=90k")
+        assert (raised.exit_code, raised.stderr) == (0, ""), raised
+        assert raised.stdout.strip() == f"{home.journals()[0].stem}  limit  taken"
+        changed = running.wait_event("budget_changed", by="person")
+        assert changed["budget"]["steps"] == 60
+        assert running.wait_event("budget_changed")["budget"]["tokens"] == 90_000
+        assert ctl("pause").exit_code == 0
+        running.wait_event("paused")
+        steered = ctl("steer", "use plain sums", "--json")
+        told = json.loads(steered.stdout)
+        assert (told["verb"], told["taken"], told["why"]) == ("steer", True, None)
+        requests = server.wait_requests(2)
+        assert text_of(requests[1].messages[-1]) == "use plain sums"
+        again = ctl("unpause")
+        refused(again, "unpause", "not paused", code=1)
+        woken = ctl(home.journals()[0].stem, "wake", "--json")
+        assert woken.exit_code == 1
+        assert "sleep" in json.loads(woken.stdout)["why"]
+        assert ctl("stop", "--now").exit_code == 0
+        ended = running.finish()
+    assert ended.exit_code == 130, ended
+    gone = home.run("ctl", home.journals()[0].stem, "pause", cwd=project)
+    refused(gone, "has ended (user:", "rundry resume")
+
+
+def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Home, project: Path):
+    core = project / "calc/core.py"
+    with ScriptedServer([FIX_ADD, FIX_BOTH, HELD]) as server:
+        argv = ["fix it", "--until", CHECK, "--model", "fake", "--api-base", server.base_url]
+        with home.screen(*argv, cwd=project) as terminal:
+            terminal.wait_for("waiting for you")
+            wrong = home.run("ctl", "approve", "p99", cwd=project)
+            refused(wrong, "p99", "waiting: ")
+            assert "a + b" not in core.read_text()
+            assert home.run("ctl", "approve", cwd=project).exit_code == 0
+            server.wait_requests(2)
+            assert "a + b" in core.read_text()
+            terminal.wait_for("waiting for you")
+            turned = home.run("ctl", "reject", "--reason", "keep the parentheses", cwd=project)
+            assert turned.exit_code == 0, turned
+            requests = server.wait_requests(3)
+            assert "keep the parentheses" in requests[2].text
+            refused(home.run("ctl", "approve", cwd=project), "nothing waits at the gate")
+
+
+def test_a_question_is_answered_by_the_number_of_its_option(home: Home, project: Path):
+    asks = call("ask_person", question="Which way?", options=["left", "right"])
+    with ScriptedServer([asks, HELD]) as server:
+        argv = ["go", "--until", CHECK, "--model", "fake", "--api-base", server.base_url]
+        with home.screen(*argv, cwd=project) as terminal:
+            terminal.wait_for("Which way?")
+            assert home.run("ctl", "answer", "2", cwd=project).exit_code == 0
+            requests = server.wait_requests(2)
+            assert "right" in text_of(requests[1].messages[-1])
+        refused(home.run("ctl", "answer", "2", cwd=project), "asks nothing")
+
+
+def test_a_runner_that_was_killed_leaves_the_line_that_resumes(home: Home, project: Path):
+    with ScriptedServer([HELD]) as server, headless(home, project, server) as running:
+        running.signal(signal.SIGKILL)
+        running.finish()
+    run_id = home.journals()[0].stem
+    refused(home.run("ctl", run_id, "pause", cwd=project), "no runner", f"rundry resume {run_id}")
+    refused(home.run("ctl", "pause", cwd=project), "no run of", "driven")
+    journal = Journal.open(home.journals()[0])
+    assert journal.untaken() == [], "nothing was put that nobody would take"
+    journal.close()
+
+
+def test_undo_needs_no_runner(home: Home, project: Path):
+    core = project / "calc/core.py"
+    before = core.read_text()
+    with (
+        ScriptedServer([FIX_BOTH]) as server,
+        headless(home, project, server, "--gate", "edits", until=None) as running,
+    ):
+        assert running.finish().exit_code == 0
+    assert core.read_text() != before
+    undone = home.run("ctl", home.journals()[0].stem, "undo", cwd=project)
+    assert undone.exit_code == 0, undone
+    assert core.read_text() == before
+    refused(home.run("ctl", home.journals()[0].stem, "undo", cwd=project), "undone already", code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "a verb"),
+        (("nosuch", "pause"), "no run 'nosuch'"),
+        (("r", "pause"), "fits 2 runs"),
+        (("r1", "paws"), "did you mean `pause`?"),
+        (("r1",), "give a verb"),
+        (("r1", "pause", "now"), "takes nothing more"),
+        (("r1", "steer"), "takes a text"),
+        (("r1", "limit", "steps"), "NAME=VALUE"),
+        (("r1", "limit", "steps=many"), "steps"),
+        (("r1", "limit", "hope=3"), "there are steps"),
+        (("r1", "gate", "open"), "read, ask, edits or auto"),
+        (("r1", "judge", "k", "maybe"), "confirmed, refuted or evidence"),
+        (("r1", "undo", "-1"), "undo"),
+        (("r1", "approve"), "nothing to approve"),
+        (("r1", "answer", "yes"), "asks nothing"),
+        (("r1", "step", "--reason", "x"), "takes no --reason"),
+    ],
+)
+def test_words_that_make_no_sense_are_one_line_and_nothing_is_put(
+    home: Home, project: Path, words: tuple[str, ...], said: str
+):
+    for name in ("r1", "r2"):
+        begin(home, project, name)
+    with held(home.runs / "r1.db"):
+        refused(home.run("ctl", *(["--", *words] if "-1" in words else words), cwd=project), said)
+    journal = Journal.open(home.runs / "r1.db")
+    assert journal.untaken() == []
+    journal.close()
+
+
+def test_a_journal_of_a_newer_version_and_a_damaged_one_are_said_to_be_so(home: Home, project: Path):
+    newer, damaged = begin(home, project, "newer"), home.runs / "damaged.db"
+    with sqlite3.connect(newer) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    damaged.write_bytes(os.urandom(8192))
+    refused(home.run("ctl", "newer", "pause", cwd=project), "newer rundry", "update rundry")
+    refused(home.run("ctl", str(damaged), "pause", cwd=project), "damaged")
+
+
+def test_a_runner_that_never_answers_is_said_not_to_and_the_command_stays(home: Home, project: Path):
+    path = begin(home, project, "r1")
+    with held(path):
+        refused(home.run("ctl", "r1", "pause", cwd=project), "no answer within 5 s", "inbox", code=1)
+    journal = Journal.open(path)
+    assert len(journal.untaken()) == 1
+    journal.close()
+
+
+def begin(home: Home, project: Path, run_id: str, *events: Event) -> Path:
+    """A journal of a run that began, without anyone who drives it."""
+    spec = RunSpec(
+        run_id=run_id, loop=LoopKind.GOAL, task="t", workspace=str(project.resolve()), model=ModelSpec(name="fake")
+    )
+    path = home.runs / f"{run_id}.db"
+    journal = Journal.create(path, spec)
+    started = RunStarted(
+        run_id=run_id,
+        loop=spec.loop,
+        task="t",
+        workspace=spec.workspace,
+        model="fake",
+        budget=spec.budget,
+        journal=str(path),
+    )
+    for event in (started, *events):
+        journal.append(event)
+    journal.close()
+    return path
+
+
+@contextmanager
+def held(path: Path) -> Generator[None]:
+    """A runner has it, and does nothing."""
+    from rundry.agent.journal import claim
+
+    with claim(path):
+        yield

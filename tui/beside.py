@@ -1,0 +1,46 @@
+"""The commands beside a run: what a script does with one, and what can be known of many. Light: click alone."""
+
+from __future__ import annotations
+
+import click
+
+from .ending import guarded
+
+_WHERE = (
+    click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
+    click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR)."),
+)
+
+
+def beside_a_run(cli: click.Group) -> None:
+    """Adds them."""
+    for command in (ctl,):
+        for option in reversed(_WHERE):
+            option(command)
+        cli.add_command(command)
+
+
+class _Verbs(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All verbs."""
+        from .verbs import VERBS
+
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl([(f"{name} {verb.takes}".strip(), verb.about) for name, verb in VERBS.items()])
+        formatter.write_paragraph()
+        formatter.write_text("Exit code 0: the run took it. 1: it refused, and says why. 2: nothing was asked of it.")
+
+
+@click.command(cls=_Verbs, short_help="Do from a script what a key does on the screen.")
+@click.argument("words", nargs=-1, metavar="[RUN] VERB [...]")
+@click.option("--now", is_flag=True, help="pause, stop: at once.")
+@click.option("--reason", metavar="TEXT", help="reject, judge: why.")
+@click.option("--api-base", metavar="URL", help="model: its server.")
+@click.option("--unsandboxed", is_flag=True, help="gate auto: also where no sandbox holds commands.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
+    """Give RUN (an id, a beginning of one, or a journal; default: this folder's newest live run) a command."""
+    from .ctl import control
+
+    guarded(lambda: control(words, flags, as_json=as_json))

@@ -1,0 +1,250 @@
+"""The verbs of `rundry ctl`: words of a command line into commands of a run. No textual in here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rundry.agent import (
+    AddItem,
+    AddLens,
+    Answer,
+    Command,
+    Decide,
+    GateMode,
+    Interrupt,
+    Judge,
+    ModelSpec,
+    Pause,
+    Say,
+    SetGateMode,
+    SetLimit,
+    SkipItem,
+    Steer,
+    StepOnce,
+    Stop,
+    SwitchModel,
+    Undo,
+    Unpause,
+    UserError,
+    Waits,
+    Wake,
+    parse_deadline,
+    parse_duration,
+    parse_money,
+    parse_number,
+)
+
+from .text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stood on the command line behind the run's name."""
+
+    verb: str
+    words: Sequence[str] = ()
+    now: bool = False
+    reason: str | None = None
+    api_base: str | None = None
+    unsandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb."""
+
+    takes: str
+    """As the help shows it."""
+    about: str
+    commands: Callable[[Given, Waits], list[Command]]
+    """What is put, from the words and from what waits in the run. Raises UserError."""
+    after_end: bool = False
+    """It can take an ended run up again, where a runner still holds it."""
+
+
+def commands_of(given: Given, waits: Waits) -> list[Command]:
+    """What the run is asked for. Raises UserError: the words make no sense, or nothing waits for them."""
+    verb = verb_of(given.verb)
+    if given.now and given.verb not in ("pause", "stop"):
+        raise UserError(f"{given.verb} takes no --now: pause and stop do")
+    if given.reason is not None and given.verb not in ("reject", "judge"):
+        raise UserError(f"{given.verb} takes no --reason: reject and judge do")
+    return verb.commands(given, waits)
+
+
+def verb_of(name: str) -> Verb:
+    """Raises UserError where there is no such verb."""
+    found = VERBS.get(name)
+    if found is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, VERBS, n=1, cutoff=0.6)
+        meant = f"did you mean `{near[0]}`? " if near else ""
+        raise UserError(f"ctl {one_line(name)[:40]!r}: there is no such verb; {meant}there are {', '.join(VERBS)}")
+    return found
+
+
+def _plain(make: Callable[[Given], Command]) -> Callable[[Given, Waits], list[Command]]:
+    def commands(given: Given, waits: Waits) -> list[Command]:
+        del waits
+        if given.words:
+            raise UserError(f"{given.verb} takes nothing more: {' '.join(given.words)[:60]!r}")
+        return [make(given)]
+
+    return commands
+
+
+def _text(make: Callable[[str], Command]) -> Callable[[Given, Waits], list[Command]]:
+    def commands(given: Given, waits: Waits) -> list[Command]:
+        del waits
+        return [make(_said(given))]
+
+    return commands
+
+
+def _said(given: Given) -> str:
+    text = " ".join(given.words).strip()
+    if not text:
+        raise UserError(f'{given.verb} takes a text: rundry ctl RUN {given.verb} "..."')
+    return text
+
+
+def _named(given: Given) -> list[str]:
+    """As many words as the verb's `takes` names. Raises UserError."""
+    takes = VERBS[given.verb].takes.split()
+    if len(given.words) != len(takes):
+        raise UserError(f"{given.verb} takes {' '.join(takes)}, not {len(given.words)} words: quote what has spaces")
+    return list(given.words)
+
+
+def _limits(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    if not given.words:
+        raise UserError("limit takes NAME=VALUE, one or several: steps=60 tokens=200k usd=2 time=30m, or `none`")
+    return [_limit(word) for word in given.words]
+
+
+def _limit(word: str) -> Command:
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise UserError(f"limit {word!r}: write it as NAME=VALUE, such as steps=60 or usd=none")
+    parse: Mapping[str, Callable[[str], float | None]] = {
+        "steps": parse_number,
+        "tokens": parse_number,
+        "usd": parse_money,
+        "time": parse_duration,
+        "seconds": parse_duration,
+        "deadline": lambda text: parse_deadline(text, time.time()),
+    }
+    if name not in parse:
+        raise UserError(f"limit {name!r}: there are steps, tokens, usd, time and deadline")
+    try:
+        return SetLimit(name="seconds" if name == "time" else name, value=parse[name](value.strip()))
+    except UserError as error:
+        raise UserError(f"limit {name}: {error}") from None
+
+
+def _model(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    return [SwitchModel(model=ModelSpec(name=_named(given)[0], api_base=given.api_base))]
+
+
+def _decide(given: Given, waits: Waits) -> list[Command]:
+    if len(given.words) > 1:
+        raise UserError(f"{given.verb} takes one proposal's id, or none where only one waits")
+    opened = waits.proposals.get(_proposal_id(given, waits))
+    if opened is None:
+        known = ", ".join(waits.proposals) or "none"
+        raise UserError(f"no proposal {given.words[0]!r} waits in this run; waiting: {known}")
+    return [Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=given.verb, reason=given.reason)]
+
+
+def _proposal_id(given: Given, waits: Waits) -> str:
+    if given.words:
+        return given.words[0]
+    if not waits.proposals:
+        raise UserError(f"nothing waits at the gate of this run, so there is nothing to {given.verb}")
+    if len(waits.proposals) > 1:
+        raise UserError(f"{len(waits.proposals)} proposals wait: {given.verb} one of {', '.join(waits.proposals)}")
+    return next(iter(waits.proposals))
+
+
+def _answer(given: Given, waits: Waits) -> list[Command]:
+    text = _said(given)
+    if not waits.questions:
+        raise UserError("this run asks nothing just now: `queue` or `steer` say something to it")
+    asked = next(iter(waits.questions.values()))
+    if text.isdecimal() and 1 <= int(text) <= len(asked.options):
+        text = asked.options[int(text) - 1]
+    return [Answer(question_id=asked.question_id, text=text)]
+
+
+def _judge(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    key, verdict = _named(given)
+    if verdict not in ("confirmed", "refuted", "evidence"):
+        raise UserError(f"judge {verdict!r}: a finding is judged confirmed, refuted or evidence")
+    return [Judge(key=key, verdict=verdict, reason=given.reason or "")]
+
+
+def _item(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    kind, value = _named(given)
+    if kind not in ("url", "file", "value"):
+        raise UserError(f"item {kind!r}: an item is a url, a file or a value")
+    return [AddItem(kind=kind, value=value)]
+
+
+def _undo(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    match given.words:
+        case []:
+            return [Undo()]
+        case [number] if number.isdecimal() and int(number) > 0:
+            return [Undo(changes=int(number))]
+        case ["step", number] if number.isdecimal():
+            return [Undo(step=int(number))]
+        case _:
+            raise UserError(f"undo {' '.join(given.words)[:40]}: it is `undo`, `undo 3` or `undo step 7`")
+
+
+def _gate(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    mode = _named(given)[0]
+    if mode not in list(GateMode):
+        raise UserError(f"gate {mode!r}: it is read, ask, edits or auto")
+    return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
+
+
+VERBS: Mapping[str, Verb] = {
+    "pause": Verb("", "after this step; --now: at once", _plain(lambda given: Pause(now=given.now))),
+    "unpause": Verb("", "go on; `resume` is the same", _plain(lambda _: Unpause())),
+    "resume": Verb("", "go on after a pause or a hand-off", _plain(lambda _: Unpause())),
+    "step": Verb("", "one step, then pause", _plain(lambda _: StepOnce())),
+    "steer": Verb("TEXT", "say it at once: interrupts the step", _text(lambda text: Steer(text=text)), after_end=True),
+    "queue": Verb("TEXT", "say it after this step", _text(lambda text: Say(text=text)), after_end=True),
+    "interrupt": Verb("", "end the call or the tool that runs", _plain(lambda _: Interrupt())),
+    "stop": Verb(
+        "", "with a wrap-up; --now: at once", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
+    ),
+    "limit": Verb("NAME=VALUE...", "steps, tokens, usd, time or deadline", _limits, after_end=True),
+    "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
+    "approve": Verb("[PROPOSAL]", "what waits at the gate", _decide),
+    "reject": Verb("[PROPOSAL]", "with --reason TEXT the model hears why", _decide),
+    "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),
+    "wake": Verb("", "a run that sleeps", _plain(lambda _: Wake())),
+    "judge": Verb("KEY VERDICT", "confirmed, refuted or evidence", _judge, after_end=True),
+    "skip": Verb("KEY", "an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
+    "item": Verb("KIND VALUE", "one more for a search: url, file or value", _item, after_end=True),
+    "lens": Verb(
+        "NAME PROMPT",
+        "one more searcher",
+        lambda given, _: [AddLens(name=_named(given)[0], prompt=_named(given)[1])],
+        after_end=True,
+    ),
+    "undo": Verb("[N | step N]", "the last change, the last N, back to a step", _undo, after_end=True),
+    "gate": Verb("MODE", "read, ask, edits or auto", _gate, after_end=True),
+}
+"""In the order of the help."""
