@@ -60,7 +60,7 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(answered) + b"\n")
     elif answered.taken:
-        print(f"{answered.run_id}  {given.verb}  taken")
+        print(one_line(f"{answered.run_id}  {given.verb}  taken"))
     else:
         print(f"rundry: {answered.run_id} refused {given.verb}: {one_line(answered.why or '')}", file=sys.stderr)
     return 0 if answered.taken else 1
