@@ -52,6 +52,8 @@ async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: st
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*flood(text))
         await until_shown(stage, pilot, "n reject")
+        assert_drawn_as_text(stage)  # the finder's side
+        await pilot.press("ctrl+l")
         stage.screen.action_do("unfold_all")
         stage.screen.tell(text)
         await pilot.pause()

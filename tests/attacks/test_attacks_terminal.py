@@ -85,6 +85,7 @@ def asked_of(home: Home) -> list[object]:
 def test_nothing_reaches_the_terminal_but_what_the_screen_draws(home: Home, project: Path, run_id: str) -> None:
     with home.screen("watch", run_id, cwd=project, rows=40, columns=100) as terminal:
         terminal.wait_for("n reject")
+        terminal.press("ctrl+l")  # from the finder's side to the transcript
         for _ in range(12):
             terminal.press("pageup")
         for start in ("@4.5", "@4.1", "@4.22", "@bad"):
