@@ -8,7 +8,7 @@ from ..lines.draw import width_of
 from .cells import Row, blank, foreign, left, path, right
 from .look import Look
 
-MARK = 8
+MARK = 7
 
 
 def tally(look: Look) -> Row:

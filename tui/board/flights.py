@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rundry.agent import Flight
 
-from ..text import one_line
 from .cells import Row, blank, foreign, grouped, left, path, right, since
 from .look import Look
 
@@ -74,10 +73,11 @@ def _flight(look: Look, flight: Flight, width: int) -> Row:
     finding = look.facts.findings.get(about)
     name = finding.title if finding is not None else "what is missing?" if flight.kind == "critic" else about
     room = width - _KIND - 6
-    short = min(len(one_line(name)) + 2, room // 2 if doing else room)
+    short = room * 3 // 5 if doing else room
     return [
         *left([(flight.kind, palette.dim)], _KIND),
-        *left(foreign(name, palette.code, palette), short),
+        *left(foreign(name, palette.code, palette), short - 2),
+        blank(2),
         *left(foreign(doing, palette.dim, palette), room - short),
         *age,
     ]

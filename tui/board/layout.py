@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from rich.style import Style
 
+from ..lines import Run
 from ..lines.draw import width_of
 from .bottom import bottom
 from .cells import Row, apart, beside, blank, left
@@ -18,7 +19,7 @@ from .top import top
 from .view import BoardView, Listing
 
 WIDE = 106
-_LEFT = 50
+_LEFT = 54
 _GAP = 2
 _TALL = 26
 
@@ -46,7 +47,8 @@ def lay_out(look: Look, view: BoardView, listing: Listing, width: int, height: i
         head, foot, room = [], [], height - 1
     body = _body(look, view, listing, inner, room, is_wide=is_wide)
     above = [*head, []]
-    rows: list[Row] = [[blank(1), *row] for row in above] + body.rows
+    filler = [list[Run]()] * (room - len(body.rows))
+    rows: list[Row] = [[blank(1), *row] for row in above] + body.rows + filler
     if foot:
         rows += [[], *([blank(1), *row] for row in foot)]
     return replace(body, rows=rows[:height], list_y=body.list_y + len(above))
@@ -120,7 +122,7 @@ def _heading(look: Look, view: BoardView, width: int, *, names_all: bool) -> Row
             is_now = tab == view.tab
             style = palette.bright if is_now else palette.dim
             row += [blank(gap)] if row else []
-            row += [(f"{number} ", palette.needs_you if look.is_focused else palette.faint)] if numbered else []
+            row += [(f"{number} ", palette.code if look.is_focused else palette.faint)] if numbered else []
             row.append((tab, style + Style(underline=True) if is_now else style))
         if width_of(row) + width_of(end) + 2 <= width:
             break

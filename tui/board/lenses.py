@@ -7,7 +7,7 @@ from rundry.agent import LensFacts
 from .cells import Row, blank, foreign, left, right, since
 from .look import Look
 
-_NUMBERS = (("passes", 8), ("new", 6), ("✓", 5), ("✗", 5))
+_NUMBERS = (("passes", 7), ("new", 5), ("✓", 4), ("✗", 4))
 
 
 def lens_heading(look: Look, width: int) -> Row:
@@ -49,7 +49,7 @@ def last(look: Look, lens: LensFacts) -> Row:
             return [("waits its turn", palette.dim)]
         return [("never ran !", palette.verdict_partly)]
     if lens.found_new and lens.last == "nothing new":
-        return [("nothing new", palette.dim), (", it says new", palette.verdict_partly)]
+        return [("no new key,", palette.dim), (" says new", palette.verdict_partly)]
     return foreign(lens.last, palette.dim if lens.last == "nothing new" else palette.code, palette)
 
 
