@@ -14,12 +14,15 @@ from rundry.agent import (
     HandoffOpened,
     ImproveSpec,
     LoopKind,
+    ModelQuoted,
+    ModelShare,
     ProposalOpened,
     QuestionAsked,
     RunEnded,
     ScoreMeasured,
     Sleeping,
     Spent,
+    TierAsked,
 )
 
 from .progress import Progress
@@ -55,6 +58,18 @@ class Block:
     live: bool = False
     """Still growing."""
     version: int = 0
+
+
+@dataclass(slots=True)
+class Background:
+    """A command that runs beside the steps."""
+
+    name: str
+    command: str
+    since: float
+    """Unix time."""
+    line: str = ""
+    """What it printed last."""
 
 
 @dataclass(slots=True)
@@ -149,6 +164,10 @@ class ViewState:
     waiting: str = ""
     """`message`, `gate`, `question` or `handoff` while the run does nothing until someone acts."""
     paused: bool = False
+    driving: bool = False
+    """The person has the wheel."""
+    background: dict[str, Background] = field(default_factory=dict[str, Background])
+    """What runs beside the steps, by name."""
     wrapping_up: bool = False
     finder: FinderFacts | None = None
     """What a search has found so far, of an until-dry run."""
@@ -182,6 +201,16 @@ class ViewState:
     asleep_since: float = 0.0
     """Unix time."""
     handoff: HandoffOpened | None = None
+    last_handoff: HandoffOpened | None = None
+    """Also once it is closed, or the run ended with it: its page can still be read."""
+    handed_over_at: float = 0.0
+    """Unix time."""
+    tier: TierAsked | None = None
+    """Who is asked now."""
+    quoted: ModelQuoted | None = None
+    """The switch whose price was told, until the model is switched."""
+    shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
+    """What each model used of the whole run."""
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
 
@@ -192,6 +221,8 @@ class ViewState:
 
     at_call: dict[str, int] = field(default_factory=dict[str, int])
     """Call id to the index of its block."""
+    at_shell: dict[int, int] = field(default_factory=dict[int, int])
+    """Command of the person's own to the index of its block."""
     at_proposal: dict[str, int] = field(default_factory=dict[str, int])
     at_question: dict[str, int] = field(default_factory=dict[str, int])
     growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
@@ -204,6 +235,8 @@ class ViewState:
             return "ended"
         if self.proposals or self.question is not None or self.waiting:
             return "waiting for you"
+        if self.driving:
+            return "you drive"
         if self.wrapping_up:
             return "wrapping up"
         if self.sleeping is not None:

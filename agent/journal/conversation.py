@@ -10,6 +10,7 @@ import msgspec
 from ..protocol import (
     ContextTrimmed,
     ConversationCut,
+    ConversationRestored,
     Event,
     Fault,
     Interrupted,
@@ -17,6 +18,7 @@ from ..protocol import (
     PassStarted,
     Prompted,
     ReplyFinished,
+    Rewound,
     RunResumed,
     Said,
     TextArrived,
@@ -30,23 +32,50 @@ CUT_OFF = "[cut off here]"
 
 
 @dataclass(slots=True)
+class Cut:
+    """What stood before a cut, for the person who takes it back."""
+
+    seq: int
+    messages: list[Message]
+    seqs: list[int]
+    upto: int
+    after: int
+    """How many messages stood right after it."""
+    is_summary: bool
+
+
+@dataclass(slots=True)
 class Conversation:
     """Messages in the order in which the model hears them. Legal at every step's end: each call has its result."""
 
     messages: list[Message] = field(default_factory=list[Message])
+    seqs: list[int] = field(default_factory=list[int])
+    """Where each message began in the journal."""
+    cuts: list[Cut] = field(default_factory=list[Cut])
+    """Those that can be taken back, oldest first."""
     upto: int = 0
     """Messages before this index are dropped, but for the kept ones."""
     pending: str = ""
     """Text of the answer that streams."""
 
-    def apply(self, event: Event) -> None:
-        """Takes in one event; others than those of the conversation change nothing."""
+    def apply(self, event: Event, seq: int = 0) -> None:
+        """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
+        self._take_in(event, seq)
+        self._place(seq)
+
+    def _place(self, seq: int) -> None:
+        """What was added last began there."""
+        self.seqs += [seq] * (len(self.messages) - len(self.seqs))
+
+    def _take_in(self, event: Event, seq: int) -> None:
         match event:
             case Prompted(kind="system", text=text):
                 self.messages.append(Message(role="system", text=text))
             case Prompted(text=text) | Said(text=text):
                 self._settle()
                 self.messages.append(Message(role="user", text=text))
+            case ToolCalled(by="person") | ToolFinished(by="person"):
+                pass  # the model hears of it when it gets the wheel back
             case TextArrived(text=text):
                 self.pending += text
             case Fault(retry_in=wait):
@@ -66,10 +95,23 @@ class Conversation:
                 self._settle()
             case ContextTrimmed(upto=upto):
                 self.upto = upto
-            case ConversationCut(summary=summary):
-                self._cut(summary)
+            case ConversationCut(summary=summary, kept=kept):
+                self._settle()
+                self._place(seq)
+                self.cuts.append(Cut(seq, self.messages, self.seqs, self.upto, 0, summary is not None))
+                self._cut(summary, kept, seq)
+                self.cuts[-1].after = len(self.messages)
+            case ConversationRestored():
+                self._settle()
+                self._place(seq)
+                self._restore()
+            case Rewound(upto=upto):
+                self._rewind(upto)
             case PassStarted(fresh=True):
-                self._cut(None)
+                self._settle()
+                self._place(seq)
+                self.cuts.clear()
+                self._cut(None, 0, seq)
             case _:
                 pass
 
@@ -118,12 +160,40 @@ class Conversation:
         place = {call.call_id: i for i, call in enumerate(self.messages[start - 1].calls)}
         self.messages[start:] = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
 
-    def _cut(self, summary: str | None) -> None:
-        self._settle()
-        self.messages = [m for m in self.messages if m.role == "system"]
-        self.upto = 0
+    def _cut(self, summary: str | None, kept: int, seq: int) -> None:
+        """The system prompt stays; beside a summary also the task, and the newest `kept` messages."""
+        old = list(zip(self.messages, self.seqs, strict=True))
+        head = [each for each in old if each[0].role == "system"]
+        tail: list[tuple[Message, int]] = []
         if summary is not None:
-            self.messages.append(Message(role="user", text=f"Summary of the conversation so far:\n{summary}"))
+            first = next((i for i, (m, _) in enumerate(old) if m.role == "user"), len(old))
+            start = max(len(old) - kept, first + 1)
+            head += old[first : first + 1]
+            said = Message(role="user", text=f"Summary of the conversation so far:\n{summary}")
+            tail = [(said, seq), *old[start:]]
+        self.messages = [message for message, _ in head + tail]
+        self.seqs = [at for _, at in head + tail]
+        self.upto = 0
+
+    def _restore(self) -> None:
+        """What came since the newest cut stays."""
+        if not self.cuts:
+            return
+        cut = self.cuts.pop()
+        self.messages = [*cut.messages, *self.messages[cut.after :]]
+        self.seqs = [*cut.seqs, *self.seqs[cut.after :]]
+        self.upto = cut.upto
+
+    def _rewind(self, upto: int) -> None:
+        """What began at that place of the journal or after it is gone; cuts since then are too."""
+        self.pending = ""
+        while self.cuts and self.cuts[-1].seq >= upto:
+            cut = self.cuts.pop()
+            self.messages, self.seqs, self.upto = cut.messages, cut.seqs, cut.upto
+        stays = [(m, at) for m, at in zip(self.messages, self.seqs, strict=True) if at < upto]
+        self.messages, self.seqs = [m for m, _ in stays], [at for _, at in stays]
+        if self.upto >= len(self.messages):
+            self.upto = 0
 
 
 SPOKEN: tuple[type[Event], ...] = (
@@ -138,6 +208,8 @@ SPOKEN: tuple[type[Event], ...] = (
     Interrupted,
     ContextTrimmed,
     ConversationCut,
+    ConversationRestored,
+    Rewound,
     PassStarted,
 )
 """What a conversation takes in; others change nothing."""

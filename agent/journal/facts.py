@@ -33,6 +33,7 @@ from ..protocol import (
     ReasoningArrived,
     Recipe,
     ReplyFinished,
+    Rewound,
     RunEnded,
     RunResumed,
     RunSpec,
@@ -50,11 +51,13 @@ from ..protocol import (
     Undone,
     Unpaused,
     Unqueued,
+    WheelGiven,
     WorkFinished,
 )
 from .actions import Action, arguments_of, close_action, paths_read
 from .conversation import SPOKEN, Conversation
 from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
+from .hands import Hands
 from .passing import PassFacts, passing_of
 from .spending import Spending
 from .undoing import Changes
@@ -62,7 +65,7 @@ from .undoing import Changes
 __all__ = ["Action", "RunFacts", "arguments_of", "fold", "replace_budget"]
 
 
-_ASIDE = ("shell", "undo")
+_ASIDE = ("shell", "undo", "wheel", "background")
 """What a person did meanwhile: it does not stand in for what the loop has to say."""
 
 
@@ -109,6 +112,8 @@ class RunFacts:
     """What can be undone, and which files are not as they were."""
     is_check_due: bool = False
     """Something was undone since the predicates were asked: what they said no longer holds."""
+    hands: Hands = field(default_factory=Hands)
+    """What a person does themselves, and what runs in the background."""
     queue: dict[int, str] = field(default_factory=dict[int, str])
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait, by their id."""
@@ -123,6 +128,7 @@ class RunFacts:
     """A person's answers, by the question's id."""
     paused: bool = False
     handoff: HandoffOpened | None = None
+    stalls: list[StallDetected] = field(default_factory=list[StallDetected])
     stall: StallDetected | None = None
     """The newest firing that the loop has not yet answered with a prompt."""
     ended: RunEnded | None = None
@@ -209,7 +215,7 @@ class RunFacts:
             if kind in FINDER_ONLY:
                 return
         if isinstance(event, SPOKEN):
-            self.conversation(stamped.work).apply(event)
+            self.conversation(stamped.work).apply(event, stamped.seq)
         if self.passing is not None:
             self.passing.apply(stamped)
         self._apply_frame(stamped)
@@ -218,6 +224,7 @@ class RunFacts:
             self.changes.apply(stamped)
         self._apply_step(stamped)
         self._apply_person(stamped)
+        self.hands.apply(stamped)
 
     def _forget_conversation(self, stamped: Stamped) -> None:
         """Lenses go on with theirs in the next pass; the other works of a finder have a fresh one each time."""
@@ -239,7 +246,7 @@ class RunFacts:
                 self.stall = None
                 for work, conversation in self.conversations.items():
                     if work != stamped.work:
-                        conversation.apply(resumed)
+                        conversation.apply(resumed, stamped.seq)
             case RunEnded() as ended:
                 self.ended = ended
             case BudgetChanged(budget=budget):
@@ -287,9 +294,9 @@ class RunFacts:
                 self.stall = None
                 self.turned_down = []
             case ReplyFinished() as reply:
-                if stamped.step is None:
+                if stamped.step is None and stamped.work is None:
                     self.wrapped_up = True
-                else:
+                elif stamped.step is not None:
                     self.reply = reply
             case StepFinished(number=number, world=world):
                 self.open_steps.pop(number, None)
@@ -308,6 +315,7 @@ class RunFacts:
                 self.is_check_due = False
                 self.predicates[judged.name] = judged
             case StallDetected() as stall:
+                self.stalls.append(stall)
                 self.stall = stall
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 self.actions.append(Action(call_id, tool, arguments, stamped.step))
@@ -332,6 +340,12 @@ class RunFacts:
                 self.finish = None
                 self._forget_verdicts()
                 self.is_check_due = True
+            case WheelGiven():
+                self._forget_verdicts()
+                self.stall = None
+                self.is_check_due = True
+            case Rewound(upto=upto):
+                self._rewind(upto)
             case Queued(queued_id=queued_id, text=text):
                 self.queue[queued_id] = text
             case Unqueued(queued_id=queued_id):
@@ -350,6 +364,16 @@ class RunFacts:
                 self.answers[question_id] = text
             case _:
                 pass
+
+    def _rewind(self, upto: int) -> None:
+        """Back to before that place; what was spent stays spent."""
+        self.finish = self.reply = self.stall = None
+        self.wrapped_up = False
+        self.interrupted = True
+        self.told.clear()
+        self.actions = [a for a in self.actions if self.changes.began(a.step) < upto]
+        self._forget_verdicts()
+        self.is_check_due = True
 
     def _forget_verdicts(self) -> None:
         self.checks.clear()
@@ -378,7 +402,8 @@ class RunFacts:
             return
         if decided.decision != "reject":
             if opened.call_id:
-                self.approved[opened.call_id] = opened
+                after = decided.after or opened.after
+                self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)
         elif decided.by == "policy" and opened.asks:
             self.turned_down.append(opened)
 

@@ -33,7 +33,7 @@ _OF_CHANGES = (
     ToolFinished,
     Undone,
 )
-_BY_TOOLS = ("model", "person", "command", "restore", "undo")
+_BY_TOOLS = ("model", "person", "command", "background", "restore", "undo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class Landed:
     """Right after a command."""
     files: dict[str, Moved] = field(default_factory=dict[str, Moved])
     """By path; of a command in a workspace that is too large for snapshots nothing is known."""
+    is_background: bool = False
+    """By a command that runs beside the steps: found at a look, not by its end."""
 
     @property
     def title(self) -> str:
@@ -92,6 +94,8 @@ class Changes:
     """Path to (first blob before, newest blob after) of what the run's tools changed."""
     world: str | None = None
     """The workspace as it was last looked at."""
+    _world_before: str | None = None
+    """As it was at the last look that showed something else."""
     _before_pass: int = 0
     """How many stood when the newest pass started."""
     _steps: dict[int, int] = field(default_factory=dict[int, int])
@@ -104,6 +108,11 @@ class Changes:
     """By step and work: in a step, commands run one after the other."""
 
     @property
+    def paths_in_pass(self) -> frozenset[str]:
+        """Files that stand changed since the newest pass started."""
+        return frozenset(path for landed in self.standing[self._before_pass :] for path in landed.files)
+
+    @property
     def is_look_due(self) -> bool:
         """A command is about to run: the look before it counts, whatever it shows."""
         return any(not running.is_looked_at for running in self._running.values())
@@ -111,6 +120,14 @@ class Changes:
     def world_before(self, call_id: str) -> str | None:
         """The workspace right before a command that has no result yet; None: it is not known."""
         return next((running.world for running in self._running.values() if running.call_id == call_id), None)
+
+    def began(self, step: int | None) -> int:
+        """Where a step began; 0 for none."""
+        return self._steps.get(step or 0, 0)
+
+    def after(self, seq: int) -> Sequence[Landed]:
+        """What stands of all that was changed after that place in the journal."""
+        return [landed for landed in self.standing if landed.seq > seq]
 
     def since(self, step: int) -> Sequence[Landed] | None:
         """What stands of a step and all that came after its start; None: there was no such step."""
@@ -145,6 +162,8 @@ class Changes:
                 pass
 
     def _look(self, world: str | None) -> None:
+        if world != self.world:
+            self._world_before = self.world
         self.world = world
         for running in self._running.values():
             if not running.is_looked_at:
@@ -179,6 +198,8 @@ class Changes:
             self.standing.append(Landed(stamped.seq, stamped.step, None, self.world, files={path: moved}))
         elif by == "command":
             self._command(stamped, path, moved)
+        elif by == "background":
+            self._background(stamped, changed, moved)
         elif by == "restore":
             self._restored(stamped, path)
 
@@ -193,6 +214,21 @@ class Changes:
         landed.world_after = self.world
         first = landed.files.get(path, moved)
         landed.files[path] = Moved(first.before, moved.after, moved.added, moved.removed)
+
+    def _background(self, stamped: Stamped, changed: FileChanged, moved: Moved) -> None:
+        """What one look showed is one change of what runs there."""
+        last = self.standing[-1] if self.standing else None
+        if last is None or not last.is_background or last.world_after != self.world or last.command != changed.command:
+            last = Landed(
+                stamped.seq,
+                stamped.step,
+                changed.command or "in the background",
+                self._world_before,
+                self.world,
+                is_background=True,
+            )
+            self.standing.append(last)
+        last.files[changed.path] = moved
 
     def _restored(self, stamped: Stamped, path: str) -> None:
         """What a command did to a guarded file was put back already."""

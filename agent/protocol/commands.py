@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -94,6 +95,8 @@ class SetLimit(_Command, frozen=True, kw_only=True):
 
 class SwitchModel(_Command, frozen=True, kw_only=True):
     model: ModelSpec
+    ask_above: float | None = None
+    """USD: where reading the conversation anew costs more than this, or nobody knows what, that is only told."""
 
 
 class SetGateMode(_Command, frozen=True, kw_only=True):
@@ -102,11 +105,29 @@ class SetGateMode(_Command, frozen=True, kw_only=True):
 
 
 class TakeWheel(_Command, frozen=True, kw_only=True):
-    pass
+    """The loop rests, after what runs was interrupted, and the person drives."""
 
 
 class GiveWheel(_Command, frozen=True, kw_only=True):
+    """The model drives again, and is told what was done and `note`."""
+
     note: str = ""
+
+
+class Act(_Command, frozen=True, kw_only=True):
+    """One of the model's tools, used by the person who has the wheel."""
+
+    tool: str
+    """`run_command`, `write_file`, `finish`, ..."""
+    arguments: dict[str, Any]
+    expects: str | None = None
+    """Of a change: the hex SHA-256 of the file that it was made from; refused where it is another by now."""
+
+
+class StopCommand(_Command, frozen=True, kw_only=True):
+    """Ends a command that runs in the background."""
+
+    name: str
 
 
 class Shell(_Command, frozen=True, kw_only=True):
@@ -162,6 +183,9 @@ class Rewind(_Command, frozen=True, kw_only=True):
 class Compact(_Command, frozen=True, kw_only=True):
     """Replace the old rounds of the conversation by a summary."""
 
+    undo: bool = False
+    """Instead: take the newest cut back."""
+
 
 class Clear(_Command, frozen=True, kw_only=True):
     """Start the conversation anew; the journal keeps the old one."""
@@ -184,6 +208,8 @@ Command = (
     | SetGateMode
     | TakeWheel
     | GiveWheel
+    | Act
+    | StopCommand
     | Shell
     | Wake
     | Judge

@@ -104,6 +104,26 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.until or self.until_file or self.until_py or self.schema or self.require)
 
 
+class HandoffTier(msgspec.Struct, frozen=True, kw_only=True):
+    """One that a hand-off asks, and for how long."""
+
+    kind: str
+    """`person`, `model` or `command`."""
+    after: float | None = None
+    """Seconds after which the next tier is asked. None: never, while there is someone to wait for."""
+    model: ModelSpec | None = None
+    """Of a `model` tier."""
+    run: str | None = None
+    """The command line of a `command` tier."""
+
+    @property
+    def name(self) -> str:
+        """In words: `a person`, `openai/gpt-x`, `mail-me`."""
+        if self.model is not None:
+            return self.model.name
+        return self.run if self.run is not None else "a person"
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One run, whole. Stored in the journal; a resumed run starts from it and the events."""
 
@@ -121,6 +141,12 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     predicates: Predicates = Predicates()
     on_stall: str | None = None
     """`handoff` or `stop`; None: `handoff` where a view is attached, else `stop`."""
+    escalate: ModelSpec | None = None
+    """Takes over, once, where a stall's hint did not help."""
+    tiers: list[HandoffTier] = []
+    """Who is asked at a hand-off, one after the other; none: the person where a view is attached."""
+    notify: str | None = None
+    """A command of the person's own that calls them."""
     attended: bool = False
     """A person's screen started the run."""
     instructions: str | None = None

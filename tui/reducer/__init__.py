@@ -8,6 +8,8 @@ from rundry.agent import ItemDuplicate, Stamped
 
 from ..state import ViewState
 from .finder import FINDER, see_finder, see_flights
+from .handoff import HANDOFF, see_handoff
+from .hands import HANDS, see_hands
 from .person import PERSON, see_person
 from .run import RUN, see_run
 from .step import see_step
@@ -28,6 +30,10 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         see_run(state, stamped, event)
     elif isinstance(event, PERSON):
         see_person(state, stamped, event)
+    elif isinstance(event, HANDOFF):
+        see_handoff(state, stamped, event)
+    elif isinstance(event, HANDS):
+        see_hands(state, stamped, event)
     elif isinstance(event, FINDER):
         see_finder(state, stamped, event)
     else:

@@ -58,7 +58,7 @@ def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") ->
 
 def settle_everything(state: ViewState) -> None:
     """The runner is gone or done: nothing grows or runs any longer."""
-    for index in [*state.growing.values(), *state.at_call.values()]:
+    for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
         block = state.blocks[index]
         if block.live or block.status in ("running", "waiting"):
             touch(state, index)
@@ -66,6 +66,7 @@ def settle_everything(state: ViewState) -> None:
             block.live = False
     state.growing.clear()
     state.at_call.clear()
+    state.at_shell.clear()
     state.at_proposal.clear()
     state.at_question.clear()
     state.proposals.clear()

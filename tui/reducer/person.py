@@ -29,7 +29,7 @@ from rundry.agent import (
 
 from ..state import Block, Message, Rebasing, ViewState
 from .blocks import add, note, settle, touch
-from .numbers import plural
+from .numbers import money, plural, short
 from .titles import call_kind, command_word, proposal_title
 
 PersonEvent = (
@@ -93,9 +93,11 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))
         case ConversationCut():
             what = "compacted" if event.summary else "cleared"
-            note(state, stamped, f"conversation {what}: what stands above no longer goes to the model").detail = (
-                event.summary or ""
-            )
+            block = note(state, stamped, f"conversation {what}: what stands above no longer goes to the model")
+            block.detail = event.summary or ""
+            if event.summary:
+                cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
+                block.right = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
         case Undone():
             state.check = None  # what it said no longer holds
             what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
@@ -115,7 +117,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         index = len(state.blocks) - 1
     else:
         block = touch(state, index)
-        block.title = title
+        block.title = f"you: {title}" if block.title.startswith("you: ") else title
     block.status = "waiting" if waits else "running"
     if event.diff:
         block.detail, block.detail_kind = event.diff, "diff"

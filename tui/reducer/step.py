@@ -28,6 +28,7 @@ from rundry.agent import (
     ToolCalled,
     ToolFinished,
     Unknown,
+    add_charge,
 )
 
 from ..state import ViewState
@@ -47,6 +48,10 @@ _TOLD = {
     "review": "asked for a review",
     "wrap_up": "asked for a last answer",
     "undo": "told the model what was undone",
+    "shell": "told the model what you ran",
+    "wheel": "told the model what you did",
+    "background": "told the model how it ended",
+    "compact": "asked for a summary of the conversation",
 }
 
 
@@ -62,7 +67,7 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
         case FileChanged():
             if event.by != "model":
                 counts = f"+{event.added} −{event.removed}"
-                note(state, stamped, f"{event.path} changed by {event.by}", right=counts)
+                note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
         case CheckStarted():
             add(state, stamped, "check", title=f"check {event.command}", status="running")
             state.growing[stamped.work, "check"] = len(state.blocks) - 1
@@ -145,6 +150,7 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
 
 
 def _charge(state: ViewState, event: Charged) -> None:
+    add_charge(state.shares, event)
     state.spent += Spent(
         tokens=Tokens(event.tokens_in, event.tokens_out, event.tokens_cached, event.tokens_reasoning),
         usd=event.usd or 0.0,
@@ -161,7 +167,9 @@ def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
     state.busy.start(stamped.at)
     if event.tool == "ask_person":
         return  # the question says it
-    block = add(state, stamped, call_kind(event.tool), title=call_title(event.tool, event.arguments), status="running")
+    whose = "you: " if event.by == "person" else ""
+    title = whose + call_title(event.tool, event.arguments)
+    block = add(state, stamped, call_kind(event.tool), title=title, status="running")
     if event.repaired:
         block.right = "repaired arguments"
     state.at_call[event.call_id] = len(state.blocks) - 1

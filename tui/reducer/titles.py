@@ -13,12 +13,14 @@ _VERBS = {
     "edit_file": ("edit", "path"),
     "write_file": ("write", "path"),
     "run_command": ("run", "command"),
+    "start_command": ("start", "command"),
+    "stop_command": ("stop", "name"),
     "fetch_url": ("fetch", "url"),
     "ask_person": ("ask", "question"),
     "judge": ("judge", "verdict"),
     "wake_after": ("wake after", "seconds"),
 }
-_KINDS = {"edit_file": "edit", "write_file": "edit", "run_command": "command"}
+_KINDS = {"edit_file": "edit", "write_file": "edit", "run_command": "command", "start_command": "command"}
 
 _STALLS = {
     "repeat": "did the same again, with the same result",
@@ -50,6 +52,10 @@ _COMMANDS = {
     "unpause": "going on",
     "step_once": "/step",
     "shell": "!",
+    "take_wheel": "/wheel",
+    "give_wheel": "/wheel",
+    "act": "what you did",
+    "stop_command": "/stop",
     "judge": "your verdict",
     "merge": "the merge",
     "add_item": "/item",

@@ -45,6 +45,7 @@ from .run import (
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
+    ModelQuoted,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -54,6 +55,8 @@ from .run import (
     RunResumed,
     RunStarted,
     Sleeping,
+    TierAsked,
+    TierPassed,
     Unpaused,
     Waiting,
     Woken,
@@ -79,8 +82,22 @@ from .step import (
     ToolCalled,
     ToolFinished,
 )
+from .wheel import (
+    BackgroundEnded,
+    BackgroundSaid,
+    BackgroundStarted,
+    ConversationRestored,
+    Rewound,
+    ShellFinished,
+    ShellStarted,
+    WheelGiven,
+    WheelTaken,
+)
 
 __all__ = [
+    "BackgroundEnded",
+    "BackgroundSaid",
+    "BackgroundStarted",
     "BudgetChanged",
     "CallAdmitted",
     "Charged",
@@ -90,6 +107,7 @@ __all__ = [
     "CommandTaken",
     "ContextTrimmed",
     "ConversationCut",
+    "ConversationRestored",
     "CriticSpoke",
     "Event",
     "EventBase",
@@ -109,6 +127,7 @@ __all__ = [
     "ItemSkipped",
     "KnownEvent",
     "LensAdded",
+    "ModelQuoted",
     "ModelSwitched",
     "PassFinished",
     "PassStarted",
@@ -126,11 +145,14 @@ __all__ = [
     "ReasoningArrived",
     "Record",
     "ReplyFinished",
+    "Rewound",
     "RunEnded",
     "RunResumed",
     "RunStarted",
     "Said",
     "ScoreMeasured",
+    "ShellFinished",
+    "ShellStarted",
     "Sleeping",
     "Snapshotted",
     "StallDetected",
@@ -138,6 +160,8 @@ __all__ = [
     "StepFinished",
     "StepStarted",
     "TextArrived",
+    "TierAsked",
+    "TierPassed",
     "ToolCalled",
     "ToolFinished",
     "Undone",
@@ -146,6 +170,8 @@ __all__ = [
     "Unqueued",
     "VoteCast",
     "Waiting",
+    "WheelGiven",
+    "WheelTaken",
     "Woken",
     "WorkFinished",
     "WorkStarted",
@@ -170,6 +196,7 @@ KnownEvent = (
     | PatchKept
     | PassFinished
     | ModelSwitched
+    | ModelQuoted
     | BudgetChanged
     | GateModeChanged
     | Paused
@@ -179,6 +206,8 @@ KnownEvent = (
     | Woken
     | HandoffOpened
     | HandoffClosed
+    | TierAsked
+    | TierPassed
     | RunEnded
     | WorkStarted
     | WorkFinished
@@ -226,6 +255,15 @@ KnownEvent = (
     | LensAdded
     | CriticSpoke
     | Undone
+    | BackgroundEnded
+    | BackgroundSaid
+    | BackgroundStarted
+    | ConversationRestored
+    | Rewound
+    | ShellFinished
+    | ShellStarted
+    | WheelGiven
+    | WheelTaken
 )
 Event = KnownEvent | Unknown
 

@@ -66,6 +66,8 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """Hunks that were taken, of `part`."""
     left: dict[int, str] = {}
     """Why a hunk was left, by its index, where the person said so."""
+    after: str | None = None
+    """Blob of the bytes that were approved, where they are not those of the proposal."""
 
 
 class Undone(EventBase, frozen=True, kw_only=True):
@@ -146,3 +148,10 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
     """Messages before this point no longer go to the model: cleared, or replaced by `summary`."""
 
     summary: str | None = None
+    kept: int = 0
+    """Newest messages that stay as they are."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    """By our own count, of a summary."""
+    usd: float | None = 0.0
+    """What the summary cost; None when unpriced."""

@@ -7,6 +7,7 @@ from typing import Any
 from ..budget import Budget, Tokens
 from ..clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from ..finder import FinderSpec
+from ..handoff import HandoffRecord
 from ..outcome import FindingCounts, Reason
 from ..spec import GateMode, LoopKind, ModelSpec
 from .base import EventBase
@@ -107,8 +108,25 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     priced: bool = True
     by: str = "person"
+    """`person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
     spec: ModelSpec | None = None
     """What a resumed run needs to open it again."""
+    prompt_tokens: int = 0
+    """Of the conversation that it has not read yet, by our own count."""
+    cold_usd: float | None = None
+    """What reading them costs; None: it has no price."""
+
+
+class ModelQuoted(EventBase, frozen=True, kw_only=True):
+    """What a switch would cost before the first answer. Nothing was switched."""
+
+    model: str
+    prompt_tokens: int
+    """Of the conversation, by our own count: no cache holds it there."""
+    cold_usd: float | None
+    """What reading them costs; None: it has no price."""
+    warm_usd: float | None = None
+    """What the model that answers now would take for the same, were all of it cached."""
 
 
 class BudgetChanged(EventBase, frozen=True, kw_only=True):
@@ -162,8 +180,27 @@ class Woken(EventBase, frozen=True, kw_only=True):
 class HandoffOpened(EventBase, frozen=True, kw_only=True):
     reason: str
     suggested_action: str
-    record: dict[str, Any] = {}
+    record: HandoffRecord = HandoffRecord()
     """Task, last actions, files changed, failing check: what nobody should have to derive again."""
+
+
+class TierAsked(EventBase, frozen=True, kw_only=True):
+    """The next one is asked to take the hand-off up."""
+
+    number: int
+    """Counts from 1."""
+    kind: str
+    """`person`, `model` or `command`."""
+    name: str
+    until: float | None = None
+    """Unix time, by the run's own clock, at which the one after it is asked; None: no time was set."""
+
+
+class TierPassed(EventBase, frozen=True, kw_only=True):
+    """Nobody of this tier took it up. It is not asked again for the same hand-off."""
+
+    number: int
+    why: str
 
 
 class HandoffClosed(EventBase, frozen=True, kw_only=True):

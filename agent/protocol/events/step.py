@@ -81,6 +81,8 @@ class ToolCalled(EventBase, frozen=True, kw_only=True):
     arguments: Any
     """The parsed arguments, or the raw text where it is no JSON."""
     repaired: bool = False
+    by: str = "model"
+    """Or `person`, who has the wheel: then it is no part of the conversation."""
 
 
 class ToolFinished(EventBase, frozen=True, kw_only=True):
@@ -93,18 +95,22 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     full: str | None = None
     summary: str | None = None
     """A few words for a folded line: `84 lines`, `exit 1`."""
+    by: str = "model"
+    """As in `ToolCalled`."""
 
 
 class FileChanged(EventBase, frozen=True, kw_only=True):
     path: str
     """Relative to the workspace."""
     by: str
-    """`model`, `command`, `person`, `restore` or `undo`."""
+    """`model`, `command`, `background`, `person`, `restore` or `undo`."""
     before: str | None
     """Blob of the old bytes; None: the file did not exist (or is too large to keep)."""
     after: str | None
     added: int = 0
     removed: int = 0
+    command: str | None = None
+    """By `background`: what runs there."""
 
 
 class Snapshotted(EventBase, frozen=True, kw_only=True):
@@ -128,7 +134,8 @@ class Prompted(EventBase, frozen=True, kw_only=True):
     """The program told the model something."""
 
     kind: str
-    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo` or `note`."""
+    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo`, `wheel`,
+    `background`, `compact` or `note`."""
     text: str
 
 

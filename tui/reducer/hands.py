@@ -1,0 +1,120 @@
+"""How a person's own doings are seen: their commands, the wheel, the way back; and what runs in the background."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rundry.agent import (
+    BackgroundEnded,
+    BackgroundSaid,
+    BackgroundStarted,
+    ConversationRestored,
+    Rewound,
+    ShellFinished,
+    ShellStarted,
+    Stamped,
+    WheelGiven,
+    WheelTaken,
+)
+
+from ..state import Background, ViewState
+from .blocks import add, note, touch
+from .numbers import plural
+
+HandsEvent = (
+    ShellStarted
+    | ShellFinished
+    | WheelTaken
+    | WheelGiven
+    | Rewound
+    | ConversationRestored
+    | BackgroundStarted
+    | BackgroundSaid
+    | BackgroundEnded
+)
+HANDS = (
+    ShellStarted,
+    ShellFinished,
+    WheelTaken,
+    WheelGiven,
+    Rewound,
+    ConversationRestored,
+    BackgroundStarted,
+    BackgroundSaid,
+    BackgroundEnded,
+)
+
+
+def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
+    """Take such an event in."""
+    match event:
+        case ShellStarted():
+            sign = "!" if event.told else "!!"
+            add(state, stamped, "command", title=f"{sign} {event.command}", status="running")
+            state.at_shell[event.shell_id] = len(state.blocks) - 1
+        case ShellFinished():
+            _shell_finished(state, stamped, event)
+        case WheelTaken():
+            state.driving, state.waiting, state.activity = True, "", ""
+            note(
+                state, stamped, "you drive: what you type runs; /edit PATH, /finish ANSWER; /wheel NOTE gives it back"
+            )
+        case WheelGiven():
+            state.driving, state.check = False, None
+            done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
+            lines = [*([event.note] if event.note else []), *event.files]
+            note(state, stamped, "the model drives again", right=done, detail="\n".join(lines))
+        case Rewound():
+            _rewound(state, stamped, event)
+        case ConversationRestored():
+            note(state, stamped, "the cut is taken back: the old rounds go to the model again")
+        case BackgroundStarted() | BackgroundSaid() | BackgroundEnded():
+            _background(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) -> None:
+    index = state.at_shell.pop(event.shell_id, None)
+    if index is None:
+        add(state, stamped, "command", title="!")
+        index = len(state.blocks) - 1
+    block = touch(state, index)
+    block.status, block.seconds = "ok" if event.ok else "failed", event.seconds
+    files = f", {plural(len(event.files), 'file')} changed" if event.files else ""
+    block.right = event.how.replace("exit code", "exit") + files
+    block.detail = event.output
+
+
+def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
+    state.check, state.waiting = None, ""
+    where = f"step {event.step}" if event.step is not None else f"“{_short(event.text)}”"
+    since = next((i for i, block in enumerate(state.blocks) if block.seq >= event.upto), len(state.blocks))
+    note(
+        state,
+        stamped,
+        f"back to before {where}: what came after it no longer goes to the model",
+        right=plural(len(state.blocks) - since, "line"),
+    )
+
+
+def _background(
+    state: ViewState, stamped: Stamped, event: BackgroundStarted | BackgroundSaid | BackgroundEnded
+) -> None:
+    match event:
+        case BackgroundStarted():
+            state.background[event.name] = Background(event.name, event.command, stamped.at)
+        case BackgroundSaid():
+            if event.name in state.background:
+                state.background[event.name].line = event.line
+        case BackgroundEnded():
+            state.background.pop(event.name, None)
+            block = note(state, stamped, f"{event.name} ended: {event.how}", detail=event.output)
+            block.seconds = event.seconds
+        case _:
+            assert_never(event)
+
+
+def _short(text: str, most: int = 48) -> str:
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= most else line[: most - 1] + "…"
