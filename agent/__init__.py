@@ -28,12 +28,15 @@ __all__ = [
     "Trust",
     "Waits",
     "Wanted",
+    "add_charge",
+    "call_hook",
     "check_usable",
     "compare_contents",
     "config_file",
     "crawl_wanted",
     "discover",
     "find_run",
+    "handoff_markdown",
     "holder",
     "item_key",
     "lay_out",
@@ -78,11 +81,14 @@ if TYPE_CHECKING:
     from .gate import compare_contents
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .journal.finding import FinderFacts, Finding, Flight, LensFacts
+    from .journal.handoffs import handoff_markdown
+    from .journal.shares import add_charge
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
+    from .run.calling import call_hook
     from .run.here import run_here
     from .run.orders import ResumeChanges
     from .run.session import Session
@@ -90,6 +96,9 @@ if TYPE_CHECKING:
     from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
+    "add_charge": "journal.shares",
+    "call_hook": "run.calling",
+    "handoff_markdown": "journal.handoffs",
     "FinderFacts": "journal.finding",
     "Finding": "journal.finding",
     "Flight": "journal.finding",

@@ -8,6 +8,7 @@ from ..protocol import (
     CallAdmitted,
     Charged,
     Fault,
+    ModelShare,
     RunEnded,
     Said,
     Spent,
@@ -16,6 +17,7 @@ from ..protocol import (
     StepStarted,
     Tokens,
 )
+from .shares import add_charge
 
 _REMEMBERED = 50
 """Prompts from which the margin is learned."""
@@ -28,6 +30,8 @@ class Spending:
     spent: Spent = field(default_factory=Spent)
     message_from: Spent = field(default_factory=Spent)
     """What was spent when the newest message of a chat came: its budget starts there."""
+    shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
+    """By model, in the order of their first calls."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
     """Calls that were admitted and neither charged nor given up yet, by work."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -75,6 +79,7 @@ class Spending:
                 pass
 
     def _charge(self, charged: Charged) -> None:
+        add_charge(self.shares, charged)
         self.spent += Spent(
             tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
             usd=charged.usd or 0.0,

@@ -163,3 +163,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of an `improve` run."""
     extra: dict[str, Any] = {}
     """What later loops add (lenses, clock, score), by loop kind."""
+
+    @property
+    def home(self) -> str:
+        """The user's folder: the workspace, unless that is a worktree of it."""
+        passes = self.interval or self.improve
+        return (passes.branch.worktree_of if passes is not None else None) or self.workspace

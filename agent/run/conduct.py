@@ -13,7 +13,6 @@ from ..protocol import (
     Budget,
     Finish,
     HandoffClosed,
-    HandoffOpened,
     LoopKind,
     Outcome,
     Paused,
@@ -21,15 +20,18 @@ from ..protocol import (
     Reason,
     RunResumed,
     Said,
+    Sleeping,
     Unpaused,
     Wait,
     Waiting,
+    Woken,
     Work,
     WorkResult,
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
-from .handoff import handoff_record, suggested_action
+from .handoff import hand_off
 from .outcome import outcome_of
+from .passes import Passes, has_passes
 from .pool import Pool
 
 
@@ -41,6 +43,11 @@ class Conduct:
         self.tools = tools
         self.finder = finder
         """Of an until-dry run."""
+        self.passes = Passes(kit) if has_passes(kit.facts.spec) else None
+        """Of an interval or improve run."""
+        self.is_asleep = False
+        self.woken = False
+        """Someone woke it."""
         self.pool = Pool(self._perform)
         self._exhausted: tuple[Budget | None, str | None] = (None, None)
         self.stop: str | None = None
@@ -68,7 +75,8 @@ class Conduct:
         if self.finder is not None:
             budget, detail = self._exhausted
             finder = self.finder.state(self.pool.busy, detail if budget == self.facts.budget else None)
-        return LoopState(self.facts, results, self.kit.watched(), finder)
+        now, price = self.kit.clock.now(), self.kit.model.price
+        return LoopState(self.facts, results, self.kit.watched(), finder, now=now, price=price)
 
     def ask_to_stop(self, how: str, detail: str) -> None:
         """Ends what runs. `how`: `wrap_up`, or `now`, which also ends a wrap-up and is not taken back."""
@@ -142,6 +150,8 @@ class Conduct:
         with self.kit.activity():
             if self.finder is not None:
                 return await self.finder.perform(work)
+            if self.passes is not None and work.kind != "main":
+                return await self.passes.perform(work)
             return await perform(self.kit, work, self.tools)
 
     def _note_exhausted(self, results: Sequence[WorkResult]) -> None:
@@ -152,6 +162,9 @@ class Conduct:
 
     async def wait(self, decision: Wait) -> None:
         """Until the time is over, a message came, or a stop was asked for."""
+        if decision.sleep is not None:
+            await self._sleep(decision.sleep)
+            return
         if decision.seconds is not None:
             sleep = asyncio.ensure_future(self.kit.clock.sleep(decision.seconds))
             sleep.add_done_callback(lambda _: self.kit.news.set())
@@ -163,6 +176,37 @@ class Conduct:
         self.kit.record(Waiting(why=decision.why))
         await self._until(lambda: bool(self.facts.queue))
 
+    async def _sleep(self, asleep: Sleeping) -> None:
+        """Visibly; a person, a message or the deadline ends it early."""
+        clock = self.kit.clock
+        self.kit.record(asleep)
+        began = clock.monotonic()
+        timer = asyncio.ensure_future(clock.sleep(asleep.seconds))
+        timer.add_done_callback(lambda _: self.kit.news.set())
+        self.is_asleep, self.woken = True, False
+        try:
+            by = await self._roused(timer)
+        finally:
+            self.is_asleep = False
+            timer.cancel()
+        if by is not None:
+            self.kit.record(Woken(by=by, slept=clock.monotonic() - began))
+
+    async def _roused(self, timer: asyncio.Future[None]) -> str | None:
+        """By whom; None: the run is to stop."""
+
+        def who() -> str | None:
+            if self.woken:
+                return "person"
+            if self.facts.queue:
+                return "message"
+            if self._deadline_passed():
+                return "deadline"
+            return "clock" if timer.done() else None
+
+        await self._until(lambda: who() is not None, of_person=False)
+        return who()
+
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
         await self.pool.drain()
@@ -173,6 +217,8 @@ class Conduct:
         if decision.reason is Reason.ERROR and self.kit.watched():
             self.pause(decision.detail, by="program")
             return None
+        if self.passes is not None and decision.reason not in (Reason.HANDOFF, Reason.ERROR):
+            await self.passes.end(judged=self.stop != "now")
         answer = self.finder.answer() if self.finder is not None else None
         if decision.wrap_up and self.stop != "now" and self.finder is None:
             answer = await wrap_up(self.kit, decision.detail)
@@ -234,10 +280,7 @@ class Conduct:
         return deadline is not None and self.kit.clock.now() >= deadline
 
     def _open_handoff(self, reason: str) -> None:
-        facts = self.facts
-        self.kit.record(
-            HandoffOpened(reason=reason, suggested_action=suggested_action(facts, reason), record=handoff_record(facts))
-        )
+        self.kit.record(hand_off(self.facts, reason, self.kit.journal.blob))
 
     async def _handed_back(self) -> bool:
         """A person took it up or stopped it: true when the run goes on from that. False: they went away."""

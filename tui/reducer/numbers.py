@@ -22,6 +22,13 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def money(usd: float) -> str:
+    """`0.14`, `12.50`; small amounts keep four digits: `0.0042`."""
+    if 0 < usd < 0.1:
+        return f"{usd:.4f}".rstrip("0") if usd >= 0.0001 else "under 0.0001"
+    return f"{usd:.2f}"
+
+
 def plural(count: int, one: str) -> str:
     """`1 hunk`, `2 hunks`."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"

@@ -11,8 +11,6 @@ from rundry.agent import (
     BudgetChanged,
     FinderFacts,
     GateModeChanged,
-    HandoffClosed,
-    HandoffOpened,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -31,7 +29,7 @@ from rundry.agent import (
 
 from ..state import ViewState
 from .blocks import add, note, settle_everything
-from .numbers import clock, plural, short
+from .numbers import clock, money, plural, short
 from .passes import see_pass
 
 RunFrame = (
@@ -48,8 +46,6 @@ RunFrame = (
     | Waiting
     | Sleeping
     | Woken
-    | HandoffOpened
-    | HandoffClosed
     | RunEnded
 )
 RUN = (
@@ -66,8 +62,6 @@ RUN = (
     Waiting,
     Sleeping,
     Woken,
-    HandoffOpened,
-    HandoffClosed,
     RunEnded,
 )
 
@@ -95,8 +89,6 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
             _standstill(state, stamped, event)
-        case HandoffOpened() | HandoffClosed():
-            _handoff(state, stamped, event)
         case _:
             assert_never(event)
 
@@ -133,7 +125,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
 
 def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     settle_everything(state)
-    state.sleeping, state.handoff = None, None
+    state.sleeping, state.handoff, state.tier = None, None, None
     state.queue.clear()
     shown = next((block.text.strip() for block in reversed(state.blocks) if block.kind == "text"), "")
     answer = event.answer or ""
@@ -165,7 +157,8 @@ def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetCh
         case ModelSwitched():
             state.model, state.local, state.priced = event.model, event.local, event.priced
             state.window = event.window
-            note(state, stamped, f"model is now {event.model}", right=_unless_person(event.by))
+            state.quoted = None
+            note(state, stamped, f"model is now {event.model}{_cold(event)}", right=_unless_person(event.by))
         case BudgetChanged():
             note(state, stamped, "limits: " + _limits(event.budget), right=_unless_person(event.by))
             state.budget = event.budget
@@ -198,22 +191,19 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             assert_never(event)
 
 
-def _handoff(state: ViewState, stamped: Stamped, event: HandoffOpened | HandoffClosed) -> None:
-    if isinstance(event, HandoffOpened):
-        state.handoff = event
-        block = add(state, stamped, "stall", text=event.suggested_action, title=f"hand-off: {event.reason}")
-        block.status = "waiting"
-        return
-    state.handoff, state.waiting = None, ""
-    note(state, stamped, f"hand-off closed by {event.by}" + (f": {event.note}" if event.note else ""))
-
-
 def _limits(budget: Budget) -> str:
     steps = "none" if budget.steps is None else str(budget.steps)
     tokens = "none" if budget.tokens is None else short(budget.tokens)
     usd = "none" if budget.usd is None else f"{budget.usd:.2f}"
     seconds = "none" if budget.seconds is None else clock(budget.seconds)
     return f"steps {steps}, tokens {tokens}, usd {usd}, time {seconds}"
+
+
+def _cold(event: ModelSwitched) -> str:
+    if not event.prompt_tokens:
+        return ""
+    cost = "" if not event.cold_usd else f" for {money(event.cold_usd)} USD"
+    return f": it reads {short(event.prompt_tokens)} tokens anew{cost}"
 
 
 def _unless_person(by: str) -> str:
