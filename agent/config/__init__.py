@@ -1,6 +1,6 @@
 """Options with where each came from, and which folders are trusted."""
 
-from .finding import Wanted, crawl_wanted, migrate_wanted, read_finder, research_wanted
+from .finding import EVERY_FILE, Wanted, crawl_wanted, migrate_wanted, read_finder, research_wanted
 from .limits import default_budget
 from .options import KEYS
 from .remember import remember_rule
@@ -10,6 +10,7 @@ from .trust import Trust
 from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 __all__ = [
+    "EVERY_FILE",
     "KEYS",
     "Setting",
     "Settings",

@@ -13,6 +13,8 @@ from ..protocol import FinderSpec, Lens, Recipe, Seed, UserError, WorkerSpec
 from .values import parse_duration
 
 KINDS = ("url", "file", "value")
+EVERY_FILE = "**/*"
+"""migrate: where no glob is given."""
 
 RESEARCH_LENSES = (
     Lens(
@@ -149,7 +151,8 @@ def migrate_wanted(task: str | None, check: str | None, globs: Sequence[str]) ->
     """The files that fail a check, each brought through it. Raises UserError."""
     if not check:
         raise UserError("migrate needs a check: rundry find --recipe migrate --check 'CMD {file}' [GLOB...]")
-    finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=list(globs) or ["**/*"], concurrency=1, sceptics=0)
+    wanted = list(globs) or [EVERY_FILE]
+    finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=wanted, concurrency=1, sceptics=0)
     return Wanted(task=task or f"make every file pass `{check}`", finder=finder)
 
 

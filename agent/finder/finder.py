@@ -21,9 +21,10 @@ from ..protocol import (
 from ..step import Kit
 from .asking import Asking
 from .books import Books
-from .fates import Candidate, Item
+from .fates import Candidate, Item, State
 from .findings import duplicate_in, verdict_of
 from .frontier import Frontier
+from .migrate import SCAN, Migrate
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
 from .working import ItemWorks
@@ -32,6 +33,8 @@ LEADS = 50
 """Items that one pass of lenses gets to look at."""
 AHEAD = 64
 """Items that are taken out of the queue at once, before someone is free for each."""
+NAMED = 3
+"""Items set aside that an end names in its one line."""
 _LISTED = 1_000
 """Keys of items set aside that an outcome names."""
 
@@ -57,6 +60,7 @@ class Finder:
         self._asking.open_model = open_model
         self._items = ItemWorks(kit, spec, self.books, worker, self._asking)
         self._worker = worker
+        self._migrate = Migrate(kit, spec, self.books) if spec.check is not None else None
         kit.on_ending = self._asking.ended
 
     @property
@@ -86,6 +90,10 @@ class Finder:
 
     async def perform(self, work: Work) -> WorkResult:
         """One work, end to end. What comes of it stands in the journal when this returns."""
+        if self._migrate is not None and work.kind == SCAN:
+            return await self._migrate.scan(work)
+        if self._migrate is not None:
+            return await self._migrate.fix(work, self._items.offered.pop(work.about))
         if work.kind == "item":
             return await self._items.perform(work)
         return await self._asking.perform(work)
@@ -131,6 +139,7 @@ class Finder:
             has_model=self.has_model,
             exhausted=exhausted,
             broken=self._broken(),
+            given_up=self._given_up(ready, busy),
             retryable=self._asking.retryable,
         )
 
@@ -142,6 +151,12 @@ class Finder:
         if len(offered) < wanted and self.facts.queued > len(offered):
             offered.update((item.key, item) for item in self.frontier.check_out(AHEAD, now))
         return [item for _, item in zip(range(wanted), offered.values(), strict=False)]
+
+    def _given_up(self, ready: Sequence[Item], busy: frozenset[str]) -> list[str]:
+        """Some of the items that failed for good: only an end names them."""
+        if ready or busy or not self.facts.set_aside:
+            return []
+        return [row.key for row in self.frontier.page(State.SET_ASIDE, limit=NAMED)]
 
     def _broken(self) -> str | None:
         """Every lens failed for good, and nobody is left to search."""
@@ -207,11 +222,21 @@ class Finder:
 
     def _book_passes_of_items(self, state: FinderState) -> None:
         """A pass is a batch of items: as many as there are workers."""
-        facts = self.facts
-        is_drained = not state.busy and not state.ready and state.item_in is None
+        facts, is_drained = self.facts, state.is_drained
+        if self._migrate is not None:
+            self._book_scans(state)
+            return
         if facts.pass_open and (facts.pass_done >= self.spec.concurrency or (is_drained and facts.pass_done)):
             self._finish_pass(0 if facts.pass_new else facts.streak + 1)
         if not facts.pass_open and state.ready:
+            self.kit.record(PassStarted(number=facts.pass_number + 1))
+
+    def _book_scans(self, state: FinderState) -> None:
+        """A pass is a full scan, and the work on what it found."""
+        facts = self.facts
+        if facts.pass_open and state.is_drained and facts.scan_pass == facts.pass_number:
+            self._finish_pass(0 if facts.pass_new or facts.pass_done else facts.streak + 1)
+        if not facts.pass_open and state.is_drained and facts.scanned is None:
             self.kit.record(PassStarted(number=facts.pass_number + 1))
 
     def _finish_pass(self, streak: int) -> None:

@@ -79,6 +79,8 @@ def _merge(finder: Finder, command: Merge) -> str | None:
 def _add_item(finder: Finder, command: AddItem) -> str | None:
     if command.kind not in KINDS:
         return f"an item is one of {', '.join(KINDS)}, not `{command.kind}`"
+    if finder.spec.check is not None and command.kind != "file":
+        return "this search works files"
     if not command.value.strip():
         return "the item is empty"
     with finder.kit.together():

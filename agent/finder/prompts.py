@@ -102,8 +102,8 @@ def fixer(task: str, workspace: str, check: str) -> str:
     """The system prompt of a model that brings one file through its check."""
     return (
         f"You work on one file at a time. The task: {task}\nThe file is done when the command `{check}` exits with 0 "
-        "for it; the program runs it after each of your steps. Change as little as you can, and do not change the check. "
-        f"Each edit is shown to a person or judged by their rules. {_DATA.format(workspace=workspace)}"
+        "for it; the program runs it after each of your steps. Change as little as you can, and do not change the "
+        f"check. Each edit is shown to a person or judged by their rules. {_DATA.format(workspace=workspace)}"
     )
 
 

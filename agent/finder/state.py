@@ -30,6 +30,8 @@ class FinderState:
     broken: str | None = None
     """Why nobody can search any more."""
     retryable: bool = False
+    given_up: Sequence[str] = ()
+    """Keys of some items that failed for good, where nothing is left to be worked."""
 
     @property
     def in_flight(self) -> int:
@@ -40,6 +42,17 @@ class FinderState:
     def by_lenses(self) -> bool:
         """Lenses search; else each item is worked."""
         return bool(self.facts.lenses)
+
+    @property
+    def is_drained(self) -> bool:
+        """No item is worked, waits to be worked, or will."""
+        return not self.busy and not self.ready and self.item_in is None
+
+    @property
+    def is_scan_due(self) -> bool:
+        """migrate: all files are to be looked at, for the first time or since something was worked."""
+        facts = self.facts
+        return self.is_drained and facts.pass_open and facts.scan_pass < facts.pass_number
 
     @property
     def is_judging(self) -> bool:
@@ -64,17 +77,23 @@ class FinderState:
         facts = self.facts
         found: list[str] = []
         if facts.set_aside:
-            found.append(f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed for good")
+            found.append(f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed for good{self._named()}")
         found += [f"lens {name}: {why}" for name, why in facts.failed_lenses.items()]
         unjudged = facts.judging
         if unjudged:
             found.append(f"{unjudged} finding{'s' if unjudged > 1 else ''} could not be judged")
         return found
 
+    def _named(self) -> str:
+        more = self.facts.set_aside - len(self.given_up)
+        return f" ({', '.join(self.given_up)}{f' and {more:,} more' if more > 0 else ''})" if self.given_up else ""
+
 
 def works(state: FinderState) -> list[Work]:
     """What can begin now, the most urgent first: judge what was found, then look for more, then ask the critic."""
     found = [*_on_findings(state), *_lens_works(state), *_item_works(state)]
+    if state.spec.check is not None and state.is_scan_due:
+        found.append(Work(work=f"scan#{state.facts.pass_number}", kind="scan", about="scan"))
     if not found and not state.busy and is_critic_due(state) and state.facts.critic_due <= state.now:
         found.append(Work(work=f"critic#{state.facts.pass_number}", kind="critic", about="critic", ends_with="propose"))
     return found

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
-
 from ..protocol import FinderSpec, Record, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ..step import Kit, PersonInterrupted
-from ..stops import Exhausted, Margin, admit, reserve_for
 from .asking import Asking
 from .books import Books, Brought
 from .fates import Item
 from .frontier import CHUNK
+from .room import OUT_OF_TIME, no_room
 from .workers import Worked, Worker, WorkItem
 
 
@@ -28,27 +26,10 @@ class ItemWorks:
         """The item is done, or what became of it is said in the journal."""
         if self._worker is None:
             return await self._asking.perform(work, self.offered.pop(work.about))
-        if (end := self._no_room()) is not None:
+        if (end := no_room(self._kit)) is not None:
             return WorkResult(work=work.work, exhausted=end)
         item = self.offered.pop(work.about)
         return await self._by_worker(work, item, self._worker)
-
-    def _no_room(self) -> str | None:
-        """Why no further item fits the budget: steps and time alone count, nothing is billed."""
-        kit = self._kit
-        budget = msgspec.structs.replace(kit.facts.budget, tokens=None, usd=None)
-        end = admit(
-            budget,
-            kit.spent(),
-            0,
-            price=kit.model.price,
-            margin=Margin([]),
-            reserve=reserve_for(budget, kit.model.price, kit.model.window),
-            window=kit.model.window,
-            max_output=None,
-            now=kit.clock.now(),
-        )
-        return end.detail if isinstance(end, Exhausted) else None
 
     async def _by_worker(self, work: Work, item: Item, worker: Worker) -> WorkResult:
         kit, name = self._kit, work.work
@@ -65,7 +46,7 @@ class ItemWorks:
             return WorkResult(work=name, steps=1, interrupted=True)
         if worked is None:
             self._put_back(item, number, record)
-            end = self._no_room() or "time budget: it ended while items were worked"
+            end = no_room(kit) or OUT_OF_TIME
             return WorkResult(work=name, steps=1, exhausted=end)
         await self._settle(item, worked, number, record)
         return WorkResult(work=name, steps=1)

@@ -36,8 +36,11 @@ def _within(finder: FinderState) -> float | None:
 def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
     """What ends a search before it is dry."""
     if finder.exhausted is not None:
-        return Finish(reason=Reason.BUDGET, detail=finder.exhausted)
+        return Finish(reason=Reason.BUDGET, detail=finder.exhausted + _left(finder))
     for result in results:
+        if result.fault is not None:
+            reason = Reason.ERROR if finder.facts.seen else Reason.REFUSED
+            return Finish(reason=reason, detail=result.fault, retryable=result.retryable)
         if result.handoff is not None:
             return Finish(reason=Reason.HANDOFF, detail=result.handoff)
     if finder.broken is not None:
@@ -45,14 +48,20 @@ def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
     return None
 
 
+def _left(finder: FinderState) -> str:
+    """What the budget kept from being worked, where items are."""
+    left = 0 if finder.by_lenses else finder.facts.queued + finder.facts.working
+    return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
+
+
 def _dry(finder: FinderState) -> Finish:
     facts, gaps = finder.facts, finder.gaps()
     found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else f"{facts.seen:,} keys seen"
-    if facts.lenses:
+    if finder.spec.check is not None:
+        how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
+    elif facts.lenses:
         how = f"{facts.streak} passes in a row in which every lens ran found nothing new"
     else:
         how = "the frontier is drained"
     detail = f"{how}; {found}"
     return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)
-
-

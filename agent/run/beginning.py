@@ -32,6 +32,7 @@ from ..step import Kit, PersonInterrupted, charge_lost_calls, perform_calls, set
 from .conduct import Conduct
 from .frame import switched
 from .orders import Order
+from .rolling_back import roll_back_items
 
 
 def begin(run: Conduct, order: Order) -> None:
@@ -92,6 +93,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     if facts.handoff is not None:
         kit.record(HandoffClosed(by="person", note=changes.hint or ""))
     if run.finder is not None:
+        await roll_back_items(run)
         run.finder.take_up()
     results = await settle(run)
     if changes.hint is not None:

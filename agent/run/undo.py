@@ -86,11 +86,18 @@ async def take_back(ground: Ground, command: Undo) -> str | Undone:
     chosen = _chosen(ground.facts, command)
     if isinstance(chosen, str):
         return chosen
+    return await bring_back(ground, chosen, step=command.step)
+
+
+async def bring_back(
+    ground: Ground, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
+) -> Undone:
+    """The same for these changes, the newest ones of all that stand, oldest first."""
     ways = Ways(ground.journal, ground.snapshots)
     for landed in reversed(chosen):
         await ways.add(landed)
     files, kept = await _walk(ground, ways.found.values())
-    return Undone(changes=len(chosen), step=command.step, files=sorted(files), kept=sorted([*kept, *ways.lost]))
+    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *ways.lost]), by=by)
 
 
 def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:

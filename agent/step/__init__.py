@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from .act import OVER_QUOTA, perform_calls
-from .commands import settle_lost_command
+from .commands import note_lost_command, settle_lost_command
 from .feedback import feedback
 from .kit import Kit, PersonInterrupted
 from .lost import charge_lost_calls
 from .observe import hint
 from .perform import perform
-from .prompt import system_prompt
+from .prompt import instructions, system_prompt
 from .verify import verify
 from .wrap_up import wrap_up
 
@@ -20,6 +20,8 @@ __all__ = [
     "charge_lost_calls",
     "feedback",
     "hint",
+    "instructions",
+    "note_lost_command",
     "perform",
     "perform_calls",
     "settle_lost_command",

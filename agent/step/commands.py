@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -109,6 +110,12 @@ async def settle_lost_command(kit: Kit, command: str, before: str, record: Recor
         return await _judge_guarded(kit, changes, before, command, record)
     except SnapshotDamaged as error:
         return [f"What it changed cannot be known: {error}"]
+
+
+async def note_lost_command(kit: Kit, before: str, record: Record) -> None:
+    """What a command did whose runner died, recorded only: nobody is asked. It may be that nothing can be known."""
+    with contextlib.suppress(SnapshotDamaged):
+        await _note_changes(kit, before, record)
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:

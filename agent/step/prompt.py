@@ -22,6 +22,20 @@ Go on until the goal is met. {goal}
 You cannot end the run by saying that it is done. When you believe that it is, call `finish` with an answer and \
 citations (`path` or `path:line` of files that you read or wrote)."""
 
+_INTERVAL = """\
+This task is done again and again, on a clock; this conversation is one pass of it. {goal}
+Do what the task needs now; where nothing is to be done, change nothing. Then call `finish` with an answer in a line \
+and citations. What you changed is committed when it is sound, and put back when it is not."""
+
+_PACED = """\
+When you have to wait for something, call `wake_after` with the seconds and the reason, instead of asking again and \
+again."""
+
+_IMPROVE = """\
+A command prints a score; this conversation is one pass that tries to move it. Make one change, then call `finish` \
+with an answer in a line that says what you tried, and citations. The program measures: what is better is kept, all \
+else is put back."""
+
 _CHAT = "Answer the person. When the answer is complete, stop calling tools: the person speaks next."
 
 
@@ -32,10 +46,23 @@ def system_prompt(spec: RunSpec) -> str:
         parts.append(_CHAT)
     elif spec.loop is LoopKind.GOAL:
         parts.append(_GOAL.format(goal=_goal(spec)))
-    if spec.instructions is not None:
-        text = Path(spec.instructions).read_text(encoding="utf-8", errors="replace")
-        parts.append(f"The project's own instructions ({Path(spec.instructions).name}):\n{text[:_INSTRUCTIONS_LIMIT]}")
+    elif spec.loop is LoopKind.PACED:
+        parts += [_GOAL.format(goal=_goal(spec)), _PACED]
+    elif spec.loop is LoopKind.INTERVAL:
+        parts.append(_INTERVAL.format(goal=_goal(spec) if spec.predicates.exist else ""))
+    elif spec.loop is LoopKind.IMPROVE:
+        parts.append(_IMPROVE)
+    if told := instructions(spec):
+        parts.append(told)
     return "\n\n".join(parts)
+
+
+def instructions(spec: RunSpec) -> str | None:
+    """What the project itself asks for, or None."""
+    if spec.instructions is None:
+        return None
+    text = Path(spec.instructions).read_text(encoding="utf-8", errors="replace")
+    return f"The project's own instructions ({Path(spec.instructions).name}):\n{text[:_INSTRUCTIONS_LIMIT]}"
 
 
 def _goal(spec: RunSpec) -> str:

@@ -4,7 +4,7 @@ from .budget import Exhausted, Grant, Shares, admit, share
 from .checks import CheckResult, head_and_tail, run_check
 from .failing import count_failing
 from .finish import reject_finish
-from .guard import Guard, default_guard
+from .guard import Guard, default_guard, guard_of_items
 from .margin import Margin
 from .predicates import judge_file, judge_python, judge_required, require_usable
 from .quota import Quotas
@@ -31,6 +31,7 @@ __all__ = [
     "count_failing",
     "default_guard",
     "find_chant",
+    "guard_of_items",
     "head_and_tail",
     "judge_file",
     "judge_python",

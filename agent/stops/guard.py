@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from ..protocol import Predicates
+from ..workspace import FileGlob
 from .executed import executed_files
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")
@@ -89,6 +92,35 @@ def default_guard(predicates: Predicates, task: str, root: Path | None = None) -
     found = Guard(patterns, files, unless=_inside(named_files(task), root))
     # What `--guard` names is guarded although the task names it too.
     return _Both(found, Guard(asked)) if asked else found
+
+
+def guard_of_items(check: str, predicates: Predicates, task: str, globs: Sequence[str], root: Path) -> Guard:
+    """What guards a search that brings files through a check: as `default_guard`, but for the files it is about.
+
+    Those that `globs` name may change although their names are those of tests, but never one that the check executes.
+    """
+    own_words = task.replace(check, " ")  # a check that is named in the task is no file to be changed
+    whole = default_guard(msgspec.structs.replace(predicates, until=[check]), own_words, root)
+    names = default_guard(msgspec.structs.replace(predicates, until=["true"]), own_words, root)
+    asked = [glob for glob in predicates.guard if glob != _NO_DEFAULTS]
+    return _ButFor(whole, names, Guard(asked), [FileGlob(glob, root) for glob in globs])
+
+
+class _ButFor(Guard):
+    """A guard that lets files change which it knows by their names alone."""
+
+    def __init__(self, whole: Guard, names: Guard, asked: Guard, free: Sequence[FileGlob]) -> None:
+        """`names`: what it would guard if the check executed nothing. `asked`: what `--guard` named."""
+        super().__init__(whole.patterns, whole.files)
+        self._whole, self._asked, self._free = whole, asked, free
+        self._executed = Guard([p for p in whole.patterns if p not in names.patterns], whole.files - names.files)
+
+    def matches(self, path: str) -> bool:
+        if not self._whole.matches(path):
+            return False
+        if self._executed.matches(path) or self._asked.matches(path):
+            return True
+        return not any(glob.matches(path) for glob in self._free)
 
 
 class _Both(Guard):

@@ -5,6 +5,7 @@ from .content import form_of
 from .environment import command_env
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .family import Family
+from .file_glob import FileGlob
 from .ignore import Ignore
 from .objects import blob_id
 from .paths import Workspace
@@ -20,6 +21,7 @@ from .write import remove_file, write_file
 __all__ = [
     "Change",
     "Family",
+    "FileGlob",
     "FileState",
     "Finished",
     "Ignore",

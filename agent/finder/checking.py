@@ -1,0 +1,107 @@
+"""The check of a migration: for one file, in the commands' sandbox and with their environment."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..step import Kit
+from ..stops import CheckResult, run_check
+from ..workspace import FileGlob, Ignore, PathRefused, Workspace
+from .keys import file_of, item_key
+
+FILE = "{file}"
+
+
+def check_of(command: str, path: str) -> str:
+    """The command for this file: its name, quoted for where it stands, in place of `{file}`, else at the end."""
+    name = f"./{path}" if path.startswith("-") else path
+    if FILE not in command:
+        return f"{command} {shlex.quote(name)}"
+    whole, *rest = command.split(FILE)
+    for part in rest:
+        whole += _quoted(name, quotes_around(whole)) + part
+    return whole
+
+
+async def check(kit: Kit, command: str, path: str) -> CheckResult:
+    """Runs it, with its own time-out: the caller sees to the run's."""
+    return await run_check(
+        check_of(command, path),
+        kit.workspace,
+        env=kit.env,
+        timeout=kit.facts.spec.predicates.timeout,
+        sandbox=kit.sandbox,
+    )
+
+
+def path_of(key: str, root: Path) -> str:
+    """The file of that key, relative to the workspace where it lies inside. Raises ValueError: the key names none."""
+    file = file_of(key)
+    return os.path.relpath(file, root) if file.is_relative_to(root) else str(file)
+
+
+def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str], list[str]]:
+    """Key to path of the files that these globs name, and the globs that name none.
+
+    What is ignored is none of it, nor what no tool may touch.
+    """
+    found: dict[str, str] = {}
+    wanted = [FileGlob(glob, workspace.root) for glob in globs]
+    met: set[str] = set()
+    for path, _ in Ignore(workspace.root).walk():
+        hit = [glob.text for glob in wanted if glob.matches(path)]
+        met.update(hit)
+        if hit and (key := _key_of(path, workspace)) is not None:
+            found.setdefault(key, path)
+    return found, [glob for glob in globs if glob not in met]
+
+
+def quotes_around(before: str) -> str:
+    """The quotes that are open in the shell after this text: `'`, `"`, or none."""
+    open_: list[str] = [""]
+    at = 0
+    while at < len(before):
+        char, here = before[at], open_[-1]
+        if here == "'":
+            if char == "'":
+                open_.pop()
+        elif char == "\\":
+            at += 1
+        elif before.startswith("$(", at):
+            open_.append("")
+            at += 1
+        elif char == here and here:
+            open_.pop()
+        elif char == '"' or (char == "'" and not here):
+            open_.append(char)
+        elif not here and char == "(":
+            open_.append("")
+        elif not here and char == ")" and len(open_) > 1:
+            open_.pop()
+        at += 1
+    return open_[-1]
+
+
+def _quoted(name: str, quotes: str) -> str:
+    """The name as it has to stand inside of these quotes."""
+    match quotes:
+        case "'":
+            return name.replace("'", "'\\''")
+        case '"':
+            return "".join(f"\\{char}" if char in '"$`\\' else char for char in name)
+        case _:
+            return shlex.quote(name)
+
+
+def _key_of(path: str, workspace: Workspace) -> str | None:
+    """None: it is no file that a tool may change."""
+    key = item_key("file", path, workspace.root)
+    try:
+        real = file_of(key)
+        workspace.refuse(real, path)
+    except (ValueError, PathRefused):
+        return None
+    return key if real.is_file() else None

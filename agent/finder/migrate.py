@@ -1,0 +1,286 @@
+"""migrate: the files that fail a check, each brought through it by the model, until a full scan finds none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..journal.finding import FinderFacts
+from ..protocol import (
+    CheckFinished,
+    CheckStarted,
+    FinderSpec,
+    ItemFailed,
+    ItemQueued,
+    Record,
+    Work,
+    WorkFinished,
+    WorkResult,
+    WorkStarted,
+)
+from ..step import Kit, PersonInterrupted, feedback, instructions, perform
+from ..stops import CheckResult
+from . import prompts
+from .books import Books
+from .checking import check, check_of, files_of, path_of
+from .fates import Candidate, Item, Row, State
+from .room import OUT_OF_TIME, no_room
+
+SCAN = "scan"
+"""Kind of the work that looks at all files, and the source of what it finds."""
+TOOLS = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command")
+_SHORT = 160
+"""Characters of a check's last line in the reason of a failure."""
+_SILENT = "You stopped without calling a tool, so nothing was done. The check alone decides: go on with a tool."
+_MOST_HELD = 40
+"""Files in a row for which the check cannot be started, after which it is taken to be broken."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Of one scan."""
+
+    looked: int = 0
+    new: int = 0
+    known: int = 0
+    """Failing files that had been found before."""
+    held: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
+    """Files whose check could not be started, while it is not known whether it ever can."""
+    has_started: bool = False
+    broken: str | None = None
+    """Why no file can be checked."""
+
+
+class Migrate:
+    """Scans, and fixes one file after the other. The check alone says what is done."""
+
+    def __init__(self, kit: Kit, spec: FinderSpec, books: Books) -> None:
+        assert spec.check is not None  # the recipe has one
+        self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
+
+    @property
+    def _facts(self) -> FinderFacts:
+        assert self._kit.facts.finder is not None  # the run's spec has a finder
+        return self._kit.facts.finder
+
+    async def scan(self, work: Work) -> WorkResult:
+        """Every file is checked, several at once: what fails and is not known is queued, what was done is again."""
+        record, tally = self._kit.recorder(None, work.work), _Tally()
+        record(WorkStarted(kind=SCAN, about=SCAN))
+        try:
+            with self._kit.watch.running():
+                async with asyncio.timeout(self._kit.seconds_for_work()):
+                    await self._kit.interruptible(self._look_at_all(record, tally))
+        except (PersonInterrupted, TimeoutError) as how:
+            record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
+            end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
+            return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
+        said = f"{tally.looked:,} file{'' if tally.looked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
+        record(
+            WorkFinished(
+                kind=SCAN,
+                about=SCAN,
+                ok=tally.broken is None,
+                new=tally.new,
+                known=tally.known,
+                reason=said,
+                error=tally.broken or "",
+            )
+        )
+        return WorkResult(work=work.work, fault=tally.broken)
+
+    async def fix(self, work: Work, item: Item) -> WorkResult:
+        """The file passes its check; or it is queued again, or set aside."""
+        kit, record = self._kit, self._kit.recorder(None, work.work)
+        with kit.together():
+            record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
+        kit.stalls.pop(work.work, None)
+        try:
+            return await self._fix(work, item, record)
+        except PersonInterrupted:
+            return self._put_back(item, record, WorkResult(work=work.work, interrupted=True))
+        except TimeoutError:
+            end = no_room(kit) or OUT_OF_TIME
+            return self._put_back(item, record, WorkResult(work=work.work, exhausted=end))
+
+    async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
+        """Steps of the model until the check passes. Raises PersonInterrupted; TimeoutError at the run's own end."""
+        kit, cap = self._kit, self._kit.facts.spec.item_steps
+        path = path_of(item.key, kit.workspace.root)
+        checked = await self._check(path, record)
+        if not checked.passed and not (kit.workspace.root / path).exists():
+            return self._failed(work, item, "the file is gone", record, final=True)
+        told: str | None = None
+        for steps in range(cap):
+            if checked.passed:
+                return self._done(work, item, checked, record, steps)
+            record(checked)
+            prompt = self._prompt(work, item, path, checked, told)
+            told = checked.output
+            result = await perform(kit, self._order(work, prompt), TOOLS)
+            if result.interrupted or result.exhausted is not None or result.handoff is not None:
+                return self._put_back(item, record, result)
+            if result.fault is not None:
+                return self._faulted(work, item, result, record)
+            checked = await self._check(path, record)
+        if checked.passed:
+            return self._done(work, item, checked, record, cap)
+        record(checked)
+        return self._failed(work, item, f"after {cap} steps the check still fails: {_why(checked)}", record)
+
+    async def _check(self, path: str, record: Record) -> CheckFinished:
+        """As it came out; what passes is recorded with what it means."""
+        command = check_of(self._command, path)
+        record(CheckStarted(command=command))
+        with self._kit.watch.running():
+            async with asyncio.timeout(self._kit.seconds_for_work()):
+                result = await self._kit.interruptible(check(self._kit, self._command, path))
+        return _told(result)
+
+    def _order(self, work: Work, prompt: str) -> Work:
+        spec = self._kit.facts.spec
+        parts = [prompts.fixer(spec.task, spec.workspace, self._command), instructions(spec)]
+        return msgspec.structs.replace(
+            work,
+            system="\n\n".join(part for part in parts if part),
+            prompt=prompt,
+            prompt_kind="check",
+            tools=[*TOOLS, *(["fetch_url"] if self._spec.hosts else [])],
+            step_cap=1,
+        )
+
+    def _prompt(self, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None) -> str:
+        """What the model hears before a step: the file first, then what the check says of it."""
+        parts: list[str] = []
+        if told is None:
+            again = "" if not item.attempts else " It was tried before, and some of that may stand in it."
+            parts.append(f"The file: {path}.{again}")
+        elif self._kit.facts.conversation(work.work).messages[-1].role == "assistant":
+            parts.append(_SILENT)
+        return "\n\n".join([*parts, feedback(checked, told)])
+
+    def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
+        with self._kit.together():
+            record(checked)
+            self._books.frontier.finish(item.key)
+            reason = "the check passes" if steps else "the check passes already"
+            record(WorkFinished(kind="item", about=item.key, ok=True, reason=reason))
+        return WorkResult(work=work.work, steps=steps)
+
+    def _faulted(self, work: Work, item: Item, result: WorkResult, record: Record) -> WorkResult:
+        """A model that is gone for good ends the run: it would fail every other file too."""
+        fault = result.fault or ""
+        if result.retryable or fault.startswith("it went"):
+            return self._failed(work, item, fault, record)
+        return self._put_back(item, record, result)
+
+    def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
+        final = final or item.attempts >= self._spec.retries
+        with self._kit.together():
+            self._books.failed(item, error, record, final=final)
+            record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
+        return WorkResult(work=work.work)
+
+    def _put_back(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
+        """It is the next one again: nothing was found out about it."""
+        with self._kit.together():
+            self._books.frontier.roll_back([item.key])
+            record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
+        return result
+
+    async def _look_at_all(self, record: Record, tally: _Tally) -> None:
+        files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._kit.workspace)
+        if unmet and not self._facts.scan_pass:
+            where = f"in {self._kit.workspace.root}; ignored files are left out"
+            tally.broken = f"no file matches {', '.join(unmet)} {where}"
+            return
+        rest = iter(files.items())
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._spec.checks, len(files))):
+                group.create_task(self._look_at_some(rest, record, tally))
+        if tally.held:
+            tally.broken = _unstartable(tally.held[0][2])
+
+    async def _look_at_some(self, rest: Iterator[tuple[str, str]], record: Record, tally: _Tally) -> None:
+        for key, path in rest:
+            if len(tally.held) > _MOST_HELD:
+                return
+            checked = _told(await check(self._kit, self._command, path))
+            tally.looked += 1
+            if checked.error is not None and not tally.has_started:
+                tally.held.append((key, path, checked))
+                continue
+            tally.has_started = True
+            held, tally.held = tally.held, []
+            for one in held:
+                self._fails(*one, record, tally)
+            if checked.passed:
+                self._passes(key, record)
+            else:
+                self._fails(key, path, checked, record, tally)
+
+    def _passes(self, key: str, record: Record) -> None:
+        """One that was given up, and was healed since, is worked once more: that costs one check."""
+        row = self._books.frontier.find(key)
+        if row is not None and row.state is State.SET_ASIDE:
+            self._requeue(row, "retry", record)
+
+    def _fails(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+        row = self._books.frontier.find(key)
+        if row is None:
+            tally.new += 1
+            with self._kit.together():
+                self._books.items([Candidate("file", path)], SCAN, record)
+            return
+        tally.known += 1
+        if row.state is State.DONE:
+            self._regressed(row, checked, record)
+
+    def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
+        """It was done and is not any more; at most so many times."""
+        times = self._facts.regressed.get(row.key, 0)
+        if times < self._spec.retries:
+            self._requeue(row, "regressed", record)
+            return
+        error = f"it fails again each time, after it was done {times + 1} times: {_why(checked)}"
+        with self._kit.together():
+            self._books.frontier.set_aside(row.key, error, times + 1)
+            record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
+
+    def _requeue(self, row: Row, reason: str, record: Record) -> None:
+        with self._kit.together():
+            self._books.frontier.requeue(row.key, SCAN, attempts=0)
+            record(
+                ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)
+            )
+
+
+def _told(result: CheckResult) -> CheckFinished:
+    return CheckFinished(
+        command=result.command,
+        passed=result.passed,
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        failing=result.failing,
+        output=result.output,
+        seconds=result.seconds,
+        error=result.error,
+    )
+
+
+def _unstartable(checked: CheckFinished) -> str:
+    return f"the check could not be started: {checked.command}: {checked.error}"
+
+
+def _why(checked: CheckFinished) -> str:
+    """In a few words: a time-out is never a failure alone."""
+    if checked.error is not None:
+        return f"it could not be started: {checked.error}"
+    if checked.timed_out:
+        return f"timed out after {checked.seconds:.0f} s"
+    lines = [line for line in checked.output.splitlines() if line.strip()]
+    last = f": {' '.join(lines[-1].split())[:_SHORT]}" if lines else ""
+    return f"exit code {checked.exit_code}{last}"

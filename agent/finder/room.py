@@ -1,0 +1,27 @@
+"""Whether the run's limits leave room for works that no model does."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..step import Kit
+from ..stops import Exhausted, Margin, admit, reserve_for
+
+OUT_OF_TIME = "time budget: it ended while items were worked"
+
+
+def no_room(kit: Kit) -> str | None:
+    """Why nothing further fits the budget: steps and time alone count, nothing is billed. None: it fits."""
+    budget = msgspec.structs.replace(kit.facts.budget, tokens=None, usd=None)
+    end = admit(
+        budget,
+        kit.spent(),
+        0,
+        price=kit.model.price,
+        margin=Margin([]),
+        reserve=reserve_for(budget, kit.model.price, kit.model.window),
+        window=kit.model.window,
+        max_output=None,
+        now=kit.clock.now(),
+    )
+    return end.detail if isinstance(end, Exhausted) else None

@@ -1,0 +1,38 @@
+"""A glob over the files of a workspace, as a person writes it on a command line."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+class FileGlob:
+    """One without a slash holds at any depth; the path of a file is a glob too, and that of a folder names all in it.
+
+    Case counts.
+    """
+
+    def __init__(self, text: str, root: Path) -> None:
+        self.text = text
+        plain = os.path.normpath(text)
+        self._path = PurePosixPath(os.path.relpath(plain, root) if plain.startswith("/") else plain).as_posix()
+
+    def matches(self, path: str) -> bool:
+        """The path, relative to the workspace, is one of those that it names."""
+        if self._path in (".", path) or path.startswith(f"{self._path}/"):
+            return True
+        if "/" not in self.text:
+            return fnmatch.fnmatchcase(PurePosixPath(path).name, self._path)
+        return self._spec.match_file(path)
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        from pathspec import GitIgnoreSpec
+
+        return GitIgnoreSpec.from_lines([f"/{self._path}"])
