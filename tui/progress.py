@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ _MOST_KINDS = 40
 _MOST_BARS = 400
 _PACE_SECONDS = 5
 OTHER = "other failures"
+_ADDRESS = re.compile(r"\S+://\S+")
 
 
 @dataclass(slots=True)
@@ -72,7 +74,8 @@ class Progress:
 
     def failed(self, error: str, *, final: bool) -> None:
         """An item failed."""
-        kind = " ".join(error.split(":", 1)[0].split())[:60] or "failed"
+        words = _ADDRESS.sub(" ", error).strip(" :,")
+        kind = " ".join(words.split(":", 1)[0].split())[:60] or "failed"
         if kind not in self.failures and len(self.failures) >= _MOST_KINDS:
             kind = OTHER
         found = self.failures.setdefault(kind, FailureKind())

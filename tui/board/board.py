@@ -15,7 +15,7 @@ from .arming import Arming
 from .canvas import Canvas
 from .layout import Laid, lay_out
 from .listings import listing_of
-from .look import Look
+from .look import Look, slotted
 from .pages import Stock
 from .view import BoardView, Listing
 
@@ -59,8 +59,9 @@ class Board(Canvas, can_focus=True):
         self._laid = Laid([])
         self._stock: Stock | None = None
         self._journal: Journal | None = None
+        self._slots: tuple[str, ...] = ()
         self._drawn_at = self._renewed_at = float("-inf")
-        self._by_hand = False
+        self._by_hand = self._returns = False
         self._was_over = False
 
     # what it shows
@@ -82,6 +83,7 @@ class Board(Canvas, can_focus=True):
         if self._stock is not None:
             waiting = self._stock.counts()[1]
             due = self._stock.next_due(now) if waiting and not state.finder.flights else None
+        self._slots = slotted(self._slots, state.finder.flights)
         self._look = Look(
             state=state,
             facts=state.finder,
@@ -92,6 +94,7 @@ class Board(Canvas, can_focus=True):
             next_due=due,
             is_over=at_end,
             is_focused=self.has_focus,
+            slots=self._slots,
             marked=self.marked,
         )
         if at_end and not self._was_over and not self.view.is_open:
@@ -179,9 +182,14 @@ class Board(Canvas, can_focus=True):
 
     def on_focus(self) -> None:
         """From now on keys are for the board."""
-        self.arming.focused(Message().time)
-        self._by_hand = True
+        self.arming.focused(float("-inf") if self._returns else Message().time)
+        self._by_hand, self._returns = True, False
         self.draw()
+
+    def come_back(self) -> None:
+        """The focus returns from a line that was asked for here: the person never left the board."""
+        self._returns = not self.has_focus
+        self.screen.set_focus(self)
 
     def on_blur(self) -> None:
         """No row is picked any longer."""

@@ -11,9 +11,10 @@ _KIND = 9
 
 
 def flights(look: Look, width: int, height: int) -> list[Row]:
-    """A heading and a row for each work, the longest at work first; at most `height` rows."""
+    """A heading and a row for each work; at most `height` rows."""
     palette = look.palette
-    found = sorted(look.facts.flights.values(), key=lambda flight: flight.since)
+    now = look.facts.flights
+    found = [now[work] for work in look.slots if work in now] if look.slots else list(now.values())
     if height < 1:
         return []
     heading: Row = [("in flight", palette.dim), (f"{len(found)}".rjust(4), palette.bright if found else palette.faint)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rundry.agent import FinderFacts, FinderSpec, Finding, Recipe
+from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, Recipe
 
 from ..state import ViewState
 from ..theme import Palette
@@ -26,6 +27,8 @@ class Look:
     """Unix time when the first of them is."""
     is_over: bool = False
     is_focused: bool = False
+    slots: tuple[str, ...] = ()
+    """Works in flight, each in the row that it has had; empty: in the order in which they began."""
     marked: str | None = None
     """Key of the finding that is to be merged into another."""
 
@@ -46,6 +49,13 @@ class Look:
             return ("findings", "lenses", "queue", "set aside", "duplicates")
         found = ("findings",) if self.facts.findings else ()
         return ("latest", "work", "queue", "set aside", "duplicates", *found)
+
+
+def slotted(before: tuple[str, ...], flights: Mapping[str, Flight]) -> tuple[str, ...]:
+    """The rows of the works in flight: who goes on keeps its row, who begins takes one that came free."""
+    fresh = [work for work in flights if work not in before]
+    kept = [work if work in flights else (fresh.pop(0) if fresh else "") for work in before]
+    return tuple(work for work in [*kept, *fresh] if work)
 
 
 def arranged(look: Look, only: str = "all") -> list[Finding]:

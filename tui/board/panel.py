@@ -118,6 +118,6 @@ class BoardPanel(Vertical):
         message.stop()
         then, self._then = self._then, None
         self._line.display = False
-        self.screen.set_focus(self.board)
+        self.board.come_back()
         if message.reason is not None and then is not None:
             self.post_message(then(message.reason))

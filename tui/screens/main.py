@@ -191,6 +191,8 @@ class MainScreen(Screen[None]):
             return "what is to be done?"
         if self.desk.is_over:
             return "a message goes on from here" if state.loop is LoopKind.CHAT else "a hint goes on from here"
+        if state.finder is not None:
+            return "a message, or / for commands; F2 goes to the board"
         return "a message waits for the step's end" if state.activity else "a message"
 
     # what the doings use
