@@ -13,6 +13,8 @@ _BIGGEST = 2**63
 _EXACT = frozenset({"decide", "shell", "switch_model"})
 """Commands whose text is run, written to a file, or names a server."""
 
+_DAMAGED = Unknown("damaged", b'{"type":"damaged"}')
+
 
 def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
     """The event as it is recorded, and its JSON."""
@@ -33,15 +35,14 @@ def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
 
 def decode(kind: object, raw: object) -> Event:
     """The event of a row; where a damaged disk left none, `Unknown("damaged")`: the others can still be read."""
-    damaged = Unknown("damaged", b'{"type":"damaged"}')
     if not isinstance(kind, str) or not isinstance(raw, bytes):
-        return damaged
+        return _DAMAGED
     try:
         event = decode_event(kind, raw)
-        if isinstance(event, Unknown):
+        if type(event) is Unknown:
             msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return damaged
+        return _DAMAGED
     return event
 
 

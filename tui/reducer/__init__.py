@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from rundry.agent import ItemDuplicate, Stamped
+from rundry.agent import ItemDuplicate, ReasoningArrived, Stamped, TextArrived
 
 from ..state import ViewState
 from .finder import FINDER, see_finder, see_flights
@@ -12,9 +13,20 @@ from .handoff import HANDOFF, see_handoff
 from .hands import HANDS, see_hands
 from .person import PERSON, see_person
 from .run import RUN, see_run
-from .step import see_step
+from .step import see_step, see_words
 
 __all__ = ["reduce", "reduce_all"]
+
+_SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
+    **dict.fromkeys(RUN, see_run),
+    **dict.fromkeys(PERSON, see_person),
+    **dict.fromkeys(HANDOFF, see_handoff),
+    **dict.fromkeys(HANDS, see_hands),
+    **dict.fromkeys(FINDER, see_finder),
+    TextArrived: see_words,
+    ReasoningArrived: see_words,
+}
+"""By the event's type, the others are a step's: asking each family in turn is most of what a long run's fold costs."""
 
 
 def reduce(state: ViewState, stamped: Stamped) -> None:
@@ -23,21 +35,11 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         return
     state.last_seq, state.last_at = stamped.seq, stamped.at
     event = stamped.event
-    if isinstance(event, ItemDuplicate) and state.finder is not None:  # most events of a crawl
+    kind = type(event)
+    if kind is ItemDuplicate and state.finder is not None:  # most events of a crawl
         state.finder.apply(stamped)
         return
-    if isinstance(event, RUN):
-        see_run(state, stamped, event)
-    elif isinstance(event, PERSON):
-        see_person(state, stamped, event)
-    elif isinstance(event, HANDOFF):
-        see_handoff(state, stamped, event)
-    elif isinstance(event, HANDS):
-        see_hands(state, stamped, event)
-    elif isinstance(event, FINDER):
-        see_finder(state, stamped, event)
-    else:
-        see_step(state, stamped, event)
+    _SEERS.get(kind, see_step)(state, stamped, event)
     if state.finder is not None:
         see_flights(state, stamped)
 

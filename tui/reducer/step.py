@@ -84,6 +84,17 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
             _frame(state, stamped, event)
 
 
+def see_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
+    """Take in what streams: most events are this."""
+    if isinstance(event, TextArrived):
+        kind, other, state.activity = "text", "reasoning", "streaming"
+    else:
+        kind, other, state.activity = "reasoning", "text", "thinking"
+    if (stamped.work, other) in state.growing:
+        settle(state, stamped, other)
+    grow(state, stamped, kind, event.text)
+
+
 def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
     match event:
         case StepStarted():
@@ -121,14 +132,8 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             state.prompt_tokens, state.admitted[stamped.work] = event.prompt_tokens, event
             state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
             state.busy.start(stamped.at)
-        case TextArrived():
-            settle(state, stamped, "reasoning")
-            grow(state, stamped, "text", event.text)
-            state.activity = "streaming"
-        case ReasoningArrived():
-            settle(state, stamped, "text")
-            grow(state, stamped, "reasoning", event.text)
-            state.activity = "thinking"
+        case TextArrived() | ReasoningArrived():
+            see_words(state, stamped, event)
         case Charged():
             state.admitted.pop(stamped.work, None)
             _charge(state, event)

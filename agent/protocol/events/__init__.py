@@ -285,10 +285,14 @@ Record = Callable[[Event], Stamped]
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
 
 
-@cache
-def _decoder(kind: str) -> msgspec.json.Decoder[Any]:
-    """Made at the first use: all at once cost 30 ms of every start."""
-    return msgspec.json.Decoder(_kinds[kind])
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder(kind: str) -> msgspec.json.Decoder[Any] | None:
+    """Made at the first use: all at once cost 30 ms of every start. None: a newer version's type."""
+    if kind not in _kinds:
+        return None
+    return _decoders.setdefault(kind, msgspec.json.Decoder(_kinds[kind]))
 
 
 _encoder = msgspec.json.Encoder()
@@ -308,10 +312,11 @@ def encode_event(event: Event) -> bytes:
 
 def decode_event(kind: str, raw: bytes) -> Event:
     """The event; `Unknown` where a newer version wrote a type or a shape that this one does not know."""
-    if kind not in _kinds:
+    decoder = _decoders.get(kind) or _decoder(kind)
+    if decoder is None:
         return Unknown(kind, raw)
     try:
-        return _decoder(kind).decode(raw)
+        return decoder.decode(raw)
     except msgspec.ValidationError:
         return Unknown(kind, raw)
 
