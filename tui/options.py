@@ -22,7 +22,10 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "model": _option("--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
     "loop": _option(
-        "--loop", metavar="KIND", help="chat, goal or naive. Default: goal with a check or --headless, else chat."
+        "--loop",
+        metavar="KIND",
+        help="chat, goal, naive, interval, paced or improve. Default: interval with --every, improve with --score, "
+        "goal with a check or --headless, else chat.",
     ),
     "until": _option(
         "--until", multiple=True, metavar="CMD", help="Done when this command exits with 0. May be repeated."
@@ -38,6 +41,18 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
     ),
     "verify": _option("--verify", metavar="WHEN", help="Check on every-step (default), on-change or on-claim."),
+    "every": _option("--every", metavar="D", help="Interval: a fresh pass so often, committed or put back; 5m."),
+    "worktree": _option(
+        "--worktree", is_flag=True, default=None, help="Passes work in a git worktree and on a branch of their own."
+    ),
+    "protected": _option(
+        "--protected", multiple=True, metavar="BRANCH", help="No pass starts on it; default: main, master; or `none`."
+    ),
+    "score": _option("--score", metavar="CMD", help="Improve: what moves the number that this prints is kept."),
+    "goal": _option("--goal", metavar="WAY", help="With --score: max (default) or min."),
+    "patience": _option("--patience", metavar="N", help="With --score: ends after N passes without a move (3)."),
+    "min_delta": _option("--min-delta", metavar="X", help="With --score: a move is more than this (0)."),
+    "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
     "steps": _option("--steps", metavar="N", help="At most so many steps."),
     "tokens": _option("--tokens", metavar="N", help="At most so many billed tokens, e.g. 200k."),
     "usd": _option("--usd", metavar="X", help="At most so many dollars."),
@@ -63,9 +78,7 @@ _HEADLESS = (
 _FINDER = (
     click.option("--recipe", metavar="NAME", help="crawl, migrate or research, instead of a spec file."),
     click.option("--task", metavar="TEXT", help="What is looked for; of research, the question."),
-    click.option(
-        "--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."
-    ),
+    click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
     click.option("--resume", is_flag=True, help="Go on with the newest unfinished run of this search."),
     click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Workers at once."),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: at most so many pages (10000)."),

@@ -119,6 +119,7 @@ class Setup:
             workspace=self.workspace,
             model=model,
             headless=self._headless,
+            worktrees=self.folder.parent / "worktrees",
         )
 
 

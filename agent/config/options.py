@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from typing import cast
 from urllib.parse import urlsplit
 
-from ..protocol import GateMode, LoopKind, Rule, UserError, Verify
+from ..protocol import CACHE_TTL, PROTECTED, Better, GateMode, LoopKind, Rule, UserError, Verify
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 Read = Callable[[object, float], object]
@@ -59,7 +59,7 @@ def _many(read: Callable[[object, float], str]) -> Read:
     return read_all
 
 
-def _choice(kind: type[GateMode | LoopKind | Verify] | tuple[str, ...]) -> Read:
+def _choice(kind: type[Better | GateMode | LoopKind | Verify] | tuple[str, ...]) -> Read:
     words = [str(word) for word in kind]
 
     def read(value: object, now: float) -> str:
@@ -188,6 +188,14 @@ OPTIONS: dict[str, Option] = {
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
+    "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
+    "worktree": Option("worktree", _yes_or_no, False, from_env=False),
+    "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),
+    "score": Option("improve.score", _block, from_env=False),
+    "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),
+    "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
+    "min_delta": Option("improve.min_delta", _amount(parse_money, needed=True), 0.0, from_env=False),
+    "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "on_stall": Option("on_stall", _choice(("handoff", "stop"))),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),

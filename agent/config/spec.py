@@ -6,7 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from ..protocol import Budget, GateMode, GatePolicy, LoopKind, ModelSpec, Predicates, RunSpec, UserError, Verify
+from ..protocol import (
+    Budget,
+    GateMode,
+    GatePolicy,
+    LoopKind,
+    ModelSpec,
+    Predicates,
+    RunSpec,
+    UserError,
+    Verify,
+)
+from .clockwork import home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
 
@@ -14,9 +25,19 @@ _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
 
 def to_spec(
-    settings: Settings, *, task: str, run_id: str, workspace: Path, model: ModelSpec, headless: bool
+    settings: Settings,
+    *,
+    task: str,
+    run_id: str,
+    workspace: Path,
+    model: ModelSpec,
+    headless: bool,
+    worktrees: Path | None = None,
 ) -> RunSpec:
-    """The run. Raises UserError for a headless chat, and for a headless run without a task."""
+    """The run. Raises UserError for a headless chat, and for a headless run without a task.
+
+    `worktrees`: the folder for those of `--worktree`; None: there is no such run.
+    """
     root = workspace.resolve()
     loop = _loop(settings, headless=headless)
     if headless and not task.strip():
@@ -24,7 +45,8 @@ def to_spec(
             'a headless run needs a task: rundry run --headless "TASK", or - to read it from standard input'
         )
     mode = settings.get("gate", GateMode) or GateMode.ASK
-    return RunSpec(
+    branch = home_of(settings, root, run_id)
+    spec = RunSpec(
         run_id=run_id,
         loop=loop,
         task=task,
@@ -44,7 +66,11 @@ def to_spec(
         on_stall=settings.get("on_stall", str),
         attended=not headless,
         instructions=_instructions(root),
+        interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
+        paced=paced_of(settings) if loop is LoopKind.PACED else None,
+        improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
     )
+    return placed(spec, branch, worktrees)
 
 
 def _budget(settings: Settings, loop: LoopKind) -> Budget:
@@ -57,6 +83,9 @@ def _loop(settings: Settings, *, headless: bool) -> LoopKind:
     asked = settings.get("loop", LoopKind)
     if asked is LoopKind.CHAT and headless:
         raise UserError("a chat needs a person: leave --headless out, or take --loop goal")
+    by_flags = loop_by_flags(settings, asked)
+    if by_flags is not None:
+        return by_flags
     if asked is not None:
         return asked
     return LoopKind.GOAL if headless or _predicates(settings).exist else LoopKind.CHAT

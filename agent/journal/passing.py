@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..protocol import (
+    CallAdmitted,
     LoopKind,
     PassFinished,
     PassStarted,
@@ -17,6 +18,7 @@ from ..protocol import (
     Sleeping,
     Stamped,
     StepFinished,
+    StepStarted,
     ToolCalled,
     ToolFinished,
     Woken,
@@ -59,6 +61,8 @@ class PassFacts:
     asleep: Sleeping | None = None
     slept: Woken | None = None
     """How the last sleep ended; None once it is answered."""
+    prompt_tokens: int = 0
+    """Of the newest call."""
     _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
 
     @property
@@ -82,6 +86,10 @@ class PassFacts:
                 self._finish(finished)
             case StepFinished():
                 self.steps += 1
+            case StepStarted():
+                self.slept = None
+            case CallAdmitted(prompt_tokens=tokens):
+                self.prompt_tokens = tokens
             case ReplyFinished(calls=calls) if stamped.step is not None:
                 self.silences = 0 if calls else self.silences + 1
             case Said(text=text, kind=kind):

@@ -168,7 +168,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         state=state,
         loop=spec.loop,
         task=spec.task,
-        workspace=spec.workspace,
+        workspace=spec.home,
         model=model,
         started=float(journal.meta("created") or 0),
         reason=ended.reason if ended else None,

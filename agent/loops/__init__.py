@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..protocol import Decision, LoopKind, UserError
-from . import chat, goal, naive, until_dry
-from .state import LoopState
+from ..protocol import Decision, LoopKind
+from . import chat, goal, improve, interval, naive, paced, until_dry
+from .state import LoopState, met
 
-__all__ = ["LoopState", "decider"]
+__all__ = ["LoopState", "decider", "met"]
 
 _DECIDERS: dict[LoopKind, Callable[[LoopState], Decision]] = {
     LoopKind.CHAT: chat.decide,
     LoopKind.GOAL: goal.decide,
     LoopKind.NAIVE: naive.decide,
     LoopKind.UNTIL_DRY: until_dry.decide,
+    LoopKind.INTERVAL: interval.decide,
+    LoopKind.PACED: paced.decide,
+    LoopKind.IMPROVE: improve.decide,
 }
 
 
 def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
-    """The loop's decision. Raises UserError for a loop that this version does not drive."""
-    if kind not in _DECIDERS:
-        known = ", ".join(_DECIDERS)
-        raise UserError(f"--loop {kind}: this version drives {known}")
+    """The loop's decision."""
     return _DECIDERS[kind]

@@ -27,11 +27,11 @@ def decide(state: LoopState) -> Decision:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
     if end := ends(state):
         return end
-    kind, text = _prompt(facts)
+    kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def _prompt(facts: RunFacts) -> tuple[str, str | None]:
+def next_words(facts: RunFacts) -> tuple[str, str | None]:
     """What the program has to say before the next step, if anything."""
     parts: list[tuple[str, str]] = []
     claimed = facts.finish is not None and facts.finish_seq > facts.prompted_seq

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..finder.state import FinderState
 from ..journal.facts import RunFacts
-from ..protocol import CheckFinished, Finish, Reason, Wait, WorkResult
+from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,10 @@ class LoopState:
     """A view is attached, so that a person can be asked."""
     finder: FinderState | None = None
     """The search, of an until-dry loop."""
+    now: float = 0.0
+    """Unix seconds."""
+    price: Price | None = None
+    """Of the model that answers."""
 
 
 def ends(state: LoopState) -> Finish | Wait | None:

@@ -62,7 +62,7 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
         case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
             return set_mode(run, mode, unsandboxed_ok=unsandboxed_ok)
         case Wake():
-            return "the run does not sleep"
+            return _wake(run)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return _search(run, command)
         case Shell():
@@ -83,6 +83,14 @@ def _search(run: Conduct, command: FinderCommand) -> str | None:
     if refused is None:
         run.pool.stir()
     return refused
+
+
+def _wake(run: Conduct) -> str | None:
+    if not run.is_asleep:
+        return "the run does not sleep"
+    run.woken = True
+    run.kit.news.set()
+    return None
 
 
 def _hear(

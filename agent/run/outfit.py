@@ -18,6 +18,7 @@ from ..stops import Guard, Quotas, default_guard
 from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .frame import OpenModel
+from .ground import check_ground, check_snapshots, guarded, lay_ground
 from .orders import Order
 
 
@@ -43,17 +44,21 @@ async def outfit(
     """Raises Refusal or UserError where the model cannot be reached or a limit cannot be kept."""
     spec, changes = journal.spec, order.changes
     asked = changes.model or facts.model_spec
+    git_env = command_env(outside.env)
+    await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
     notes = _check_price(facts, order, model)
     await model.probe()
+    notes += await lay_ground(spec, facts, git_env)
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
-    guard = default_guard(spec.predicates, spec.task, workspace.root)
+    guard = default_guard(guarded(spec), spec.task, workspace.root)
     snapshots = Snapshots(workspace, store)
     if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
         await snapshots.start()
+        check_snapshots(spec, snapshots)
         if snapshots.too_large:
             notes.append(snapshots.too_large)
     else:

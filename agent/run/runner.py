@@ -124,7 +124,7 @@ async def _live(run: Conduct, order: Order) -> Outcome:
 
 async def _baseline(run: Conduct) -> None:
     """A goal that is met already needs no model."""
-    if run.facts.spec.loop is LoopKind.GOAL and run.facts.step == 0 and not run.facts.checks:
+    if run.facts.spec.loop in (LoopKind.GOAL, LoopKind.PACED) and run.facts.step == 0 and not run.facts.checks:
         await run.ask_checks()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..journal.passing import WAKE
 from ..protocol import LoopKind, RunSpec
 
 _READING = ["read_file", "list_files", "search"]
@@ -12,4 +13,6 @@ def tools_of(spec: RunSpec) -> list[str]:
     """Names, in the order in which the model sees them."""
     web = ["fetch_url"] if spec.finder is not None and spec.finder.hosts else []
     tools = [*_READING, *web, *_CHANGING, "update_plan", "ask_person"]
-    return tools if spec.loop is LoopKind.CHAT else [*tools, "finish"]
+    if spec.loop is LoopKind.CHAT:
+        return tools
+    return [*tools, *([WAKE] if spec.loop is LoopKind.PACED else []), "finish"]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..loops import decider
 from ..protocol import LoopKind, RunSpec, UserError
 from ..stops import require_usable
 from ..tools import TOOLS, Fetcher
+from .ground import branch_of
 from .tools_on_offer import tools_of
 
 
 def check_usable(spec: RunSpec) -> None:
     """Raises UserError with the option and the mend. Looks at the spec and the workspace only."""
-    decider(spec.loop)
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
     if spec.loop is LoopKind.UNTIL_DRY and spec.finder is None:
         raise UserError("--loop until-dry: say what to search with rundry find FILE.toml, or --recipe crawl URL")
-    require_usable(spec.predicates, Path(spec.workspace))
+    branch = branch_of(spec)
+    origin = branch.worktree_of if branch is not None else None
+    require_usable(spec.predicates, Path(origin or spec.workspace))
     offered = tools_of(spec)
     for action in spec.predicates.require:
         tool = action.partition(":")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -150,3 +151,14 @@ class Propose(msgspec.Struct, frozen=True):
 
     reason: str
     lens: ProposedLens | None = None
+
+
+class WakeAfter(msgspec.Struct, frozen=True):
+    """`seconds` from now; what is too short or too long is moved, and said."""
+
+    seconds: float
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.seconds) or self.seconds < 0:
+            raise ValueError(f"seconds is {self.seconds:g}: give a number of seconds, such as 270")

@@ -179,6 +179,16 @@ TOOLS: dict[str, Tool] = {
         ),
         _tool(
             "end",
+            "wake_after",
+            given.WakeAfter,
+            "Sleep: nothing happens for so many seconds (60 to 3600), then you go on. A delay that would end just "
+            "after the prompt cache does is moved; you hear how long you slept.",
+            ["seconds", "reason"],
+            seconds={"type": "number", "description": "How long.", "minimum": 0},
+            reason=_text("What you wait for, in one sentence: the person reads it."),
+        ),
+        _tool(
+            "end",
             "report",
             given.Report,
             "Report what you found and end this search. Say found_new=false when there is nothing that was not known.",

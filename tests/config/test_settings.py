@@ -109,6 +109,9 @@ verify = "on-change"
 check_timeout = "2m"
 guard = ["*.lock"]
 on_stall = "stop"
+worktree = true
+protected = ["release"]
+cache_ttl = "1h"
 runs_dir = "/var/runs"
 theme = "light"
 [model]
@@ -133,6 +136,13 @@ run_command = "30/min"
 network = true
 [keys]
 approve = "f9"
+[interval]
+every = "5m"
+[improve]
+score = "./bench"
+goal = "min"
+patience = 5
+min_delta = 0.5
 """
     )
     loaded = place.load()
@@ -149,6 +159,9 @@ approve = "f9"
     assert loaded.get("gate", GateMode) is GateMode.EDITS
     assert loaded.rules == [Rule(verdict="allow", command="git status"), Rule(verdict="deny", path="secret/**")]
     assert loaded.quota == {"run_command": "30/min"}
+    assert (loaded["every"].value, loaded["cache_ttl"].value) == (300.0, 3600.0)
+    assert (loaded.texts("protected"), loaded["worktree"].value) == (["release"], True)
+    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta")] == ["./bench", "min", 5, 0.5]
     assert (loaded.theme, loaded.keys) == ("light", {"approve": "f9"})
     model = loaded.model()
     assert model is not None

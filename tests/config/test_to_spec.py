@@ -69,7 +69,8 @@ def test_small_loops_have_the_small_limits(folder: Path, loop: str) -> None:
 @pytest.mark.parametrize("loop", ["until-dry", "interval", "paced", "improve"])
 def test_the_other_loops_have_the_large_limits(folder: Path, loop: str) -> None:
     large = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3600, deadline=None)
-    assert spec_of(folder, loop=loop).budget == large == default_budget(LoopKind(loop))
+    told = {"interval": {"every": "5m"}, "improve": {"score": "true"}}.get(loop, {})
+    assert spec_of(folder, loop=loop, **told).budget == large == default_budget(LoopKind(loop))
 
 
 def test_limits_that_were_asked_for_replace_the_usual_ones_one_by_one(folder: Path) -> None:

@@ -21,7 +21,6 @@ from rundry.agent.protocol import (
     StepStarted,
     ToolCalled,
     ToolFinished,
-    UserError,
     Wait,
     WorkResult,
 )
@@ -204,11 +203,6 @@ def test_a_chat_answers_and_then_waits_for_the_person():
 def test_a_chat_outlives_a_fault():
     decision = Story(LoopKind.CHAT).task().decide(WorkResult(fault="401: wrong key"))
     assert decision == Wait(None, "message")
-
-
-def test_a_loop_that_is_not_driven_yet_is_refused_with_the_ones_that_are():
-    with pytest.raises(UserError, match="chat, goal, naive"):
-        decider(LoopKind.PACED)
 
 
 def test_the_same_failure_again_is_said_in_one_line():

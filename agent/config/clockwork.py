@@ -1,0 +1,94 @@
+"""The options of the loops of clock, delay and money: which loop they pick, and what it is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import (
+    CACHE_TTL,
+    Better,
+    Branch,
+    ImproveSpec,
+    IntervalSpec,
+    LoopKind,
+    PacedSpec,
+    RunSpec,
+    UserError,
+)
+from .limits import FIELDS
+from .settings import FLAG, Settings
+
+_PICKED = {"every": LoopKind.INTERVAL, "score": LoopKind.IMPROVE}
+_NEEDED = {
+    LoopKind.INTERVAL: ("every", "--loop interval: say how often, with --every 5m"),
+    LoopKind.IMPROVE: ("score", "--loop improve: say what prints the number, with --score CMD"),
+}
+_COMMITTING = (LoopKind.INTERVAL, LoopKind.IMPROVE)
+
+
+def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None:
+    """The loop that `--every` or `--score` picks; None: neither does. Raises UserError where two are picked."""
+    if asked is not None and asked in _NEEDED:
+        name, mend = _NEEDED[asked]
+        if settings[name].value is None:
+            raise UserError(mend)
+    given = [name for name in _PICKED if settings[name].value is not None]
+    flags = [name for name in given if settings[name].origin == FLAG]
+    if len(flags) > 1:
+        raise UserError("--every and --score: a run has one loop, take one of both")
+    for name in flags:
+        if asked not in (None, _PICKED[name]) and settings["loop"].origin == FLAG:
+            raise UserError(f"--{name} is for --loop {_PICKED[name]}: leave one of both out")
+    picked = next((_PICKED[name] for name in [*flags, *given]), None)
+    loop = picked if flags or asked is None else asked
+    if settings["worktree"].value and settings["worktree"].origin == FLAG and loop not in _COMMITTING:
+        raise UserError("--worktree is for runs whose passes are committed: give --every or --score too")
+    return loop
+
+
+def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
+    """Raises UserError without a time."""
+    every = settings.get("every", float)
+    if every is None:
+        raise UserError(_NEEDED[LoopKind.INTERVAL][1])
+    return IntervalSpec(every=every, branch=branch)
+
+
+def paced_of(settings: Settings) -> PacedSpec:
+    """`--cache-ttl none` says that there is no cache."""
+    asked = settings.is_set("cache_ttl")
+    return PacedSpec(cache_ttl=settings.get("cache_ttl", float) if asked else CACHE_TTL, ttl_asked=asked)
+
+
+def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
+    """Whether its budget is one that somebody asked for is told with it."""
+    asked = [settings[name].value for name in FIELDS if settings.is_set(name)]
+    return ImproveSpec(
+        score=settings.get("score", str) or "",
+        goal=settings.get("goal", Better) or Better.MAX,
+        patience=settings.get("patience", int) or 3,
+        min_delta=settings.get("min_delta", float) or 0.0,
+        bounded=any(limit is not None for limit in asked),
+        branch=branch,
+    )
+
+
+def home_of(settings: Settings, root: Path, run_id: str) -> Branch:
+    """Where passes work: the user's folder, or a worktree of it."""
+    protected = [name for name in settings.texts("protected") if name != "none"]
+    if not settings["worktree"].value:
+        return Branch(protected=protected)
+    return Branch(protected=protected, worktree_of=str(root), name=f"rundry/{run_id}")
+
+
+def placed(spec: RunSpec, branch: Branch, worktrees: Path | None) -> RunSpec:
+    """The run in its worktree, where it has one: the same folder below the top of the repository."""
+    if branch.worktree_of is None or worktrees is None or spec.loop not in _COMMITTING:
+        return spec
+    origin = Path(branch.worktree_of)
+    top = next((above for above in (origin, *origin.parents) if (above / ".git").exists()), origin)
+    place = Path(os.path.realpath(worktrees)) / spec.run_id / origin.relative_to(top)
+    return msgspec.structs.replace(spec, workspace=str(place))

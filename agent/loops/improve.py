@@ -1,0 +1,45 @@
+"""improve: measure, change, measure; kept if better, else put back, until the score stops moving (REQUIREMENTS 2.7)."""
+
+from __future__ import annotations
+
+from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
+from .passes import BEGIN, MEASURE, go_on, passing_of, past_deadline
+from .state import LoopState, ends
+
+NO_BUDGET = (
+    "improve needs an explicit budget: give a finite --steps, --tokens, --usd, --time or --deadline; "
+    "without one there are no passes, not endless ones"
+)
+
+
+def decide(state: LoopState) -> Decision:
+    """The baseline, then passes until the score stops moving or the budget is used up."""
+    spec, passing = state.facts.spec.improve, passing_of(state)
+    assert spec is not None  # the command line makes it for this loop
+    if not passing.scores:
+        return _baseline(state, spec)
+    if passing.open is not None:
+        return go_on(state, passing, spec.pass_steps)
+    if end := ends(state) or past_deadline(state):
+        return end
+    if passing.stale >= spec.patience:
+        detail = f"the score has not moved for {passing.stale} passes: best {passing.best:g}"
+        return Finish(reason=Reason.PLATEAU, detail=f"{detail}, at first {passing.scores[0].score:g}")
+    return Again([Work(kind=BEGIN)])
+
+
+def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:
+    """Nothing is changed before there is a score."""
+    if not spec.bounded or not is_finite(state.facts.budget):
+        return Finish(reason=Reason.REFUSED, detail=NO_BUDGET)
+    for result in state.results:
+        if result.fault is not None:
+            return Finish(reason=Reason.REFUSED, detail=result.fault)
+    return Again([Work(kind=MEASURE)])
+
+
+def is_finite(budget: Budget) -> bool:
+    """At least one limit holds."""
+    return any(
+        limit is not None for limit in (budget.steps, budget.tokens, budget.usd, budget.seconds, budget.deadline)
+    )

@@ -1,0 +1,30 @@
+"""interval: a fresh pass on a clock. A pass that overruns delays the next; passes never overlap (REQUIREMENTS 2.5)."""
+
+from __future__ import annotations
+
+from ..journal.passing import PassFacts
+from ..protocol import Again, Decision, IntervalSpec, Sleeping, Wait, Work
+from .passes import BEGIN, go_on, passing_of, past_deadline
+from .state import LoopState, ends
+
+
+def decide(state: LoopState) -> Decision:
+    """The pass goes on, the next one begins, or the run sleeps until it is due. It has no end of its own."""
+    spec, passing = state.facts.spec.interval, passing_of(state)
+    assert spec is not None  # the command line makes it for this loop
+    if passing.open is not None:
+        return go_on(state, passing, spec.pass_steps)
+    if end := ends(state) or past_deadline(state):
+        return end
+    left = seconds_to_next(state, passing, spec)
+    if left <= 0:
+        return Again([Work(kind=BEGIN)])
+    why = f"pass {passing.number + 1} is due"
+    return Wait(left, "clock", Sleeping(seconds=left, asked=left, why=why, until=state.now + left))
+
+
+def seconds_to_next(state: LoopState, passing: PassFacts, spec: IntervalSpec) -> float:
+    """0 or less: it is due. The first is at once; one that the person woke is, too."""
+    if passing.last is None or passing.last.at is None or passing.slept is not None:
+        return 0.0
+    return passing.last.at + spec.every - state.now

@@ -1,0 +1,66 @@
+"""paced: a goal whose next step waits for as long as the model asked, weighed against the cache (REQUIREMENTS 2.6)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..protocol import Again, Decision, Price, Sleeping, Wait
+from ..stops.pacing import lifetime, pace, prices
+from . import goal
+from .passes import passing_of, past_deadline
+from .state import LoopState, ends, met
+
+_NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
+_HOW = {"person": "the person woke you", "message": "a message woke you"}
+
+
+def decide(state: LoopState) -> Decision:
+    """Sleeps where the model asked for it, else goes on as a goal does."""
+    passing = passing_of(state)
+    if passing.asked is not None and state.facts.finish is None and met(state) is None and not ends(state):
+        left = None if passing.asleep is None or passing.asleep.until is None else passing.asleep.until - state.now
+        if passing.asleep is not None and left is not None:  # another runner slept before
+            return Wait(max(0.01, left), "clock", msgspec.structs.replace(passing.asleep, seconds=max(0.01, left)))
+        return _sleep(state, passing.asked.seconds, passing.asked.reason)
+    if end := past_deadline(state):
+        return end
+    decision = goal.decide(state)
+    if not isinstance(decision, Again):
+        return decision
+    work = decision.works[0]
+    if work.prompt_kind == "nudge" and work.prompt:
+        work = msgspec.structs.replace(work, prompt=f"{work.prompt} {_NUDGE}")
+    if passing.slept is not None:
+        how = _HOW.get(passing.slept.by, "the time is over")
+        told = f"You slept {passing.slept.slept:.0f} s: {how}."
+        told = f"{told}\n\n{work.prompt}" if work.prompt else told
+        work = msgspec.structs.replace(work, prompt=told, prompt_kind="wake" if not work.prompt else work.prompt_kind)
+    return Again([work])
+
+
+def _sleep(state: LoopState, asked: float, reason: str) -> Wait:
+    facts, spec = state.facts, state.facts.spec.paced
+    ttl = None
+    if spec is not None:
+        hit = facts.spent.tokens.cached > 0
+        ttl = lifetime(spec.cache_ttl, state.price, asked=spec.ttl_asked, was_hit=hit)
+    delay = pace(asked, ttl)
+    cost = _cost(state.price, passing_of(state).prompt_tokens) if ttl is not None else (None, None)
+    return Wait(
+        delay.seconds,
+        "clock",
+        Sleeping(
+            seconds=delay.seconds,
+            asked=asked,
+            why=reason,
+            warm_until=None if ttl is None else state.now + ttl,
+            until=state.now + delay.seconds,
+            moved=delay.moved,
+            warm_usd=cost[0],
+            cold_usd=cost[1],
+        ),
+    )
+
+
+def _cost(price: Price | None, tokens: int) -> tuple[float | None, float | None]:
+    return prices(tokens, price) or (None, None)

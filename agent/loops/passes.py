@@ -1,0 +1,54 @@
+"""What loops whose passes change files have in common: a pass begins, takes its steps, is over, and is closed."""
+
+from __future__ import annotations
+
+from ..journal.passing import PassFacts
+from ..protocol import Again, Decision, Finish, Reason, Work
+from .goal import next_words
+from .state import LoopState, ends, met
+
+BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
+"""Kinds of works that no model does."""
+SILENCES = 2
+"""Answers without a tool in a row after which a pass is over: the first one is nudged."""
+
+
+def passing_of(state: LoopState) -> PassFacts:
+    """The passes of a loop that has some."""
+    assert state.facts.passing is not None  # the fold makes them for these loops
+    return state.facts.passing
+
+
+def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
+    """The next step of the open pass; its close; or why the run ends in the middle of it."""
+    if passing.going_back is not None:
+        return Again([Work(kind=CLOSE)])
+    if end := ends(state):
+        return end
+    why = over(state, passing, cap)
+    if why is not None:
+        return Again([Work(kind=CLOSE, about=why)])
+    kind, text = next_words(state.facts)
+    return Again([Work(prompt=text, prompt_kind=kind)])
+
+
+def over(state: LoopState, passing: PassFacts, cap: int) -> str | None:
+    """Why the open pass is over, in words; None: it goes on."""
+    facts, assured = state.facts, met(state)
+    if assured is not None and passing.steps and passing.open is not None and not passing.open.green:
+        return assured
+    if facts.finish is not None and (assured is not None or not facts.spec.predicates.exist):
+        return "the model called finish"
+    if passing.silences >= SILENCES:
+        return "the model fell silent"
+    if passing.steps >= cap:
+        return f"it took its {cap} steps"
+    return None
+
+
+def past_deadline(state: LoopState) -> Finish | None:
+    """Between two passes no call is asked for that could find it out."""
+    deadline = state.facts.budget.deadline
+    if deadline is None or state.now < deadline:
+        return None
+    return Finish(reason=Reason.BUDGET, detail="deadline: it passed")

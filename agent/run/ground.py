@@ -1,0 +1,89 @@
+"""Where passes may stand: looked at before the model is opened; a worktree is made once all else is well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ..journal.facts import RunFacts
+from ..protocol import Branch, Predicates, Refusal, RunSpec
+from ..workspace import Snapshots
+from ..workspace.repository import GitFailed, Repository, repository_top, why_not_here
+
+
+def branch_of(spec: RunSpec) -> Branch | None:
+    """Of a loop whose passes may commit; None: this one's do not."""
+    if spec.interval is not None:
+        return spec.interval.branch
+    return spec.improve.branch if spec.improve is not None else None
+
+
+async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> None:
+    """Nothing is changed. Raises Refusal where no pass may start here, and says why."""
+    branch = branch_of(spec)
+    if branch is None:
+        return
+    try:
+        if branch.worktree_of is None:
+            if spec.interval is not None and not facts.started:
+                await _check_clean(Path(spec.workspace), branch, env)
+        elif facts.started:
+            if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one look at the disk
+                raise Refusal(f"the worktree {spec.workspace} is gone: the run cannot go on without it")
+        else:
+            await _check_origin(Path(branch.worktree_of), env)
+    except GitFailed as error:
+        raise Refusal(str(error)) from error
+
+
+async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+    """Makes the run's worktree where it wants one that is not there; a line for the person. Raises Refusal."""
+    branch, place = branch_of(spec), Path(spec.workspace)
+    if branch is None or branch.worktree_of is None or branch.name is None or facts.started:
+        return []
+    origin = Path(branch.worktree_of)
+    top = repository_top(place)
+    if top is None or top == repository_top(origin):
+        try:
+            found = await _check_origin(origin, env)
+            below = origin.relative_to(repository_top(origin) or origin)
+            root = Path(*place.parts[: len(place.parts) - len(below.parts)])
+            await found.add_worktree(root, branch.name)
+        except GitFailed as error:
+            raise Refusal(f"no worktree: {error}") from error
+    if not place.is_dir():  # noqa: ASYNC240 - one look at the disk
+        raise Refusal(f"{origin} is in no commit yet: commit it first, a worktree has what was committed")
+    return [
+        f"worktree {place} on the branch {branch.name}; {origin} is not touched "
+        f"(`git merge {branch.name}` takes it over, `git worktree remove {place}` clears it away)"
+    ]
+
+
+def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
+    """A pass that could not be put back must not begin. Raises Refusal."""
+    if snapshots.too_large and (spec.interval is not None or spec.improve is not None):
+        raise Refusal(f"{snapshots.too_large}, so a pass could not be put back")
+
+
+def guarded(spec: RunSpec) -> Predicates:
+    """The predicates as the guard sees them: what the score command executes is guarded like a check."""
+    if spec.improve is None:
+        return spec.predicates
+    return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, spec.improve.score])
+
+
+async def _check_clean(folder: Path, branch: Branch, env: Mapping[str, str]) -> None:
+    why = await why_not_here(await Repository.find(folder, env), folder, branch.protected)
+    if why is not None:
+        raise Refusal(why)
+
+
+async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
+    found = await Repository.find(origin, env)
+    if found is None:
+        raise Refusal(f"{origin} is in no git repository: a worktree needs one (`git init`, then commit)")
+    if await found.head() is None:
+        raise Refusal(f"{origin} has no commit yet: a worktree begins with one, commit first")
+    return found

@@ -1,0 +1,309 @@
+"""What a pass needs around it: a clean start, a verdict, and what follows from it: a commit, or the way back.
+
+Nothing is lost: what is put back is first kept as a patch in the journal (REQUIREMENTS 2.5, 2.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..journal.conversation import last_text
+from ..journal.facts import arguments_of
+from ..journal.passing import PassFacts
+from ..loops import LoopState
+from ..loops.goal import feedback
+from ..loops.passes import BEGIN, CLOSE
+from ..loops.state import failing_checks, met
+from ..protocol import (
+    Branch,
+    FileChanged,
+    PassFinished,
+    PassStarted,
+    PatchKept,
+    Prompted,
+    RunSpec,
+    Work,
+    WorkResult,
+)
+from ..step import Kit, PersonInterrupted, verify
+from ..workspace import Change
+from ..workspace.patches import change_hash, patch_of
+from ..workspace.repository import GitFailed, Repository, why_not_here
+from .measure import Measured, judge_score, measure_baseline
+
+_TOLD = 12
+"""Earlier passes that a new one hears of, a line each."""
+_LINE = 160
+_SUBJECT = 60
+CUT = "the run ended in the middle of it"
+
+
+def has_passes(spec: RunSpec) -> bool:
+    """Its loop has works that `Passes` does."""
+    return spec.interval is not None or spec.improve is not None
+
+
+class Passes:
+    """Works of a loop with passes that no model does: the begin, the measurement, the close."""
+
+    def __init__(self, kit: Kit) -> None:
+        self.kit = kit
+        spec = kit.facts.spec
+        self._interval, self._improve = spec.interval, spec.improve
+
+    @property
+    def facts(self) -> PassFacts:
+        """What the journal says of the passes."""
+        assert self.kit.facts.passing is not None  # the fold makes it for these loops
+        return self.kit.facts.passing
+
+    async def perform(self, work: Work) -> WorkResult:
+        """What no model does. A person may interrupt what runs in it."""
+        try:
+            if work.kind == BEGIN:
+                await self._begin()
+            elif work.kind == CLOSE:
+                await self._close(work.about, is_whole=True)
+            elif self._improve is not None:
+                return await measure_baseline(self.kit, self._improve)
+        except PersonInterrupted:
+            return WorkResult(interrupted=True)
+        return WorkResult()
+
+    async def end(self, *, judged: bool) -> None:
+        """The run ends: an open pass is closed. `judged`: there is time for a verdict; else it is put back."""
+        if self.facts.open is None:
+            return
+        with self.kit.activity():
+            try:
+                await self._close(CUT, is_whole=False, judged=judged)
+            except PersonInterrupted:
+                await self._close(CUT, is_whole=False, judged=False)
+
+    async def _begin(self) -> None:
+        """From a known-clean snapshot, in a conversation of its own, with a line of each earlier pass."""
+        kit, number = self.kit, self.facts.number + 1
+        head, why_not = await self._ground()
+        if why_not is not None:
+            with kit.together():
+                kit.record(PassStarted(number=number, at=kit.clock.now()))
+                kit.record(PassFinished(number=number, verdict="skipped", why=why_not))
+            return
+        began = kit.clock.now()
+        world = kit.facts.world = await kit.snapshots.take()
+        kit.changed = False
+        await verify(kit, kit.recorder(None, None), claim=False, baseline=True)
+        kit.stalls.pop(None, None)
+        green = met(LoopState(kit.facts)) is not None
+        opening = _opening(kit, self.facts, number)
+        with kit.together():
+            kit.record(PassStarted(number=number, at=began, world=world, head=head, green=green, fresh=True))
+            kit.record(Prompted(kind="task", text=opening))
+
+    async def _ground(self) -> tuple[str | None, str | None]:
+        """The commit to start from (None: nothing is committed), and why no pass may start."""
+        try:
+            found = await Repository.find(self.kit.workspace.root, self.kit.env)
+            if self._interval is not None:
+                why = await why_not_here(found, self.kit.workspace.root, self._branch.protected)
+                return (None, why) if why or found is None else (await found.head(), None)
+            last = self.facts.last
+            if found is None or (last is not None and last.head is None):
+                return None, None
+            if last is None and await why_not_here(found, self.kit.workspace.root, self._branch.protected):
+                return None, None
+            return await found.head(), None
+        except GitFailed as error:
+            return None, str(error) if self._interval is not None else None
+
+    @property
+    def _branch(self) -> Branch:
+        if self._interval is not None:
+            return self._interval.branch
+        return self._improve.branch if self._improve is not None else Branch()
+
+    async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> None:
+        """`why`: what the pass is over for. `is_whole`: it came to its end by itself."""
+        kit, started = self.kit, self.facts.open
+        assert started is not None  # only an open pass is closed
+        if self.facts.going_back is not None:
+            await self._put_back(started, self.facts.going_back)
+            return
+        world = kit.facts.world = await kit.snapshots.take()
+        kit.changed = False
+        changes = await kit.snapshots.changes(started.world or "", world)
+        own = kit.facts.changes.paths_in_pass
+        change = change_hash([change for change in changes if change.path in own])
+        if not change:
+            if changes:  # what a check left behind
+                self._keep(started, changes, world, "", "nothing was changed but by a check")
+                await self._put_back(started, self._going_back())
+            else:
+                self._finish(started, "unchanged", why)
+            return
+        found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
+        if found.kept:
+            try:
+                await self._commit(started, changes, change, found.why)
+                return
+            except GitFailed as error:
+                found = Measured(False, f"it could not be committed: {error}")
+        self._keep(started, changes, world, change, found.why)
+        await self._put_back(started, self._going_back())
+
+    async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured:
+        """Green or red, better or not. Raises PersonInterrupted."""
+        kit = self.kit
+        wanted = kit.facts.spec.predicates.exist
+        if wanted:
+            if kit.verified_world != kit.facts.world or kit.facts.world is None:
+                await verify(kit, kit.recorder(None, None), claim=True, baseline=True)
+            fired = met(LoopState(kit.facts))
+            if fired is None:
+                return Measured(False, _red(kit))
+            why = fired
+        if self._improve is not None:
+            return await judge_score(kit, self._improve, started.number)
+        if wanted:
+            return Measured(True, why)
+        ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
+        return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
+
+    async def _commit(self, started: PassStarted, changes: Sequence[Change], change: str, why: str) -> None:
+        """Where nothing is committed, what is kept stands in the workspace."""
+        commit = None
+        said = self._said()
+        if started.head is not None:
+            found = await Repository.find(self.kit.workspace.root, self.kit.env)
+            if found is None:
+                raise GitFailed(f"{self.kit.workspace.root} is in no git repository any more")
+            branch = await found.branch()
+            if branch is None or branch in self._branch.protected:
+                raise GitFailed(f"the branch is {branch or 'gone'} now")
+            message = _message(self.kit, started.number, said, why)
+            commit = await found.commit([one.path for one in changes], message)
+            head = await found.head()
+            if commit is None and head != started.head:
+                commit = head  # a runner that died had done it
+        self._finish(started, "kept", why, files=[one.path for one in changes], commit=commit, change=change, said=said)
+
+    def _keep(self, started: PassStarted, changes: Sequence[Change], world: str, change: str, why: str) -> None:
+        """Before anything is put back, what is put back is on the disk."""
+        patch = self.kit.journal.keep(patch_of(changes))
+        files = [one.path for one in changes]
+        kept = PatchKept(number=started.number, why=why, patch=patch, world=world, files=files, change=change)
+        self.kit.record(kept, durable=True)
+
+    def _going_back(self) -> PatchKept:
+        assert self.facts.going_back is not None  # the fold holds what was just kept
+        return self.facts.going_back
+
+    async def _put_back(self, started: PassStarted, kept: PatchKept) -> None:
+        """The snapshot that it started from. What someone else did since is left, and named."""
+        kit, world = self.kit, started.world or ""
+        changes = await kit.snapshots.changes(world, kept.world or "")
+        left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
+        if started.head is not None:
+            try:
+                found = await Repository.find(kit.workspace.root, kit.env)
+                if found is not None:
+                    await found.forget_staged([one.path for one in changes])
+            except GitFailed as error:
+                left.append(f"the index of git: {error}")
+        kit.changed = True
+        stays = {line.partition(":")[0] for line in left}
+        with kit.together():
+            for one in changes:
+                if one.path not in stays and one.path in kit.facts.changes.files:
+                    kit.record(self._moved_back(one))
+            verdict = "reverted" if kept.change else "unchanged"
+            self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left, said=self._said())
+
+    def _moved_back(self, one: Change) -> FileChanged:
+        keep = self.kit.journal.keep
+        return FileChanged(
+            path=one.path,
+            by="restore",
+            before=None if one.after is None else keep(one.after),
+            after=None if one.before is None else keep(one.before),
+        )
+
+    def _finish(
+        self,
+        started: PassStarted,
+        verdict: str,
+        why: str,
+        *,
+        files: Sequence[str] = (),
+        commit: str | None = None,
+        change: str = "",
+        left: Sequence[str] = (),
+        said: str | None = None,
+    ) -> None:
+        self.kit.record(
+            PassFinished(
+                number=started.number,
+                verdict=verdict,
+                why=why,
+                said=self._said() if said is None else said,
+                files=list(files),
+                commit=commit,
+                change=change,
+                repeats=self.facts.changes.get(change) if change else None,
+                left=list(left),
+            ),
+            durable=True,
+        )
+
+    def _said(self) -> str:
+        """What the model says that it did, in a line."""
+        facts = self.kit.facts
+        text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
+        text = text.strip() or (last_text(facts.main.messages) or "").strip()
+        return _cut(text.split("\n", 1)[0], _LINE)
+
+
+def _red(kit: Kit) -> str:
+    """Which check is red, in words."""
+    checks = failing_checks(kit.facts)
+    if checks:
+        last = checks[-1]
+        how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
+        return f"the check `{_cut(last.command, 60)}` is red ({how})"
+    judged = [one for one in kit.facts.predicates.values() if not one.passed]
+    return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"
+
+
+def _opening(kit: Kit, passing: PassFacts, number: int) -> str:
+    """The first message of a pass."""
+    spec = kit.facts.spec
+    parts = [f"Pass {number}. {spec.task}"]
+    if passing.done:
+        parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-_TOLD:]))
+    if spec.improve is not None and passing.best is not None:
+        way = "higher" if spec.improve.goal == "max" else "lower"
+        parts.append(
+            f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
+            "Make one change that moves it, then call `finish`. The program measures; what is not better is put back."
+        )
+    parts += [feedback(check) for check in failing_checks(kit.facts)]
+    if passing.said:
+        parts.append("The person said:\n" + "\n".join(passing.said))
+    return "\n\n".join(parts)
+
+
+def _line(one: PassFinished) -> str:
+    files = f", {len(one.files)} files" if len(one.files) > 1 else f", {one.files[0]}" if one.files else ""
+    again = f", the same change as pass {one.repeats}" if one.repeats is not None else ""
+    said = f': "{one.said}"' if one.said else ""
+    return f"- pass {one.number} {one.verdict}{files}{again} ({_cut(one.why, _LINE)}){said}"
+
+
+def _message(kit: Kit, number: int, said: str, why: str) -> str:
+    spec = kit.facts.spec
+    subject = _cut(said or " ".join(spec.task.split()), _SUBJECT)
+    return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
