@@ -21,7 +21,6 @@ from ..protocol import (
     RunResumed,
     Said,
     Sleeping,
-    Sleeping,
     Unpaused,
     Wait,
     Waiting,
@@ -32,7 +31,6 @@ from ..protocol import (
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
 from .handoff import hand_off
 from .outcome import outcome_of
-from .passes import Passes, has_passes
 from .passes import Passes, has_passes
 from .pool import Pool
 
@@ -45,11 +43,6 @@ class Conduct:
         self.tools = tools
         self.finder = finder
         """Of an until-dry run."""
-        self.passes = Passes(kit) if has_passes(kit.facts.spec) else None
-        """Of an interval or improve run."""
-        self.is_asleep = False
-        self.woken = False
-        """Someone woke it."""
         self.passes = Passes(kit) if has_passes(kit.facts.spec) else None
         """Of an interval or improve run."""
         self.is_asleep = False
@@ -159,8 +152,6 @@ class Conduct:
                 return await self.finder.perform(work)
             if self.passes is not None and work.kind != "main":
                 return await self.passes.perform(work)
-            if self.passes is not None and work.kind != "main":
-                return await self.passes.perform(work)
             return await perform(self.kit, work, self.tools)
 
     def _note_exhausted(self, results: Sequence[WorkResult]) -> None:
@@ -171,9 +162,6 @@ class Conduct:
 
     async def wait(self, decision: Wait) -> None:
         """Until the time is over, a message came, or a stop was asked for."""
-        if decision.sleep is not None:
-            await self._sleep(decision.sleep)
-            return
         if decision.sleep is not None:
             await self._sleep(decision.sleep)
             return
@@ -219,37 +207,6 @@ class Conduct:
         await self._until(lambda: who() is not None, of_person=False)
         return who()
 
-    async def _sleep(self, asleep: Sleeping) -> None:
-        """Visibly; a person, a message or the deadline ends it early."""
-        clock = self.kit.clock
-        self.kit.record(asleep)
-        began = clock.monotonic()
-        timer = asyncio.ensure_future(clock.sleep(asleep.seconds))
-        timer.add_done_callback(lambda _: self.kit.news.set())
-        self.is_asleep, self.woken = True, False
-        try:
-            by = await self._roused(timer)
-        finally:
-            self.is_asleep = False
-            timer.cancel()
-        if by is not None:
-            self.kit.record(Woken(by=by, slept=clock.monotonic() - began))
-
-    async def _roused(self, timer: asyncio.Future[None]) -> str | None:
-        """By whom; None: the run is to stop."""
-
-        def who() -> str | None:
-            if self.woken:
-                return "person"
-            if self.facts.queue:
-                return "message"
-            if self._deadline_passed():
-                return "deadline"
-            return "clock" if timer.done() else None
-
-        await self._until(lambda: who() is not None, of_person=False)
-        return who()
-
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
         await self.pool.drain()
@@ -260,8 +217,6 @@ class Conduct:
         if decision.reason is Reason.ERROR and self.kit.watched():
             self.pause(decision.detail, by="program")
             return None
-        if self.passes is not None and decision.reason not in (Reason.HANDOFF, Reason.ERROR):
-            await self.passes.end(judged=self.stop != "now")
         if self.passes is not None and decision.reason not in (Reason.HANDOFF, Reason.ERROR):
             await self.passes.end(judged=self.stop != "now")
         answer = self.finder.answer() if self.finder is not None else None
