@@ -38,6 +38,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("limit", "Change a limit: steps, tokens, usd, time", "f6", takes="NAME VALUE", hint="limit"),
     Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
     Action("stop", "Stop with a wrap-up; `now`: at once", "f8", takes="[now]", hint="stop"),
+    Action("handoff", "The hand-off: why, what was tried, what is left", "ctrl+r", hint="hand-off"),
+    Action("spend", "What each model used of the run"),
     Action("wake", "Wake it while it sleeps", "f9", hint="wake"),
     Action("unfold", "Unfold or fold the last entry", "ctrl+o", hint="unfold"),
     Action("unfold_all", "Unfold everything, or fold it again", "ctrl+t"),

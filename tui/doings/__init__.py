@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import run, search, view
+from . import handed, run, search, view
 
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
 
 __all__ = ["DOINGS"]
 
-DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {**run.DOINGS, **view.DOINGS, **search.DOINGS}
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
+    **run.DOINGS,
+    **view.DOINGS,
+    **search.DOINGS,
+    **handed.DOINGS,
+}

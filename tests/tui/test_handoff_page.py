@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import pytest
+from fakes.played import started
+from fakes.screens import Stage
+
+from rundry.agent import (
+    Budget,
+    ChangedFile,
+    Charged,
+    FailingCheck,
+    HandoffClosed,
+    HandoffOpened,
+    HandoffRecord,
+    LastAction,
+    ModelShare,
+    ModelSwitched,
+    OpenProposal,
+    Spent,
+    Tokens,
+    Tried,
+    Waiting,
+)
+from rundry.tui.handoff import HandoffPage
+from rundry.tui.screens.spend import SpendScreen
+
+DIFF = (
+    "--- a/calc/core.py\n+++ b/calc/core.py\n@@ -1,3 +1,3 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
+)
+RECORD = HandoffRecord(
+    task="fix the failing suite, and keep the public names as they are",
+    last_actions=[
+        LastAction(step=8, tool="read_file", arguments={"path": "calc/core.py"}, ok=True, result="def add"),
+        LastAction(step=9, tool="run_command", arguments={"command": "make test"}, ok=False, result="make: no rule\nx"),
+    ],
+    open_proposals=[OpenProposal(tool="run_command", command="pip install numpy")],
+    files_changed=["calc/core.py"],
+    changes=[ChangedFile(path="calc/core.py", diff=DIFF, added=1, removed=1)],
+    failing_check=FailingCheck(command="pytest -q", exit_code=1, failing=3, output="FAILED tests/test_core.py::mean\n"),
+    tried=[
+        Tried(what="edit_file calc/core.py", why="it landed, and the check still fails", times=3),
+        Tried(what="read_file calc/core.py", why="it went in circles: repeat", times=2),
+    ],
+    spent=Spent(steps=9, tokens=Tokens(60_000, 2_000), usd=0.12, seconds=72),
+    budget=Budget(steps=40, tokens=200_000, usd=0.5, seconds=600),
+    shares=[
+        ModelShare(model="ollama_chat/qwen3:8b", calls=7, tokens_in=50_000, tokens_out=1_500, usd=0.0),
+        ModelShare(model="anthropic/claude-x", calls=2, tokens_in=10_000, tokens_out=500, usd=0.12),
+    ],
+)
+OPENED = HandoffOpened(
+    reason="repeat: read_file calc/core.py",
+    suggested_action="Look at why `pytest -q` fails, then resume the run with a hint.",
+    record=RECORD,
+)
+
+
+async def opened(stage: Stage, pilot, event: HandoffOpened = OPENED) -> str:
+    stage.play(started(), event, Waiting(why="handoff"))
+    await pilot.pause(0.1)
+    await pilot.press("ctrl+r")
+    await pilot.pause(0.1)
+    assert isinstance(stage.app.screen, HandoffPage)
+    return stage.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_reason_and_the_next_action_stand_first(size):
+    stage = Stage()
+    async with stage.app.run_test(size=size) as pilot:
+        lines = (await opened(stage, pilot)).splitlines()
+        assert "hand-off" in lines[0] and "waits for you" in lines[0]
+        assert lines[2].split(None, 1) == ["why", "repeat: read_file calc/core.py"]
+        assert lines[3].split(None, 1)[0] == "next" and "Look at why `pytest -q` fails" in lines[3]
+        assert "esc back" in lines[-1]
+
+
+async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_marks():
+    stage = Stage()
+    hostile = "\x1b]0;owned\x07 [bold]x[/] \u202eevil"
+    record = HandoffRecord(task=hostile, tried=[Tried(what=hostile, why=hostile)], questions=[hostile])
+    async with stage.app.run_test(size=(120, 60)) as pilot:
+        text = await opened(stage, pilot)
+        for piece in (
+            "fix the failing suite",
+            "run pip install numpy",
+            "pytest -q   ✗ exit code 1, 3 failing",
+            "FAILED",
+        ):
+            assert piece in text
+        for piece in (
+            "3 times",
+            "it went in circles",
+            "step 9/40",
+            "usd 0.12/0.50",
+            "claude-x   2 calls",
+            "✗ failed",
+            "FAILED",
+        ):
+            assert piece in text
+        assert "calc/core.py  +1 −1" in text and "+    return a + b" in text
+        await pilot.press("escape")
+        stage.play(HandoffOpened(reason=hostile, suggested_action="s", record=record))
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+r")
+        await pilot.pause(0.1)
+        text = stage.text()
+        assert "\u202e" not in text and "\x1b" not in text
+        assert text.count("[bold]x[/]") >= 4
+
+
+async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_the_hint():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await opened(stage, pilot)
+        stage.play(HandoffClosed(by="person"))
+        await pilot.press("escape", "ctrl+r")
+        await pilot.pause(0.1)
+        assert "taken up" in stage.text().splitlines()[0]
+        await pilot.press("r")
+        await pilot.pause(0.1)
+        assert stage.app.screen is stage.screen
+        assert stage.screen.message.box.text == "/resume "
+
+
+async def test_without_a_hand_off_the_key_says_so():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(started())
+        await pilot.press("ctrl+r")
+        await pilot.pause(0.1)
+        assert "nothing was handed off" in stage.text()
+
+
+async def test_y_copies_the_record_as_markdown():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await opened(stage, pilot)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert stage.app.clipboard.startswith("# Hand-off: repeat: read_file calc/core.py\n\n**Next:** Look at why")
+        assert "copied as Markdown" in stage.text().splitlines()[-1]
+
+
+async def test_spend_shows_each_models_share():
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(
+            started(),
+            Charged(tokens_in=3_000, tokens_out=0, usd=0.0, model="ollama_chat/qwen3:8b"),
+            ModelSwitched(model="anthropic/claude-x", prompt_tokens=3_000, cold_usd=0.009),
+            Charged(tokens_in=900, tokens_out=100, usd=0.012, model="anthropic/claude-x"),
+        )
+        await pilot.pause(0.1)
+        assert "it reads 3k tokens anew for 0.009 USD" in stage.text()
+        await pilot.press(*"/spend", "enter")
+        await pilot.pause(0.1)
+        assert isinstance(stage.app.screen, SpendScreen)
+        rows = [line.split() for line in stage.text().splitlines()]
+        old = next(row for row in rows if row[:1] == ["qwen3:8b"])
+        new = next(row for row in rows if row[:2] == ["›", "claude-x"])
+        assert old[1:5] == ["1", "3k", "0", "0.00"] and old[-1] == "75%"
+        assert new[2:6] == ["1", "900", "100", "0.012"] and new[-1] == "25%"

@@ -1,0 +1,34 @@
+"""Actions about a hand-off, and about the models of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from rundry.agent import RundryError
+
+if TYPE_CHECKING:
+    from ..screens.main import MainScreen
+
+
+def _handoff(screen: MainScreen, argument: str) -> None:
+    from ..handoff import HandoffPage
+
+    del argument
+    state = screen.desk.state
+    opened = state.handoff or state.last_handoff
+    if opened is None:
+        raise RundryError("nothing was handed off in this run")
+    screen.rundry.push_screen(HandoffPage(state, opened, lambda: screen.fill("/resume ")))
+
+
+def _spend(screen: MainScreen, argument: str) -> None:
+    from ..screens.spend import SpendScreen
+
+    del argument
+    if not screen.desk.state.shares:
+        raise RundryError("no model was called yet")
+    screen.rundry.push_screen(SpendScreen(screen.desk.state))
+
+
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {"handoff": _handoff, "spend": _spend}

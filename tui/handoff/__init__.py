@@ -1,0 +1,5 @@
+"""The record of a hand-off, as a page."""
+
+from .page import HandoffPage
+
+__all__ = ["HandoffPage"]

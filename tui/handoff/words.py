@@ -1,0 +1,134 @@
+"""What the page of a hand-off says, part by part. No textual in here; what others wrote went through `tui.text`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rundry.agent import Budget, ChangedFile, HandoffOpened, HandoffRecord, LastAction, ModelShare, OpenProposal, Spent
+
+from ..head.title import model_name
+from ..reducer.numbers import clock, money, plural, short
+from ..reducer.titles import call_title
+from ..text import one_line, show, strip
+
+Run = tuple[str, str]
+"""A piece of a line and what it is: `plain`, `bright`, `dim`, `next`, `good`, `bad`, `added` or `removed`."""
+Line = list[Run]
+_CHECK_LINES = 14
+_DIFF_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A label with its lines."""
+
+    label: str
+    lines: Sequence[Line]
+
+
+def parts(opened: HandoffOpened) -> Iterator[Part]:
+    """The reason and what to do first; what holds nothing is left out."""
+    record = opened.record
+    yield Part("why", [[(one_line(opened.reason), "bright")]])
+    yield Part("next", [[(one_line(opened.suggested_action), "next")]])
+    if record.questions:
+        yield Part("asks", [line for text in record.questions for line in _text(text, "bright")])
+    if record.task:
+        yield Part("task", _text(record.task))
+    if record.open_proposals:
+        yield Part("waits", [line for proposal in record.open_proposals for line in _proposal(proposal)])
+    if record.failing_check is not None:
+        yield Part("check", _check(record))
+    if record.tried:
+        yield Part("tried", [_tried(t.what, t.times, t.why) for t in record.tried])
+    yield Part("left", [_left(record.spent, record.budget)])
+    if len(record.shares) > 1:
+        yield Part("models", [_share(share) for share in record.shares])
+    if record.last_actions:
+        yield Part("last", [_action(action) for action in record.last_actions])
+    if record.files_changed:
+        yield Part("changed", _changes(record.files_changed, record.changes))
+
+
+def _text(text: str, kind: str = "plain") -> list[Line]:
+    return [[(line, kind)] for line in show(text).splitlines()] or [[("", kind)]]
+
+
+def _proposal(proposal: OpenProposal) -> Iterator[Line]:
+    if proposal.command is not None:
+        yield [("run ", "dim"), (one_line(proposal.command), "bright")]
+        return
+    yield [("edit ", "dim"), (one_line(proposal.path or proposal.tool), "bright")]
+    yield from _diff(proposal.diff)
+
+
+def _check(record: HandoffRecord) -> list[Line]:
+    check = record.failing_check
+    assert check is not None  # the caller looked
+    how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
+    count = f", {check.failing} failing" if check.failing is not None else ""
+    lines = strip(check.output).rstrip().splitlines()
+    shown = lines[-_CHECK_LINES:]
+    gone = [[(f"⋯ {plural(len(lines) - len(shown), 'line')} above", "dim")]] if len(lines) > len(shown) else []
+    head: Line = [(one_line(check.command), "bright"), (f"   ✗ {how}{count}", "bad")]
+    return [head, *gone, *([(line, "plain")] for line in shown)]
+
+
+def _tried(what: str, times: int, why: str) -> Line:
+    often = f"  {times} times" if times > 1 else ""
+    return [(one_line(what), "plain"), (often, "bright"), (f"  {one_line(why)}" if why else "", "dim")]
+
+
+def _left(spent: Spent, budget: Budget) -> Line:
+    about = "~" if spent.estimated else ""
+    usd = "$?" if spent.unpriced else f"{about}{money(spent.counted_usd)}"
+    rows = (
+        ("step", str(spent.steps), None if budget.steps is None else str(budget.steps)),
+        ("tok", about + short(spent.counted_tokens), None if budget.tokens is None else short(budget.tokens)),
+        ("usd", usd, None if budget.usd is None else f"{budget.usd:.2f}"),
+        ("time", clock(spent.seconds), None if budget.seconds is None else clock(budget.seconds)),
+    )
+    line: Line = []
+    for name, used, limit in rows:
+        line += [(f"{name} ", "dim"), (used, "plain"), ("" if limit is None else f"/{limit}", "dim"), ("   ", "plain")]
+    return line[:-1]
+
+
+def _share(share: ModelShare) -> Line:
+    usd = "$?" if share.usd is None else f"{money(share.usd)} usd"
+    used = f"{plural(share.calls, 'call')}  {short(share.tokens_in + share.tokens_out)} tok  {usd}"
+    return [(one_line(model_name(share.model)), "plain"), (f"   {used}", "dim")]
+
+
+def _action(action: LastAction) -> Line:
+    sign = {True: ("✓ ok", "good"), False: ("✗ failed", "bad"), None: ("no result", "dim")}[action.ok]
+    said = "" if action.ok else f"  {one_line(_first(action.result))}"
+    title = one_line(call_title(action.tool, action.arguments))
+    return [(f"{action.step or '-':>3}  ", "dim"), (title, "plain"), ("   ", "plain"), sign, (said, "dim")]
+
+
+def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[Line]:
+    known = {change.path: change for change in changes}
+    lines: list[Line] = []
+    for path in files:
+        change = known.get(path)
+        counts: Line = [] if change is None else [(f"  +{change.added}", "added"), (f" −{change.removed}", "removed")]
+        lines.append([(one_line(path), "bright"), *counts])
+        if change is not None:
+            lines += _diff(change.diff)
+    return lines
+
+
+def _diff(text: str) -> Iterator[Line]:
+    """Without the two lines that name the file: it stands above."""
+    lines = [line for line in show(text).splitlines() if not line.startswith(("--- ", "+++ "))]
+    for line in lines[:_DIFF_LINES]:
+        kind = {"+": "added", "-": "removed", "@": "dim"}.get(line[:1], "plain")
+        yield [(line, kind)]
+    if len(lines) > _DIFF_LINES:
+        yield [(f"⋯ {plural(len(lines) - _DIFF_LINES, 'line')} more; y copies all of them", "dim")]
+
+
+def _first(text: str) -> str:
+    return text.strip().split("\n", 1)[0]
