@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -127,13 +128,19 @@ class Desk:
         self.start = start
         self.state = start.preview() if start is not None else ViewState()
         self.begun = link.journal is not None
+        self.is_behind = False
+        """There was more than `catch_up` had time for."""
 
-    def catch_up(self) -> bool:
-        """Take in what is new; true when anything was."""
-        news = self.link.news()
-        if news:
+    def catch_up(self, within: float = 0.02) -> bool:
+        """Take in what is new, for about so many seconds; true when anything was."""
+        end, moved, self.is_behind = time.monotonic() + within, False, False
+        while news := self.link.news():
             reduce_all(self.state, news)
-        return bool(news)
+            moved = True
+            if time.monotonic() > end:
+                self.is_behind = True
+                break
+        return moved
 
     @property
     def phase(self) -> str:
