@@ -91,8 +91,9 @@ def in_conflict(
     return msgspec.structs.replace(event, conflict=True, merged=merged)
 
 
-def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
+def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
     """How it ended."""
+    is_own = ruling.approved and isinstance(ruling.draft, FileDraft) and ruling.after not in (None, ruling.draft.after)
     decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
     return ProposalDecided(
         proposal_id=proposal_id,
@@ -102,6 +103,7 @@ def decided(proposal_id: str, ruling: Ruling) -> ProposalDecided:
         rule=ruling.rule,
         taken=ruling.taken,
         left=ruling.left,
+        after=keep(ruling.after) if is_own and ruling.after is not None else None,
     )
 
 

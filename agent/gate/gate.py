@@ -95,11 +95,34 @@ class Gate:
         )
         if verdict.action != "ask" or not self._attended():
             ruling = self._by_policy(draft, verdict)
-            record(decided(name, ruling))
+            record(decided(name, ruling, self._keep))
             return ruling
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
         waiting = self._open[name] = _Open(name, draft, digest, parts, verdict, record, future)
         return await self._wait(waiting)
+
+    def pass_person(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
+        """What a person does who has the wheel: recorded like any proposal, and approved by them who made it."""
+        verdict = Verdict(action="allow", why=["the person has the wheel"])
+        name, parts = self._new_id(call_id), None
+        if isinstance(draft, FileDraft):
+            parts = split_bytes(draft.before, draft.after)
+        digest = digest_of(draft, self._sandbox)
+        record(
+            opened(
+                draft,
+                verdict,
+                parts,
+                self._keep,
+                proposal_id=name,
+                call_id=call_id,
+                digest=digest,
+                sandbox=self._sandbox,
+            )
+        )
+        ruling = approved(draft, by="person")
+        record(decided(name, ruling, self._keep))
+        return ruling
 
     def decide(self, command: Decide) -> str | None:
         """Takes a person's decision. None: it was taken; else why it was not, for the person."""
@@ -197,7 +220,7 @@ class Gate:
             return ruling
         finally:
             del self._open[waiting.id]
-            waiting.record(decided(waiting.id, ruling))
+            waiting.record(decided(waiting.id, ruling, self._keep))
 
     async def _until_decided(self, waiting: _Open) -> None:
         draft = waiting.draft

@@ -70,6 +70,19 @@ async def test_a_proposal_that_waited_is_closed_and_shown_again_under_another_id
     killed.assert_legal()
 
 
+async def test_a_persons_own_text_that_had_landed_is_known_by_the_file_too(driven, work):
+    run = driven(call("write_file", path="a.txt", content="the model's\n"), DONE, gate=GateMode.ASK)
+    run.on(
+        "proposal_opened",
+        lambda e: Decide(proposal_id=e["proposal_id"], digest=e["digest"], verdict="approve", text="mine\n"),
+    )
+    await run.run(watched=True)
+    assert (work / "a.txt").read_text() == "mine\n", run.story()
+    killed = run.killed_at("proposal_decided")
+    await killed.run(watched=True)
+    assert any("done: the program stopped after the file was written" in text for text in killed.results())
+
+
 async def test_a_write_that_had_landed_is_known_by_the_file_and_counted_as_a_change(driven, work):
     run = driven(call("write_file", path="a.txt", content="new\n"), DONE)
     await run.run()
