@@ -182,7 +182,7 @@ def test_in_tmux_neither_clipboard_nor_title_are_touched(
         while "n reject" not in tmux("capture-pane", "-p"):
             assert time.monotonic() < until, tmux("capture-pane", "-p")
             time.sleep(0.05)
-        assert "evil" in tmux("capture-pane", "-p")
+        assert "csi␛" in tmux("capture-pane", "-p")
         assert tmux("list-buffers") == ""
         assert tmux("display-message", "-p", "#{pane_title}") == title
         assert "evil-title" not in title
