@@ -16,6 +16,7 @@ from rundry.agent import (
     LoopKind,
     ModelSpec,
     ResumeChanges,
+    Rewind,
     RundryError,
     RunSpec,
     Say,
@@ -55,7 +56,7 @@ class Link(Protocol):
         """Into the inbox. Raises JournalError."""
         ...
 
-    def put_alone(self, command: Undo) -> int:
+    def put_alone(self, command: Undo | Rewind) -> int:
         """Into the inbox of a run that nobody drives; it is obeyed, and the run stays as it is. Raises JournalError."""
         ...
 

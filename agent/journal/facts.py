@@ -57,6 +57,7 @@ from ..protocol import (
 from .actions import Action, arguments_of, close_action, paths_read
 from .conversation import SPOKEN, Conversation
 from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
+from .handing import ESCALATE, Handing
 from .hands import Hands
 from .passing import PassFacts, passing_of
 from .spending import Spending
@@ -65,7 +66,7 @@ from .undoing import Changes
 __all__ = ["Action", "RunFacts", "arguments_of", "fold", "replace_budget"]
 
 
-_ASIDE = ("shell", "undo", "wheel", "background")
+_ASIDE = ("shell", "undo", "wheel", "background", "handover")
 """What a person did meanwhile: it does not stand in for what the loop has to say."""
 
 
@@ -128,6 +129,7 @@ class RunFacts:
     """A person's answers, by the question's id."""
     paused: bool = False
     handoff: HandoffOpened | None = None
+    handing: Handing = field(default_factory=Handing)
     stalls: list[StallDetected] = field(default_factory=list[StallDetected])
     stall: StallDetected | None = None
     """The newest firing that the loop has not yet answered with a prompt."""
@@ -219,6 +221,7 @@ class RunFacts:
         if self.passing is not None:
             self.passing.apply(stamped)
         self._apply_frame(stamped)
+        self.handing.apply(event)
         self.spending.apply(stamped)
         if self.may_change_files:
             self.changes.apply(stamped)
@@ -256,6 +259,8 @@ class RunFacts:
             case ModelSwitched(model=model, spec=spec):
                 self.model = model
                 self.model_spec = spec or self.model_spec
+                if stamped.event.by == ESCALATE:
+                    self.stall = None
             case PassStarted(number=number, fresh=fresh):
                 self.passes = number
                 if fresh:
@@ -340,10 +345,12 @@ class RunFacts:
                 self.finish = None
                 self._forget_verdicts()
                 self.is_check_due = True
-            case WheelGiven():
-                self._forget_verdicts()
+            case WheelGiven(finished=finished):
                 self.stall = None
-                self.is_check_due = True
+                if not finished:
+                    self.finish = None
+                    self._forget_verdicts()
+                    self.is_check_due = True
             case Rewound(upto=upto):
                 self._rewind(upto)
             case Queued(queued_id=queued_id, text=text):

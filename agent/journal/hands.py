@@ -30,6 +30,8 @@ class Hands:
     """Tools that a person ever used: their calls are numbered so."""
     background: dict[str, BackgroundStarted] = field(default_factory=dict[str, BackgroundStarted])
     """What runs, by name."""
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
+    """Blobs of what those printed that ended."""
     shells: dict[int, ShellStarted] = field(default_factory=dict[int, ShellStarted])
     """Commands of the person's own that have no end yet."""
 
@@ -49,8 +51,10 @@ class Hands:
                 close_action(self.done, finished)
             case BackgroundStarted(name=name) as started:
                 self.background[name] = started
-            case BackgroundEnded(name=name):
+            case BackgroundEnded(name=name, full=full):
                 self.background.pop(name, None)
+                if full is not None:
+                    self.outputs[name] = full
             case ShellStarted(shell_id=shell_id) as shell:
                 self.shells[shell_id] = shell
             case ShellFinished(shell_id=shell_id):

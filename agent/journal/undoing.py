@@ -234,6 +234,9 @@ class Changes:
         """What a command did to a guarded file was put back already."""
         running = self._running.get((stamped.step, stamped.work))
         if running is None or running.landed is None:
+            last = self.standing[-1] if self.standing else None
+            if last is not None and last.is_background and last.files.pop(path, None) and not last.files:
+                self.standing.pop()
             return
         running.landed.files.pop(path, None)
         if not running.landed.files:

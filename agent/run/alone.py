@@ -1,4 +1,4 @@
-"""Undo for a run that nobody drives: no model is opened, the run is not taken up, and stays as it ended."""
+"""Undo, and the way back, for a run that nobody drives: the run stays as it ended, and no model is opened."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ from pathlib import Path
 
 from ..journal import Journal, claim
 from ..journal.facts import fold
-from ..protocol import Command, CommandRefused, CommandTaken, Event, RundryError, Stamped, Undo, command_type
+from ..protocol import Command, CommandRefused, CommandTaken, Event, Rewind, RundryError, Stamped, Undo, command_type
 from ..workspace import Snapshots, Workspace
 from .inbox import STALE
+from .rewind import rewind_alone
 from .undo import Ground, undo_alone
 
 
 async def obey_alone(path: Path) -> None:
-    """Obeys each `Undo` in the journal's inbox; what else lies there is refused. Raises RunHeld, JournalError."""
+    """Obeys each `Undo` and `Rewind` in the journal's inbox, and refuses the rest. Raises RunHeld, JournalError."""
     with claim(path):
         journal = Journal.open(path)
         try:
             ground = _ground(journal)
             for command_id, command in journal.take():
-                why = await undo_alone(ground, command) if isinstance(command, Undo) else STALE
+                why = await _obey(ground, command)
                 ground.record(_answer(command_id, command, why))
         finally:
             journal.close()
+
+
+async def _obey(ground: Ground, command: Command | None) -> str | None:
+    match command:
+        case Undo():
+            return await undo_alone(ground, command)
+        case Rewind():
+            return await rewind_alone(ground, command)
+        case _:
+            return STALE
 
 
 def _ground(journal: Journal) -> Ground:

@@ -18,6 +18,7 @@ from ..protocol import (
     Prompted,
     ProposalDecided,
     ProposalOpened,
+    Reason,
     Record,
     RunEnded,
     RunResumed,
@@ -33,6 +34,7 @@ from .conduct import Conduct
 from .frame import switched
 from .orders import Order
 from .rolling_back import roll_back_items
+from .wheel import settle_hands
 
 
 def begin(run: Conduct, order: Order) -> None:
@@ -76,6 +78,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     What came of the step that was finished so is for the loop.
     """
     kit, facts, changes = run.kit, run.facts, order.changes
+    was_asking = facts.ended is None and facts.handing.tier is not None
     before = None if facts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     kit.record(
@@ -90,12 +93,13 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
         kit.record(switched(kit.model, changes.model))
     if changes.gate is not None:
         kit.record(GateModeChanged(mode=changes.gate))
-    if facts.handoff is not None:
+    if facts.handoff is not None and not (was_asking and changes.hint is None):
         kit.record(HandoffClosed(by="person", note=changes.hint or ""))
     if run.finder is not None:
         await roll_back_items(run)
-        run.finder.take_up()
+        run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
     results = await settle(run)
+    await settle_hands(kit)
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer"))
         return ()

@@ -29,10 +29,11 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
-from .handoff import hand_off
+from ..workspace import Finished
 from .outcome import outcome_of
 from .passes import Passes, has_passes
 from .pool import Pool
+from .wheel import give_back, wheel_taken
 
 
 class Conduct:
@@ -57,12 +58,21 @@ class Conduct:
         self._to_tell: list[Prompted] = []
         self.steers: set[int] = set()
         """Queued messages that interrupted the step."""
+        self.wheel_asked = False
+        """A person wants to drive; they do as soon as nothing runs."""
+        self.shells: set[asyncio.Task[Finished]] = set()
+        """Commands of the person's own that run."""
         self.waits = False
         """Nothing happens until a person does something."""
         self.files_at_rest = asyncio.Lock()
         """Held while something is undone: no step begins meanwhile."""
+        kit.background.tell = self.tell
         self.look: Callable[[], Awaitable[None]] = _nothing
         """Obeys what lies in the inbox."""
+        self.hand_over: Callable[[str], Awaitable[bool]] = _nobody
+        """Opens a hand-off for this reason and asks whoever is to be asked; true when the run goes on from that."""
+        self.before_deciding: Callable[[], Awaitable[Finish | None]] = _nothing
+        """An end that comes before the loop's own decision."""
 
     @property
     def facts(self) -> RunFacts:
@@ -95,10 +105,26 @@ class Conduct:
     async def between_steps(self) -> None:
         """Hears what a person asked for, honours a pause, then delivers the messages that waited."""
         await self.look()
-        await self._until(lambda: not self.facts.paused or self.step_once or self._deadline_passed())
+        await self._until(lambda: not self.facts.paused or self.step_once or self.deadline_passed())
+        await self._let_drive()
         self.deliver()
         if self.facts.is_check_due and self.stop is None:
             await self.ask_checks()
+
+    async def _let_drive(self) -> None:
+        """The wheel goes to the person who asked for it, and the loop rests until they give it back."""
+        if self.wheel_asked and not self.is_driven:
+            self.kit.record(await wheel_taken(self.kit))
+        self.wheel_asked = False
+        self.kit.news.set()
+        await self._until(lambda: not self.is_driven)
+        if self.is_driven:
+            await give_back(self.kit, "", by="program")
+
+    @property
+    def is_driven(self) -> bool:
+        """A person has the wheel."""
+        return self.facts.hands.wheel is not None
 
     async def ask_checks(self) -> None:
         """The predicates are asked outside of a step: before the first one, and after an undo."""
@@ -200,7 +226,7 @@ class Conduct:
                 return "person"
             if self.facts.queue:
                 return "message"
-            if self._deadline_passed():
+            if self.deadline_passed():
                 return "deadline"
             return "clock" if timer.done() else None
 
@@ -210,10 +236,8 @@ class Conduct:
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
         await self.pool.drain()
-        if decision.reason is Reason.HANDOFF:
-            self._open_handoff(decision.detail)
-            if self.kit.watched() and await self._handed_back():
-                return None
+        if decision.reason is Reason.HANDOFF and await self.hand_over(decision.detail):
+            return None
         if decision.reason is Reason.ERROR and self.kit.watched():
             self.pause(decision.detail, by="program")
             return None
@@ -240,18 +264,21 @@ class Conduct:
         budget, model = facts.budget, facts.model
 
         def moved() -> bool:
-            asked = bool(facts.queue) or self.pool.is_stirred
+            asked = bool(facts.queue) or self.pool.is_stirred or self.wheel_asked
             return asked or facts.budget != budget or facts.model != model
 
         await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
         self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq))
+        if facts.handoff is not None:
+            self.kit.record(HandoffClosed(by="person"))
         return True
 
     async def close(self) -> None:
         """Ends what runs and what was started for it."""
         await self.pool.cancel()
+        await self.kit.background.end_all("the run ended")
         if self.finder is not None:
             await self.finder.close()
 
@@ -260,9 +287,9 @@ class Conduct:
 
         A message, a stop or a deadline that came with the interrupt goes on at once.
         """
-        if self.stop is not None or self.facts.queue or self._deadline_passed():
+        if self.stop is not None or self.facts.queue or self.deadline_passed():
             return
-        if self.facts.spec.loop is not LoopKind.CHAT:
+        if self.facts.spec.loop is not LoopKind.CHAT and not self.wheel_asked:
             self.pause("interrupted", by="person")
 
     def pause(self, why: str, *, by: str) -> None:
@@ -275,20 +302,10 @@ class Conduct:
         if self.facts.paused:
             self.kit.record(Unpaused())
 
-    def _deadline_passed(self) -> bool:
+    def deadline_passed(self) -> bool:
+        """The wall clock is over."""
         deadline = self.facts.budget.deadline
         return deadline is not None and self.kit.clock.now() >= deadline
-
-    def _open_handoff(self, reason: str) -> None:
-        self.kit.record(hand_off(self.facts, reason, self.kit.journal.blob))
-
-    async def _handed_back(self) -> bool:
-        """A person took it up or stopped it: true when the run goes on from that. False: they went away."""
-        self.kit.record(Waiting(why="handoff"))
-        await self._until(lambda: bool(self.facts.queue) or self.facts.handoff is None or not self.kit.watched())
-        if self.facts.queue and self.facts.handoff is not None:
-            self.kit.record(HandoffClosed(by="person"))
-        return self.stop is not None or self.facts.handoff is None
 
     async def _until_more(self) -> None:
         """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
@@ -300,10 +317,16 @@ class Conduct:
         """Looks again at whatever news there is; a stop is always enough. `of_person`: someone has to do something."""
         self.waits = of_person
         try:
-            await self.kit.until(lambda: self.stop is not None or enough())
+            await self.kit.until(lambda: self.stop is not None or self.wheel_asked or enough())
         finally:
             self.waits = False
 
 
 async def _nothing() -> None:
     """There is no inbox yet."""
+
+
+async def _nobody(reason: str) -> bool:
+    """There is nobody to ask yet."""
+    del reason
+    return False

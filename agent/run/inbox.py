@@ -5,11 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from ..protocol import Command, CommandRefused, CommandTaken, Shell, SwitchModel, Undo, command_type
+from ..protocol import (
+    Act,
+    Command,
+    CommandRefused,
+    CommandTaken,
+    Compact,
+    GiveWheel,
+    Rewind,
+    Shell,
+    StopCommand,
+    SwitchModel,
+    TakeWheel,
+    Undo,
+    command_type,
+)
 from .conduct import Conduct
 from .frame import OpenModel
 from .obey import obey
 
+SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
+"""Commands that wait for something: others are heard meanwhile."""
 INBOX_SECONDS = 0.04
 """How often the inbox is looked at: what a person does takes effect within this."""
 STALE = "it was given to a runner that died before it took it; give it again if you still want it"
@@ -48,7 +64,7 @@ class Inbox:
                     _answer(self._run, command_id, None, "this version does not know that command")
                 elif command_id in self._left:
                     _answer(self._run, command_id, command, STALE)
-                elif isinstance(command, SwitchModel | Shell | Undo):
+                elif isinstance(command, SLOW):
                     self._slow.add(asyncio.ensure_future(self._obey(command_id, command)))
                 else:
                     await self._obey(command_id, command)

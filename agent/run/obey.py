@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ..finder.hearing import FinderCommand, hear
 from ..protocol import (
+    Act,
     AddItem,
     AddLens,
     Answer,
@@ -23,6 +24,7 @@ from ..protocol import (
     Merge,
     Pause,
     Paused,
+    Prompted,
     QuestionAnswered,
     Queued,
     Rewind,
@@ -34,6 +36,7 @@ from ..protocol import (
     Steer,
     StepOnce,
     Stop,
+    StopCommand,
     SwitchModel,
     TakeWheel,
     Undo,
@@ -42,10 +45,13 @@ from ..protocol import (
     Unqueued,
     Wake,
 )
+from .compacting import compact
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
-from .shell import run_for_person
+from .rewind import rewind
+from .shell import interrupt_shells, run_for_person
 from .undo import undo
+from .wheel import act, give_wheel, take_wheel
 
 
 async def obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> str | None:
@@ -57,22 +63,47 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
             return _brake(run, command)
         case SetLimit(name=name, value=value):
             return set_limit(run, name, value)
-        case SwitchModel(model=model):
-            return await switch_model(run, model, open_model)
+        case SwitchModel(model=model, ask_above=ask_above):
+            return await switch_model(run, model, open_model, ask_above=ask_above)
         case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
             return set_mode(run, mode, unsandboxed_ok=unsandboxed_ok)
         case Wake():
             return _wake(run)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return _search(run, command)
-        case Shell():
-            return await run_for_person(run, command)
-        case Undo():
-            return await undo(run, command)
-        case TakeWheel() | GiveWheel() | Rewind() | Compact():
-            return "this version cannot do that yet"
+        case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
+            return await _lend_a_hand(run, command_id, command)
         case _:
             assert_never(command)
+
+
+async def _lend_a_hand(
+    run: Conduct,
+    command_id: int,
+    command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
+) -> str | None:
+    """What a person does themselves, and what they take back."""
+    match command:
+        case Shell():
+            return await run_for_person(run, command_id, command)
+        case Undo():
+            return await undo(run, command)
+        case Rewind():
+            return await rewind(run, command)
+        case Compact():
+            return await compact(run, command)
+        case TakeWheel():
+            return await take_wheel(run)
+        case GiveWheel(note=note):
+            return await give_wheel(run, note)
+        case Act():
+            return await act(run, command)
+        case StopCommand(name=name):
+            stopped = await run.kit.background.stop(name, "person", run.kit.record)
+            if stopped is None:
+                return f"nothing runs in the background under `{name}`"
+            run.tell(Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background."))
+            return None
 
 
 def _search(run: Conduct, command: FinderCommand) -> str | None:
@@ -171,6 +202,8 @@ def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop)
                 kit.record(Paused(why="one step was asked for"))
             run.step_once = True
         case Interrupt():
+            if interrupt_shells(run):
+                return None
             kit.gate.cancel_all("the person interrupted the step")
             return None if kit.interrupt("interrupt") else "nothing runs that could be interrupted"
         case Stop(how=how):

@@ -7,19 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..config import remember_rule
+from ..config import EVERY_FILE, remember_rule
 from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
+from ..journal.handing import ESCALATE
 from ..model import KEY_NAMES, NOBODY, NoModel, open_model
-from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, Snapshotted, Stamped
+from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
-from ..stops import Guard, Quotas, default_guard
+from ..stops import Guard, Quotas, default_guard, guard_of_items
 from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, guarded, lay_ground
-from .orders import Order
+from .orders import Order, ResumeChanges
 
 
 async def load_model(spec: ModelSpec) -> Model:
@@ -54,7 +55,7 @@ async def outfit(
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
-    guard = default_guard(guarded(spec), spec.task, workspace.root)
+    guard = _guard(spec, workspace.root)
     snapshots = Snapshots(workspace, store)
     if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
         await snapshots.start()
@@ -77,13 +78,30 @@ async def outfit(
         quotas=Quotas(spec.gate.quotas, _used(facts)),
         env=env,
         watched=journal.watched,
-        stall_ends=lambda: changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop"),
+        stall_ends=lambda: _stall_ends(journal, facts, changes),
         on_event=on_event,
         notes=notes,
     )
     kit.tools.seconds_left = kit.seconds_for_work
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
+
+
+def _guard(spec: RunSpec, root: Path) -> Guard:
+    """Of a migration, what its check depends on, but for the files that it is about."""
+    finder = spec.finder
+    if finder is None or finder.check is None:
+        return default_guard(guarded(spec), spec.task, root)
+    globs = [glob for glob in finder.globs if glob != EVERY_FILE]
+    return guard_of_items(finder.check, spec.predicates, spec.task, globs, root)
+
+
+def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:
+    """A stronger model is asked once, where there is one; then it is the user's choice."""
+    spec = journal.spec
+    if spec.escalate is not None and spec.finder is None and not facts.handing.escalated:
+        return ESCALATE
+    return changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop")
 
 
 def _look(kit: Kit, tree: str) -> None:
@@ -131,6 +149,8 @@ def _tools(
     )
     if journal.spec.finder is not None and journal.spec.finder.hosts:
         tools.fetcher = Fetcher(journal.spec.finder.hosts)
+    for name, sha in facts.hands.outputs.items():
+        tools.remember_as(name, sha)
     for sha in facts.outputs:
         tools.remember(sha)
     return tools

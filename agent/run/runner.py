@@ -35,6 +35,7 @@ from .outcome import ended_event, outcome_of, outcome_of_parked
 from .outfit import Outside, outfit
 from .search import search_of
 from .signals import Signals, heard
+from .tiers import Ladder
 from .tools_on_offer import tools_of
 from .vigil import keep_vigil
 
@@ -67,6 +68,7 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
     try:
         run = Conduct(kit, tools_of(journal.spec), search_of(kit, outside))
+        Ladder(run, outside.open_model, outside.env)
         return await _watch_over(run, order, outside, signals)
     except JournalError:
         raise
@@ -116,6 +118,7 @@ async def _live(run: Conduct, order: Order) -> Outcome:
     while True:
         outcome = await drive(run, results)
         results = ()
+        await run.kit.background.end_all("the run ended")
         run.kit.record(ended_event(outcome), durable=True)
         run.kit.count_seconds()
         if not (order.linger and await run.taken_up_again()):

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..journal import Journal, holder
-from ..protocol import Command, JournalError, RunEnded, RunResumed, RunSpec, Stamped, Stop, Undo
+from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Stop, Undo
 from .orders import Order, ResumeChanges
 
 BATCH = 2000
@@ -66,7 +66,7 @@ class Session:
             raise JournalError("there is no run yet")
         return self.journal.put(command)
 
-    def put_alone(self, command: Undo) -> int:
+    def put_alone(self, command: Undo | Rewind) -> int:
         """As `put`, for a run that nobody drives: a process of its own obeys it, and the run stays as it ended."""
         number = self.put(command)
         assert self.journal is not None  # else nothing was put

@@ -6,7 +6,7 @@ from ..journal.passing import WAKE
 from ..protocol import LoopKind, RunSpec
 
 _READING = ["read_file", "list_files", "search"]
-_CHANGING = ["edit_file", "write_file", "run_command"]
+_CHANGING = ["edit_file", "write_file", "run_command", "start_command", "stop_command"]
 
 
 def tools_of(spec: RunSpec) -> list[str]:

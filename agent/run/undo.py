@@ -38,7 +38,7 @@ async def undo(run: Conduct, command: Undo) -> str | None:
     if kit.active:
         return MID_STEP
     async with run.files_at_rest:
-        if kit.active or _is_mid_step(run.facts):
+        if kit.active or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(
             take_back(Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record), command)
@@ -66,7 +66,7 @@ def _tell(run: Conduct, taken: str | Undone) -> str | None:
 
 async def undo_alone(ground: Ground, command: Undo) -> str | None:
     """The same for a run that nobody drives."""
-    if _is_mid_step(ground.facts):
+    if is_mid_step(ground.facts):
         return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then undo"
     taken = await take_back(ground, command)
     if isinstance(taken, str):
@@ -77,7 +77,8 @@ async def undo_alone(ground: Ground, command: Undo) -> str | None:
     return None
 
 
-def _is_mid_step(facts: RunFacts) -> bool:
+def is_mid_step(facts: RunFacts) -> bool:
+    """A step has no end yet, or a call no result."""
     return bool(facts.open_steps or facts.main.unanswered())
 
 

@@ -10,12 +10,14 @@ from .lost import charge_lost_calls
 from .observe import hint
 from .perform import perform
 from .prompt import instructions, system_prompt
+from .summarise import NotSummarised, summarise
 from .verify import verify
 from .wrap_up import wrap_up
 
 __all__ = [
     "OVER_QUOTA",
     "Kit",
+    "NotSummarised",
     "PersonInterrupted",
     "charge_lost_calls",
     "feedback",
@@ -25,6 +27,7 @@ __all__ = [
     "perform",
     "perform_calls",
     "settle_lost_command",
+    "summarise",
     "system_prompt",
     "verify",
     "wrap_up",

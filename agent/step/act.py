@@ -24,7 +24,7 @@ from ..protocol import (
     Waiting,
 )
 from ..stops import reject_finish
-from ..tools import TOOLS, Parsed, ToolResult, draft_of, land, parse_arguments, plan_again, read
+from ..tools import TOOLS, Parsed, StartCommand, ToolResult, draft_of, land, parse_arguments, plan_again, read
 from .commands import CommandEnded, run_at_gate
 from .kit import Kit, PersonInterrupted, tell_waiting
 from .stream import Reply
@@ -33,6 +33,7 @@ _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
     "steer": "not run: the person said something new first",
     "pause": "not run: the person paused the run",
+    "wheel": "not run: the person took the wheel",
     "stop": "not run: the person stopped the run",
     "deadline": "not run: the deadline passed",
 }
@@ -194,6 +195,8 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
             return _end_work(one, acted)
         case "plan":
             return _keep_plan(kit, one, record)
+        case "stop":
+            return await _stop_command(kit, one, record)
         case "change" | "command":
             return await _at_gate(kit, one, record, acted)
 
@@ -208,6 +211,8 @@ async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolRe
         if not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict":
             acted.rejected.add(one.call.call_id)
         if ruling.approved and isinstance(ruling.draft, CommandDraft):
+            if isinstance(one.parsed.arguments, StartCommand):
+                return await kit.interruptible(kit.background.start(one.parsed.arguments.name, ruling.draft, record))
             return await run_at_gate(kit, ruling.draft, ruling, record)
         result = await _write(kit, draft, ruling, record)
         if not result.stale or isinstance(ruling.draft, CommandDraft):
@@ -236,6 +241,16 @@ async def _write(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> Tool
 
 def _what(draft: Draft) -> str:
     return draft.command if isinstance(draft, CommandDraft) else draft.path
+
+
+async def _stop_command(kit: Kit, one: _Call, record: Record) -> ToolResult:
+    """It needs no gate: it ends what the model itself started."""
+    name = kit.tools.named(one.parsed.arguments)
+    ended = await kit.background.stop(name, "model", record)
+    if ended is None:
+        running = ", ".join(kit.background.names()) or "nothing"
+        return ToolResult(ok=False, text=f"nothing runs under `{name}`; there runs {running}", summary="not there")
+    return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
 def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:

@@ -86,6 +86,8 @@ def _not_let(ruling: Ruling) -> str:
 
 async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
     """Once; what it did to guarded files waits at the gate, to be kept or put back (REQUIREMENTS 2.3.6, 6.9)."""
+    notes = await notice_background(kit, record)
+    kit.person_made.clear()
     before = await kit.snapshots.take()
     printed = Tail()
     kit.tools.on_output = printed.hear
@@ -97,7 +99,7 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
         notes = await _put_back(kit, [c for c in changes if _guarded(kit, c.path)], before, record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
     changes = await _note_changes(kit, before, record)
-    return result.with_notes(await _judge_guarded(kit, changes, before, draft.command, record))
+    return result.with_notes([*notes, *await _judge_guarded(kit, changes, before, draft.command, record)])
 
 
 async def settle_lost_command(kit: Kit, command: str, before: str, record: Record) -> list[str]:
@@ -132,16 +134,49 @@ def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str])
 async def _note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
     """What the command changed, recorded."""
     after = await kit.snapshots.take()
+    kit.background.account(after)
     if not before or not after:
         kit.changed = True
         return []
     if after == before:
         return []
     kit.changed = True
-    changes = await kit.snapshots.changes(before, after)
+    changes = [c for c in await kit.snapshots.changes(before, after) if _guarded(kit, c.path) or not _by_person(kit, c)]
     for change in changes:
         record(_changed(kit, change, "command"))
     return changes
+
+
+async def notice_background(kit: Kit, record: Record) -> list[str]:
+    """What commands in the background changed since it was last looked at is theirs, and judged where it is guarded.
+
+    The lines are for the model.
+    """
+    found = await kit.background.notice()
+    if found is None:
+        return []
+    before, after, titles = found
+    kit.changed = True
+    title = "; ".join(titles)
+    changes = [c for c in await kit.snapshots.changes(before, after) if not (_by_person(kit, c) or _is_known(kit, c))]
+    for change in changes:
+        record(msgspec.structs.replace(_changed(kit, change, "background"), command=title))
+    return await _judge_guarded(kit, changes, before, title, record)
+
+
+def _by_person(kit: Kit, change: Change) -> bool:
+    """A command of the person's own left it so meanwhile."""
+    return change.path in kit.person_made and kit.person_made[change.path] == _blob(kit, change)
+
+
+def _is_known(kit: Kit, change: Change) -> bool:
+    """A tool left it so."""
+    known = kit.facts.changes.files.get(change.path)
+    return known is not None and known[1] == _blob(kit, change)
+
+
+def _blob(kit: Kit, change: Change) -> str | None:
+    return None if change.after is None else kit.journal.keep(change.after)
 
 
 async def _judge_guarded(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:

@@ -18,6 +18,7 @@ from ..protocol import Clock, Event, LoopKind, Model, ProposalDecided, ProposalO
 from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
+from .background import Background
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -68,6 +69,10 @@ class Kit:
     """Set whenever a command of a person was taken."""
     on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
     """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
+    background: Background = field(init=False)
+    """Commands that run on beside the steps."""
+    person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0
     """Where the newest checkpoint is."""
     _recorded: list[Stamped] | None = None
@@ -78,6 +83,8 @@ class Kit:
 
     def __post_init__(self) -> None:
         self.watch = Stopwatch(self.clock)
+        self.background = Background(self)
+        self.tools.background, self.tools.live = self.background.names, self.background.output
 
     def record(
         self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
@@ -198,6 +205,7 @@ class Kit:
             yield
         finally:
             self._active -= 1
+            self.news.set()
 
     def interrupt(self, how: str) -> bool:
         """Ends the activity that runs; false when there is none."""

@@ -19,6 +19,7 @@ from ..stops import Exhausted, Grant
 from ..tools import offered
 from .act import Acted, act
 from .call import Failed, call, prepare
+from .commands import notice_background
 from .context import Fitted
 from .kit import Kit, PersonInterrupted
 from .observe import hint, look_for_stalls
@@ -104,6 +105,8 @@ def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | 
 
 async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> StallDetected | None:
     """Checks and detectors look at the step. What a detector found."""
+    if notes := await notice_background(kit, record):
+        record(Prompted(kind="background", text="\n".join(notes)))
     kit.facts.world = await kit.look_at_world()
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)

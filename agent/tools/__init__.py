@@ -11,6 +11,7 @@ from .arguments import (
     ReadFile,
     RunCommand,
     Search,
+    StartCommand,
     UpdatePlan,
     WriteFile,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "ReadFile",
     "RunCommand",
     "Search",
+    "StartCommand",
     "Tool",
     "ToolContext",
     "ToolResult",

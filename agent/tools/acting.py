@@ -17,7 +17,8 @@ from ..workspace import (
     WriteFailed,
     write_file,
 )
-from .arguments import EditFile, FetchUrl, ListFiles, ReadFile, RunCommand, Search, WriteFile
+from .arguments import EditFile, FetchUrl, ListFiles, ReadFile, RunCommand, Search, StartCommand, WriteFile
+from .background import plan_start
 from .context import ToolContext
 from .editing import plan_edit, plan_write
 from .fetching import fetch_url
@@ -63,6 +64,8 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
                 return plan_write(arguments, ctx)
             case RunCommand():
                 return plan_command(arguments, ctx)
+            case StartCommand(command=command):
+                return plan_start(arguments, plan_command(RunCommand(command), ctx), ctx)
             case _:
                 raise TypeError(f"{name} has nothing for the gate")
     except (PathRefused, UnreadableFile) as error:

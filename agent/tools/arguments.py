@@ -78,6 +78,19 @@ class RunCommand(msgspec.Struct, frozen=True):
     timeout: float | None = None
 
 
+class StartCommand(msgspec.Struct, frozen=True):
+    """A command that runs on beside the steps."""
+
+    name: str
+    command: str
+
+
+class StopCommand(msgspec.Struct, frozen=True):
+    """Which of them is to end."""
+
+    name: str
+
+
 class AskPerson(msgspec.Struct, frozen=True):
     """A question, and answers to choose from."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..workspace import Ignore, Sandbox, Workspace
-from .arguments import AskPerson, Finish, UpdatePlan
+from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
     from .fetching import Fetcher
@@ -41,6 +41,10 @@ class ToolContext:
     """Hears a command's output while it runs."""
     fetcher: Fetcher | None = None
     """Asks the web; None: `fetch_url` is off."""
+    background: Callable[[], Sequence[str]] = lambda: ()
+    """Names of the commands that run in the background."""
+    live: Callable[[str], bytes | None] = lambda name: None
+    """What one of them printed so far; None: this runner started none of that name."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -53,8 +57,15 @@ class ToolContext:
         self._outputs[name] = sha
         return name
 
+    def remember_as(self, name: str, sha: str) -> None:
+        """The same for an output that has a name."""
+        self._outputs[OUTPUT + name] = sha
+
     def output(self, name: str) -> bytes:
-        """An output that was too long to show. Raises KeyError."""
+        """An output that was too long to show, or of a command in the background. Raises KeyError."""
+        live = self.live(name.removeprefix(OUTPUT))
+        if live is not None:
+            return live
         return self.load(self._outputs[name])
 
     def bounded_seconds(self, seconds: float) -> float:
@@ -71,6 +82,11 @@ class ToolContext:
         """Answer and citations of `finish`, as the model gave them."""
         assert isinstance(arguments, Finish)
         return arguments.answer, [_plain(citation) for citation in arguments.citations]
+
+    def named(self, arguments: msgspec.Struct | None) -> str:
+        """The name in the arguments of `stop_command`."""
+        assert isinstance(arguments, StopCommand)
+        return arguments.name
 
     def plan(self, arguments: msgspec.Struct | None) -> list[str]:
         """The lines of `update_plan`."""

@@ -10,7 +10,7 @@ import msgspec
 from ..protocol import ToolSpec
 from . import arguments as given
 
-Kind = Literal["read", "change", "command", "ask", "finish", "end", "plan"]
+Kind = Literal["read", "change", "command", "stop", "ask", "finish", "end", "plan"]
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -75,6 +75,7 @@ def _tool(
     arguments: type[msgspec.Struct],
     about: str,
     required: Sequence[str],
+    /,
     **properties: dict[str, Any],
 ) -> Tool:
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(required)}
@@ -150,6 +151,23 @@ TOOLS: dict[str, Tool] = {
             ["command"],
             command=_text("The command line."),
             timeout={"type": "number", "description": "Seconds; 120 without it.", "exclusiveMinimum": 0},
+        ),
+        _tool(
+            "command",
+            "start_command",
+            given.StartCommand,
+            "Start a command that runs on in the background, such as a server. It ends with the run.",
+            ["name", "command"],
+            name=_text("A short name; `read_file` with path `output:NAME` shows what it prints."),
+            command=_text("The command line."),
+        ),
+        _tool(
+            "stop",
+            "stop_command",
+            given.StopCommand,
+            "End a command that runs in the background.",
+            ["name"],
+            name=_text("Its name."),
         ),
         _tool(
             "ask",

@@ -34,6 +34,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "lines": ("plan", "steps", "items"),
 }
 """What models trained on other tools call a field; taken where the field itself is missing."""
+_IN_A_FOLDER = " To work in a subfolder write `cd FOLDER && ...`."
+_ADVICE = {"background": " start_command starts a command that runs on."}
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
@@ -174,7 +176,7 @@ def _forbidden_field(tool: Tool, fields: dict[str, Any]) -> str | None:
     known = set(tool.spec.parameters["properties"])
     for name in fields:
         if name not in known and _PRIVILEGED.fullmatch(name) and not _is_alias(name, known, fields):
-            advice = " To work in a subfolder write `cd FOLDER && ...`." if tool.name == "run_command" else ""
+            advice = _ADVICE.get(name.lower(), _IN_A_FOLDER) if tool.name == "run_command" else ""
             return f"{tool.name}: `{name}` cannot be set: the person decides that. Leave it out.{advice}"
     return None
 

@@ -8,6 +8,7 @@ from .family import Family
 from .file_glob import FileGlob
 from .ignore import Ignore
 from .objects import blob_id
+from .output import HeadTail
 from .paths import Workspace
 from .processes import Finished, run_process, shell
 from .refused import Need
@@ -24,6 +25,7 @@ __all__ = [
     "FileGlob",
     "FileState",
     "Finished",
+    "HeadTail",
     "Ignore",
     "Need",
     "PathRefused",

@@ -56,9 +56,7 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
             _shell_finished(state, stamped, event)
         case WheelTaken():
             state.driving, state.waiting, state.activity = True, "", ""
-            note(
-                state, stamped, "you drive: what you type runs; /edit PATH, /finish ANSWER; /wheel NOTE gives it back"
-            )
+            note(state, stamped, "you drive: what you type runs; /edit PATH, /finish ANSWER; /wheel NOTE gives it back")
         case WheelGiven():
             state.driving, state.check = False, None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"

@@ -51,6 +51,7 @@ _TOLD = {
     "shell": "told the model what you ran",
     "wheel": "told the model what you did",
     "background": "told the model how it ended",
+    "handover": "told the model what it takes over",
     "compact": "asked for a summary of the conversation",
 }
 

@@ -37,7 +37,12 @@ _STALLS = {
     "tool-errors": "most calls fail",
 }
 """Detectors' kinds (`agent.stops`) in words for people."""
-_RESPONSES = {"hint": "told so", "handoff": "handed to a person", "stop": "stopped"}
+_RESPONSES = {
+    "hint": "told so",
+    "handoff": "handed to a person",
+    "stop": "stopped",
+    "escalate": "a stronger model is asked",
+}
 
 _COMMANDS = {
     "say": "your message",

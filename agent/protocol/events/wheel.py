@@ -44,6 +44,8 @@ class WheelGiven(EventBase, frozen=True, kw_only=True):
     actions: int = 0
     files: list[str] = []
     """What changed meanwhile."""
+    finished: bool = False
+    """They ended the task, and what had to hold holds."""
     by: str = "person"
 
 
