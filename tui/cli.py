@@ -13,7 +13,7 @@ from .beside import beside_a_run
 from .ending import fail as _fail
 from .ending import guarded as _guarded
 from .options import LOOKED_AT, PLAYED, RESUMED, SEARCHED, finder_options, headless_options, run_options
-from .usage import ABOUT, RunCommand, Usage
+from .usage import ABOUT, FIND, FindCommand, RunCommand, Usage
 
 
 @click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110})
@@ -36,13 +36,13 @@ def run(task: tuple[str, ...], headless: bool, json_: bool, **flags: object) -> 
         _guarded(lambda: _screen(_task(task), flags))
 
 
-@cli.command(short_help="Search until nothing new is left.")
+@cli.command(cls=FindCommand, help=FIND, short_help="Search until nothing new is left.")
 @click.argument("words", nargs=-1, metavar="[FILE.toml | URL | GLOB | PATH]...")
 @finder_options
-@run_options(SEARCHED)
+@run_options(SEARCHED, others=False)
 @headless_options
 def find(words: tuple[str, ...], resume: bool, headless: bool, json_: bool, **flags: object) -> None:
-    """Search until dry: by a spec file, or --recipe crawl URL, migrate --check CMD [GLOB], research --task Q [PATH]."""
+    """Search until nothing new is left."""
     if json_ and not headless:
         _fail("--json belongs to --headless: add --headless")
     _guarded(lambda: _find(words, flags, again=resume, headless=headless, as_json=json_))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -13,6 +13,8 @@ from rundry.agent import (
     Journal,
     JournalError,
     ModelSpec,
+    Predicates,
+    Recipe,
     RunSpec,
     UserError,
     Wanted,
@@ -26,21 +28,23 @@ from rundry.agent import (
 from .start import Setup, workspace_of
 
 _RECIPES = ("crawl", "migrate", "research")
+_BELONGS = {
+    "check": ("--check", "migrate"),
+    "max_pages": ("--max-pages", "crawl"),
+    "rate": ("--rate", "crawl"),
+    "include": ("--include", "crawl"),
+    "exclude": ("--exclude", "crawl"),
+}
+"""Options that mean something to one recipe only."""
 
 
 def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
     """The search that is asked for. Raises UserError."""
-    recipe = flags.get("recipe")
     root = workspace_of(flags)
     task = cast("str | None", flags.get("task"))
-    match recipe:
+    match flags.get("recipe"):
         case "crawl":
-            wanted = crawl_wanted(
-                words,
-                rate=cast("float | None", flags.get("rate")),
-                include=_texts(flags, "include"),
-                exclude=_texts(flags, "exclude"),
-            )
+            wanted = crawl_wanted(words)
         case "research":
             wanted = research_wanted(task, words, root)
         case "migrate":
@@ -49,7 +53,14 @@ def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
             wanted = _of_file(words, task)
         case other:
             raise UserError(f"--recipe {other}: there are {', '.join(_RECIPES)}")
+    _refuse_misfits(wanted.finder.recipe, flags)
     return msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
+
+
+def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
+    for name, (option, owner) in _BELONGS.items():
+        if flags.get(name) not in (None, ()) and recipe != owner:
+            raise UserError(f"{option} belongs to --recipe {owner}: leave it out")
 
 
 class FindSetup(Setup):
@@ -62,39 +73,68 @@ class FindSetup(Setup):
         pages = {"steps": given["max_pages"]} if "max_pages" in given else {}
         super().__init__({**wanted.options, **given, **pages, "loop": "until-dry"}, headless=headless)
 
+    def spec(self, task: str) -> RunSpec:
+        """The run. Raises UserError also where a search that needs a model has none."""
+        spec = super().spec(task)
+        finder = self.wanted.finder
+        needs_none = finder.worker is not None or finder.recipe is Recipe.CRAWL
+        if spec.model.name == "none" and not needs_none:
+            what = finder.recipe.value if finder.recipe is not None else "this search"
+            raise UserError(f"{what} needs a model: name one with --model; `rundry models` lists what can be reached")
+        return spec
+
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
-        return msgspec.structs.replace(super()._spec(task, model), finder=self.wanted.finder)
+        """What a config says of a goal is none of a search's."""
+        spec = super()._spec(task, model)
+        kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
+        return msgspec.structs.replace(spec, finder=self.wanted.finder, predicates=kept)
 
 
 def unfinished(setup: FindSetup) -> Path:
     """The journal of the newest run of the same search that is not finished. Raises UserError."""
-    workspace = str(setup.workspace)
+    newest: str | None = None
     for line in list_runs(setup.folder):
-        if line.workspace != workspace or line.loop != "until-dry" or line.is_finished:
+        if line.workspace != str(setup.workspace) or line.loop != "until-dry" or not _is_same(Path(line.path), setup):
             continue
-        try:
-            journal = Journal.open(Path(line.path))
-        except JournalError:
-            continue
-        spec = journal.spec
-        journal.close()
-        same = spec.finder is not None and spec.finder.digest_words == setup.wanted.finder.digest_words
-        if same and spec.task == setup.wanted.task:
+        if not line.is_finished:
             return Path(line.path)
-    raise UserError("there is no unfinished run of this search here: leave --resume out to begin one")
+        newest = newest or f"; the newest one, {Path(line.path).stem}, is finished"
+    raise UserError(f"there is no unfinished run of this search here{newest or ''}: leave --resume out to begin one")
+
+
+def _is_same(path: Path, setup: FindSetup) -> bool:
+    try:
+        journal = Journal.open(path)
+    except JournalError:
+        return False
+    spec, wanted = journal.spec, setup.wanted
+    journal.close()
+    return (
+        spec.finder is not None and spec.finder.digest_words == wanted.finder.digest_words and spec.task == wanted.task
+    )
 
 
 def _of_file(words: Sequence[str], task: str | None) -> Wanted:
     if len(words) != 1:
         raise UserError("name one spec file, or a --recipe: rundry find FILE.toml, rundry find --recipe crawl URL")
+    if words[0].startswith(("http://", "https://")):
+        raise UserError(f"{words[0]} is no spec file: rundry find --recipe crawl {words[0]}")
     wanted = read_finder(Path(words[0]))
     return msgspec.structs.replace(wanted, task=task) if task else wanted
 
 
 def _with_options(finder: FinderSpec, flags: Mapping[str, object]) -> FinderSpec:
-    changes = {name: flags[name] for name in ("concurrency",) if flags.get(name) is not None}
-    hosts = _texts(flags, "host")
-    return msgspec.structs.replace(finder, **changes, hosts=[*finder.hosts, *hosts])
+    """What the command line says wins. Of migrate, where one file is worked at a time, the checks are those at once."""
+    workers = "checks" if finder.check is not None else "concurrency"
+    changes: dict[str, Any] = {}
+    if flags.get("concurrency") is not None:
+        changes[workers] = flags["concurrency"]
+    if flags.get("rate") is not None:
+        changes["rate"] = flags["rate"] or None
+    for name in ("include", "exclude"):
+        if flags.get(name):
+            changes[name] = _texts(flags, name)
+    return msgspec.structs.replace(finder, **changes, hosts=[*finder.hosts, *_texts(flags, "host")])
 
 
 def _texts(flags: Mapping[str, object], name: str) -> list[str]:

@@ -76,11 +76,13 @@ _HEADLESS = (
     click.option("--json", "json_", is_flag=True, help="With --headless: one event a line on stdout."),
 )
 _FINDER = (
-    click.option("--recipe", metavar="NAME", help="crawl, migrate or research, instead of a spec file."),
-    click.option("--task", metavar="TEXT", help="What is looked for; of research, the question."),
+    click.option("--recipe", metavar="NAME", help="crawl, migrate or research; without it a spec file."),
+    click.option("--task", metavar="TEXT", help="What is looked for; research: the question; migrate: how."),
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
     click.option("--resume", is_flag=True, help="Go on with the newest unfinished run of this search."),
-    click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Workers at once."),
+    click.option(
+        "--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Workers at once (8); migrate: checks."
+    ),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: at most so many pages (10000)."),
     click.option("--rate", type=click.FloatRange(0), metavar="X", help="crawl: requests a second; 0: no limit."),
     click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),
@@ -90,14 +92,18 @@ _FINDER = (
 SEARCHED = (
     "model",
     "api_base",
+    "guard",
     "steps",
     "tokens",
     "usd",
     "time",
     "deadline",
+    "context",
     "price",
     "gate",
+    "network",
     "on_ask",
+    "on_stall",
     "cwd",
     "trust",
     "runs_dir",

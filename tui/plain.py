@@ -17,6 +17,7 @@ from rundry.agent import (
     Journal,
     LoopKind,
     Outcome,
+    Reason,
     ResumeChanges,
     RunEnded,
     RunResumed,
@@ -25,6 +26,7 @@ from rundry.agent import (
     Stamped,
     StepFinished,
     UserError,
+    handoff_markdown,
     to_json_line,
 )
 
@@ -32,6 +34,7 @@ from .reducer import reduce
 from .reducer.numbers import plural, short
 from .reducer.titles import stall_words
 from .resuming import changes_from, find, way_on
+from .searching import SearchLines
 from .start import Setup
 from .state import Block, ViewState
 from .text import bare, one_line, show
@@ -80,7 +83,16 @@ def resume_headless(
 def outcome_line(ended: RunEnded | Outcome) -> str:
     """`-> done after 3 steps: check passed`."""
     gap = "" if ended.complete else " (not complete)"
-    return f"-> {ended.reason.value} after {plural(ended.steps, 'step')}: {one_line(ended.detail)}{gap}"
+    after = _passes(ended.passes) if ended.reason is Reason.DRY else plural(ended.steps, "step")
+    return f"-> {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
+
+
+def _model(name: str) -> str:
+    return "no model" if name == "none" else name
+
+
+def _passes(count: int) -> str:
+    return f"{count:,} pass{'' if count == 1 else 'es'}"
 
 
 class LinePrinter:
@@ -90,6 +102,7 @@ class LinePrinter:
         self._flags = flags
         self._state = ViewState()
         self._first_block = 0
+        self._search = SearchLines(self._state)
 
     def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
         """The next event, in order. `quiet`: it is known already."""
@@ -99,9 +112,12 @@ class LinePrinter:
         if quiet:
             self._first_block = len(self._state.blocks)
             return
+        if self._state.finder is not None:
+            for line in self._search.of(stamped):
+                _say(line)
         match stamped.event:
             case RunStarted() as started:
-                _say(f"{started.loop.value} {started.run_id} with {started.model} in {started.workspace}")
+                _say(f"{started.loop.value} {started.run_id} with {_model(started.model)} in {started.workspace}")
                 for note in started.notes:
                     _say(note)
             case RunResumed() as resumed:
@@ -109,7 +125,7 @@ class LinePrinter:
                 for note in resumed.notes:
                     _say(note)
             case StepFinished() as finished:
-                self._step(finished)
+                self._step(stamped, finished)
             case CheckFinished(baseline=True) as check:
                 _say(f"check {check.command}: {'passed' if check.passed else self._state.blocks[-1].right}")
                 self._first_block = len(self._state.blocks)
@@ -126,17 +142,26 @@ class LinePrinter:
             case _:
                 pass
 
-    def _step(self, finished: StepFinished) -> None:
-        done = self._state.blocks[self._first_block :]
+    def _step(self, stamped: Stamped, finished: StepFinished) -> None:
+        done: list[Block] | None = self._state.blocks[self._first_block :]
         self._first_block = len(self._state.blocks)
+        who = ""
+        if self._state.finder is not None:
+            done, who = self._search.step_blocks(stamped), self._search.who(stamped)
+        if done is None:
+            return
         words = [text for block in done if (text := _word(block))]
         spent = f"{short(self._state.spent.tokens.total)} tokens"
-        _say(f"step {finished.number}  {'; '.join(words) or 'nothing'}  [{spent}, {finished.seconds:.1f} s]")
+        said = f"{f'{one_line(who)}: ' if who else ''}{'; '.join(words) or 'nothing'}"
+        _say(f"step {finished.number}  {said}  [{spent}, {finished.seconds:.1f} s]")
 
     def _end(self, ended: RunEnded) -> None:
         if ended.answer:
             print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
         state = self._state
+        if ended.reason is Reason.HANDOFF and state.last_handoff is not None:
+            record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal)
+            print(show(record), file=sys.stderr)
         if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
             print(one_line(on), file=sys.stderr)
         print(outcome_line(ended), file=sys.stderr, flush=True)

@@ -72,7 +72,7 @@ def way_on(ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mappin
     match ended.reason:
         case Reason.BUDGET:
             words += [*_raised(ended.detail, budget), "--headless"]
-        case Reason.USER | Reason.ERROR:
+        case Reason.USER | Reason.ERROR | Reason.DRY:
             words.append("--headless")
         case _:
             words += ["--hint", '"..."']

@@ -14,6 +14,7 @@ A terminal session in which a model drives a loop and you hold the brakes.
 rundry                                open the screen
 rundry "fix the suite" --until "pytest -q"
 rundry run "fix the suite" --until "pytest -q" --headless --gate auto
+rundry find --recipe crawl URL        search until nothing new is left
 rundry demo                           a scripted model on a sample project: no key, no network
 
 `rundry TASK` is `rundry run TASK`; options may stand before or after it.
@@ -34,6 +35,40 @@ EXIT_CODES = (
     ("130", "you stopped it"),
 )
 """By what a run ended on (REQUIREMENTS 4.1)."""
+FIND = """\
+Search until nothing new is left: what was seen once is never new again, what failed is never called empty.
+
+\b
+rundry find --recipe crawl http://localhost:8000/
+    follows every link within the host; needs no model and no key
+rundry find --recipe migrate --check 'ruff check {file}' 'src/**/*.py'
+    fixes each file that fails the check, until a full scan finds none
+rundry find --recipe research --task "Where does input reach SQL?" src
+    several ways to look, sceptics for each finding, a critic at the end
+rundry find search.toml
+    a search of your own: lenses, or a worker for each item
+"""
+SPEC_FILE = """\
+task = "Find every place where user input reaches SQL"
+[model]
+name = "ollama_chat/qwen3:8b"
+[budget]
+steps = 200
+time = "30m"
+[[lens]]                      # as many as you like
+name = "taint"
+prompt = "Follow each request parameter to where it is used."
+
+Or, instead of lenses, a worker for each item (JSON in, JSON out):
+[[seed]]
+kind = "file"                 # or url, value
+value = "src/app.py"
+[worker]
+command = ["python3", "worker.py"]   # or python = "module:function"
+timeout = "30s"\
+"""
+_OF_SEARCHES = {"0": "dry, and complete", "6": "dry, but not complete: what failed is named"}
+"""Exit codes that say something else of a search, or nothing."""
 RUN = "run"
 
 
@@ -92,6 +127,21 @@ class RunCommand(click.Command):
         """Limits and exit codes."""
         super().format_epilog(ctx, formatter)
         _write_ends(formatter)
+
+
+class FindCommand(click.Command):
+    """The help of a search: what a spec file looks like, what holds by default, how it ends."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A spec file, limits, exit codes."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("A spec file"):
+            for line in SPEC_FILE.splitlines():
+                formatter.write(f"  {line}\n" if line else "\n")
+        with formatter.section("Limits, unless an option or the file says otherwise"):
+            formatter.write_dl([("crawl", "10,000 pages, 60 minutes"), ("others", LIMITS[1][1])])
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(code, _OF_SEARCHES.get(code, text)) for code, text in EXIT_CODES if code != "4"])
 
 
 def _write_ends(formatter: click.HelpFormatter) -> None:

@@ -1,6 +1,7 @@
 """Options with where each came from, and which folders are trusted."""
 
-from .finding import EVERY_FILE, Wanted, crawl_wanted, migrate_wanted, read_finder, research_wanted
+from .finder_file import read_finder
+from .finding import EVERY_FILE, Wanted, crawl_wanted, migrate_wanted, research_wanted
 from .limits import default_budget
 from .options import KEYS
 from .remember import remember_rule

@@ -9,6 +9,7 @@ from ..protocol import (
     CriticSpoke,
     FinderSpec,
     FindingJudged,
+    ItemQueued,
     Model,
     ModelSpec,
     PassFinished,
@@ -75,10 +76,25 @@ class Finder:
         with self.kit.together():
             self.books.items(seeds, "seed", self.kit.record, reason="seed")
 
-    def take_up(self) -> None:
-        """What a dead runner had in flight is queued again; seeds that it did not come to are queued now."""
+    def take_up(self, *, again: bool = False) -> None:
+        """What a dead runner had in flight is queued again; seeds that it did not come to are queued now.
+
+        `again`: the run had ended, and what failed for good gets another chance.
+        """
         with self.kit.together():
             self.frontier.roll_back()
+            for row in self.frontier.page(State.SET_ASIDE, limit=_LISTED) if again else ():
+                self.frontier.requeue(row.key, "resume", attempts=0)
+                self.kit.record(
+                    ItemQueued(
+                        key=row.key,
+                        kind=row.kind,
+                        value=row.value,
+                        source="resume",
+                        reason="retry",
+                        was=row.state.value,
+                    )
+                )
         known = self.facts.seen
         if not known:
             self.begin()

@@ -1,0 +1,137 @@
+"""A search as `--headless` tells it: calm where no model works, however many items there are. No textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os.path import relpath
+
+from rundry.agent import (
+    CriticSpoke,
+    FindingJudged,
+    FindingReported,
+    ItemFailed,
+    LensAdded,
+    PassFinished,
+    Stamped,
+    StepStarted,
+    Undone,
+    WorkFinished,
+    WorkStarted,
+)
+
+from .reducer.numbers import plural
+from .state import Block, ViewState
+
+EVERY = 1.0
+"""Seconds between two lines about passes that no model works."""
+NAMED = 20
+"""Failures that are named; the journal has them all."""
+
+
+class SearchLines:
+    """What is said of each event, after the view's state took it in."""
+
+    def __init__(self, state: ViewState) -> None:
+        self._state = state
+        self._first: dict[str | None, int] = {}
+        """Work to its step's first block."""
+        self._said_at = 0.0
+        self._named = 0
+
+    def of(self, stamped: Stamped) -> Iterator[str]:
+        """Lines for a person, most often none."""
+        event, state = stamped.event, self._state
+        match event:
+            case StepStarted():
+                self._first[stamped.work] = len(state.blocks)
+            case WorkStarted(kind="scan"):
+                yield "scan  every file is checked"
+            case WorkFinished(kind="scan", interrupted=False):
+                yield f"scan  {event.error or event.reason}"
+            case WorkFinished(kind="item", ok=True) if self._is_migration:
+                yield f"done  {self._shown(event.about)}: {event.reason}  [{self._left()}]"
+            case ItemFailed():
+                yield from self._failed(event)
+            case PassFinished():
+                yield from self._passed(stamped, event)
+            case FindingReported() if self._has_model:
+                yield f"found  {event.title}" + (f" ({event.evidence})" if event.evidence else "")
+            case FindingJudged() if self._has_model:
+                known = state.finder.findings.get(event.key) if state.finder is not None else None
+                votes = f" by {event.stands} of {event.votes}" if event.votes else f" by {event.by}"
+                yield f"{event.verdict}  {known.title if known is not None else event.key}{votes}"
+            case LensAdded():
+                yield f"lens {event.name}, by {event.by}: {event.prompt}"
+            case CriticSpoke():
+                yield f"critic  {event.text}"
+            case Undone(by="program"):
+                yield from _rolled_back(event)
+            case _:
+                pass
+
+    def step_blocks(self, stamped: Stamped) -> list[Block] | None:
+        """What happened in the step of one work, whatever others did meanwhile. None: no model worked, say nothing."""
+        if not self._has_model:
+            return None
+        start = self._first.pop(stamped.work, 0)
+        return [block for block in self._state.blocks[start:] if block.work == stamped.work]
+
+    def who(self, stamped: Stamped) -> str:
+        """The lens, the file or the finding that a step was about."""
+        kind, _, about = (stamped.work or "").partition(":")
+        match kind:
+            case "lens" | "item":
+                return self._shown(about)
+            case "sceptic" | "evidence":
+                known = self._state.finder.findings.get(about.rpartition("#")[0]) if self._state.finder else None
+                return f"{kind} on {known.title if known is not None else about}"
+            case _:
+                return kind.partition("#")[0]
+
+    @property
+    def _has_model(self) -> bool:
+        return self._state.model != "none"
+
+    @property
+    def _is_migration(self) -> bool:
+        return self._state.search is not None and self._state.search.check is not None
+
+    def _shown(self, key: str) -> str:
+        """A file's path as it stands in the workspace."""
+        root = self._state.workspace
+        return relpath(key, root) if root and key.startswith(f"{root}/") else key
+
+    def _left(self) -> str:
+        facts = self._state.finder
+        return f"{facts.queued:,} left" if facts is not None else ""
+
+    def _failed(self, event: ItemFailed) -> Iterator[str]:
+        if not event.final and not self._has_model:
+            return  # it is tried again: the pass's line counts it
+        self._named += 1
+        if self._named <= NAMED:
+            yield f"{'set aside' if event.final else 'failed'}  {self._shown(event.key)}: {event.error}"
+        elif self._named == NAMED + 1:
+            yield "more failures are counted, and not named here: the journal has them all"
+
+    def _passed(self, stamped: Stamped, event: PassFinished) -> Iterator[str]:
+        facts = self._state.finder
+        if facts is None or self._is_migration:
+            return
+        if facts.lenses:
+            yield f"pass {event.number}  {event.new:,} new; {event.dry_streak} of {event.dry_passes} dry passes"
+        elif self._has_model or stamped.at - self._said_at >= EVERY:
+            self._said_at = stamped.at
+            counts = [f"{facts.done:,} done", f"{facts.queued:,} in the queue", f"{facts.seen:,} seen"]
+            if facts.findings:
+                counts.append(plural(len(facts.findings), "finding"))
+            if facts.retries or facts.set_aside:
+                counts.append(f"{facts.retries:,} tried again, {facts.set_aside:,} set aside")
+            yield f"pass {event.number}  {', '.join(counts)}"
+
+
+def _rolled_back(event: Undone) -> Iterator[str]:
+    if event.files:
+        yield f"rolled back, the runner had stopped in the middle: {', '.join(event.files)}"
+    for line in event.kept:
+        yield f"left as it is: {line}"
