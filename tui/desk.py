@@ -161,6 +161,11 @@ class Desk:
         return self.begun and (self.state.outcome is not None or self.link.runner_state() == "gone")
 
     @property
+    def is_gone(self) -> bool:
+        """Its runner died before the end."""
+        return self.begun and self.state.outcome is None and self.link.runner_state() == "gone"
+
+    @property
     def is_orphaned(self) -> bool:
         """No runner is there to take commands. One that stays after the end takes the run up again by itself."""
         journal = self.link.journal

@@ -36,6 +36,8 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         return _in_search(desk, at_gate=at_gate)
     if not desk.begun:
         return ["help", "palette", "model", "quit"]
+    if desk.is_gone:
+        return ["pause", "help", "limit", "quit", "palette", "find", "unfold"]
     if desk.is_over:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         handed = ["handoff"] if state.last_handoff is not None and state.outcome is not None else []
@@ -90,7 +92,7 @@ class Footer(Widget):
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
         for name in on_board(desk, view) if view else matter(desk, at_gate=at_gate):
             action = BY_NAME[name]
-            hint = "go on" if name == "pause" and state.paused else action.hint
+            hint = "go on" if name == "pause" and (state.paused or desk.is_gone) else action.hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

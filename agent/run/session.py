@@ -51,7 +51,9 @@ class Session:
         return path
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
-        """Hands an existing journal to the warm runner. Raises JournalError."""
+        """Hands an existing journal to the warm runner, or to a new one where that is gone. Raises JournalError."""
+        if self._runner is None or self._runner.poll() is not None:
+            self._runner = _start("rundry.agent.run", path.parent / "runner.log", os.environ)
         if self.journal is None:
             self.journal = Journal.open(path)
             self._more = True

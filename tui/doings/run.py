@@ -60,7 +60,9 @@ def _gate(screen: MainScreen, argument: str) -> None:
 
 
 def _pause(screen: MainScreen, argument: str) -> None:
-    if screen.desk.state.paused:
+    if screen.desk.is_gone:
+        screen.desk.go_on("")
+    elif screen.desk.state.paused:
         screen.desk.put(Unpause())
     else:
         screen.desk.put(Pause(now=argument == "now"))

@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 from rundry.agent import LoopKind, RundryError, Stop
 
-from ..actions import ACTIONS, BY_NAME, parse_slash
+from ..actions import ACTIONS, BY_NAME, parse_slash, shown_key
 from ..board import BoardPanel
 from ..board.board import Board
 from ..desk import Desk
@@ -24,6 +24,7 @@ from ..doings import DOINGS
 from ..editor import edit_text
 from ..footer import Footer
 from ..gate import GatePanel
+from ..gone import GoneNotice
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
@@ -94,6 +95,7 @@ class MainScreen(Screen[None]):
         """In a search: the board is to be seen, not the transcript."""
         self.welcome = Welcome(desk)
         self.gate = GatePanel(keys_of("gate", remaps), desk.content, self._mind_the_focus)
+        self.gone = GoneNotice()
         self.message = MessageRow(self._files)
         self.footer = Footer(self.keymap)
         self._notice = ""
@@ -111,6 +113,7 @@ class MainScreen(Screen[None]):
         yield self.transcript
         yield self.search
         yield self.gate
+        yield self.gone
         yield self.message
         yield self.footer
 
@@ -167,6 +170,8 @@ class MainScreen(Screen[None]):
         is_board = state.finder is not None and self.board_wanted
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
         self._show_search(is_board=is_board and not self.gate.takes_all)
+        key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
+        self.gone.show(state, is_gone=self.desk.is_gone, key=key)
         self._mind_the_focus()
         self.message.show(state, self._placeholder())
         view = self.search.board.view.tab if self.search.board.has_focus else ""
