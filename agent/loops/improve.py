@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
-from .passes import BEGIN, MEASURE, go_on, passing_of, past_deadline
+from .passes import BEGIN, MEASURE, go_on, passing_of, used_up
 from .state import LoopState, ends
 
 NO_BUDGET = (
@@ -20,7 +20,7 @@ def decide(state: LoopState) -> Decision:
         return _baseline(state, spec)
     if passing.open is not None:
         return go_on(state, passing, spec.pass_steps)
-    if end := ends(state) or past_deadline(state):
+    if end := ends(state) or used_up(state):
         return end
     if passing.stale >= spec.patience:
         detail = f"the score has not moved for {passing.stale} passes: best {passing.best:g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..journal.passing import PassFacts
 from ..protocol import Again, Decision, IntervalSpec, Sleeping, Wait, Work
-from .passes import BEGIN, go_on, passing_of, past_deadline
+from .passes import BEGIN, go_on, passing_of, used_up
 from .state import LoopState, ends
 
 
@@ -14,7 +14,7 @@ def decide(state: LoopState) -> Decision:
     assert spec is not None  # the command line makes it for this loop
     if passing.open is not None:
         return go_on(state, passing, spec.pass_steps)
-    if end := ends(state) or past_deadline(state):
+    if end := ends(state) or used_up(state):
         return end
     left = seconds_to_next(state, passing, spec)
     if left <= 0:
@@ -25,6 +25,6 @@ def decide(state: LoopState) -> Decision:
 
 def seconds_to_next(state: LoopState, passing: PassFacts, spec: IntervalSpec) -> float:
     """0 or less: it is due. The first is at once; one that the person woke is, too."""
-    if passing.last is None or passing.last.at is None or passing.slept is not None:
+    if passing.last is None or passing.last.began is None or passing.slept is not None:
         return 0.0
-    return passing.last.at + spec.every - state.now
+    return passing.last.began + spec.every - state.now

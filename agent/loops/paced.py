@@ -7,7 +7,7 @@ import msgspec
 from ..protocol import Again, Decision, Price, Sleeping, Wait
 from ..stops.pacing import lifetime, pace, prices
 from . import goal
-from .passes import passing_of, past_deadline
+from .passes import passing_of
 from .state import LoopState, ends, met
 
 _NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
@@ -22,8 +22,6 @@ def decide(state: LoopState) -> Decision:
         if passing.asleep is not None and left is not None:  # another runner slept before
             return Wait(max(0.01, left), "clock", msgspec.structs.replace(passing.asleep, seconds=max(0.01, left)))
         return _sleep(state, passing.asked.seconds, passing.asked.reason)
-    if end := past_deadline(state):
-        return end
     decision = goal.decide(state)
     if not isinstance(decision, Again):
         return decision

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from ..journal.passing import PassFacts
 from ..protocol import Again, Decision, Finish, Reason, Work
+from ..stops import Exhausted, Margin, Reserve, admit
 from .goal import next_words
 from .state import LoopState, ends, met
 
 BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
 """Kinds of works that no model does."""
+_ANY_WINDOW = 32_000
+"""Tokens. What counts is whether anything is left at all."""
 SILENCES = 2
 """Answers without a tool in a row after which a pass is over: the first one is nudged."""
 
@@ -46,9 +49,18 @@ def over(state: LoopState, passing: PassFacts, cap: int) -> str | None:
     return None
 
 
-def past_deadline(state: LoopState) -> Finish | None:
-    """Between two passes no call is asked for that could find it out."""
-    deadline = state.facts.budget.deadline
-    if deadline is None or state.now < deadline:
-        return None
-    return Finish(reason=Reason.BUDGET, detail="deadline: it passed")
+def used_up(state: LoopState) -> Finish | None:
+    """No call is left for another pass: the run need not begin it, nor sleep until then."""
+    facts = state.facts
+    found = admit(
+        facts.budget,
+        facts.spent,
+        0,
+        price=state.price,
+        margin=Margin(facts.margins),
+        reserve=Reserve(),
+        window=_ANY_WINDOW,
+        max_output=None,
+        now=state.now,
+    )
+    return Finish(reason=Reason.BUDGET, detail=found.detail, wrap_up=True) if isinstance(found, Exhausted) else None

@@ -217,6 +217,7 @@ class Conduct:
             timer.cancel()
         if by is not None:
             self.kit.record(Woken(by=by, slept=clock.monotonic() - began))
+            self.kit.stalls.pop(None, None)  # to look again after a while is no circle
 
     async def _roused(self, timer: asyncio.Future[None]) -> str | None:
         """By whom; None: the run is to stop."""

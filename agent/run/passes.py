@@ -86,7 +86,7 @@ class Passes:
         head, why_not = await self._ground()
         if why_not is not None:
             with kit.together():
-                kit.record(PassStarted(number=number, at=kit.clock.now()))
+                kit.record(PassStarted(number=number, began=kit.clock.now()))
                 kit.record(PassFinished(number=number, verdict="skipped", why=why_not))
             return
         began = kit.clock.now()
@@ -97,7 +97,7 @@ class Passes:
         green = met(LoopState(kit.facts)) is not None
         opening = _opening(kit, self.facts, number)
         with kit.together():
-            kit.record(PassStarted(number=number, at=began, world=world, head=head, green=green, fresh=True))
+            kit.record(PassStarted(number=number, began=began, world=world, head=head, green=green, fresh=True))
             kit.record(Prompted(kind="task", text=opening))
 
     async def _ground(self) -> tuple[str | None, str | None]:

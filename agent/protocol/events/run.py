@@ -54,7 +54,7 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     number: int
     lenses: list[str] = []
     """Who takes part in it, of a search by lenses."""
-    at: float | None = None
+    began: float | None = None
     """Unix time by the run's own clock, of a pass that has one."""
     world: str | None = None
     """The snapshot that it starts from: where it is red, all goes back to this."""

@@ -1,0 +1,65 @@
+"""Hours in milliseconds: a run on a manual clock that moves whenever the run sleeps."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rundry.agent.protocol import Outcome
+
+from .clock import ManualClock
+from .driven import Driven
+from .project import git
+
+
+async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outcome:
+    """To the outcome; each sleep is over at once, by the clock."""
+    run = asyncio.ensure_future(driven.run(clock=clock, **how))
+    seen = 0
+    try:
+        while not run.done():
+            await asyncio.sleep(0)
+            sleeps = driven.of("sleeping")
+            woken = len(driven.of("woken"))
+            if len(sleeps) > max(seen, woken) and _is_asleep(clock, len(sleeps)):
+                seen = len(sleeps)
+                clock.tick(sleeps[-1]["seconds"])
+        return run.result()
+    finally:
+        run.cancel()
+
+
+def _is_asleep(clock: ManualClock, times: int) -> bool:
+    """The run went to sleep that often; what looks out for it sleeps a second at a time."""
+    return sum(seconds > 1.0 for seconds in clock.slept) >= times
+
+
+def make_repository(folder: Path, branch: str = "work") -> Path:
+    """The folder's files, committed."""
+    git(folder, "init", "-q", "-b", branch)
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "First")
+    return folder
+
+
+def subjects(folder: Path, ref: str = "HEAD") -> list[str]:
+    """Of the commits, newest first."""
+    return git(folder, "log", "--format=%s", ref).splitlines()
+
+
+def tree_of(folder: Path) -> dict[str, bytes]:
+    """Every file of the folder with its bytes, but for git's own."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git" not in path.parts
+    }
+
+
+def applies(folder: Path, patch: bytes) -> bool:
+    """Git takes that patch here."""
+    return (
+        subprocess.run(["git", "apply", "--check", "-"], cwd=folder, input=patch, capture_output=True).returncode == 0
+    )

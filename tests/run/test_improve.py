@@ -1,0 +1,155 @@
+"""A score that has to move: kept if better, else put back, until it stops moving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.clock import ManualClock
+from fakes.driven import Driven
+from fakes.hours import make_repository, subjects, through_hours, tree_of
+from fakes.project import changed_files
+from fakes.turns import call, finish, say
+
+from rundry.agent.journal import Journal
+from rundry.agent.protocol import Better, Budget, ImproveSpec, LoopKind
+
+Make = Callable[..., Driven]
+
+
+def write(number: object):
+    return call("write_file", path="score.txt", content=f"{number}\n")
+
+
+DONE = finish("tried it", "score.txt")
+
+
+@pytest.fixture
+def improving(driven: Make, work: Path) -> Make:
+    """An improve run whose score is the number in a file."""
+    (work / "score.txt").write_text("5\n")
+
+    def make(*turns: Any, score: str = "cat score.txt", bounded: bool = True, steps: int = 40, **more: Any) -> Driven:
+        told = {name: more.pop(name) for name in ("goal", "patience", "min_delta") if name in more}
+        spec = ImproveSpec(score=score, bounded=bounded, **told)
+        return driven(*turns, loop=LoopKind.IMPROVE, improve=spec, budget=Budget(steps=steps), **more)
+
+    return make
+
+
+def scores(run: Driven) -> list[tuple[float, float, bool, int]]:
+    return [(e["score"], e["best"], e["kept"], e["stale_passes"]) for e in run.of("score_measured")]
+
+
+async def test_what_is_better_is_kept_what_is_not_is_put_back_and_it_ends_on_the_plateau(improving: Make, work: Path):
+    tries = [turn for number in (7, 6, 6.5, 9, 8, 1, 8.5) for turn in (write(number), DONE)]
+    run = improving(*tries)
+    outcome = await through_hours(run, ManualClock())
+    assert (outcome.reason, outcome.complete, outcome.exit_code) == ("plateau", True, 0)
+    assert scores(run) == [
+        (5, 5, True, 0), (7, 7, True, 0), (6, 7, False, 1), (6.5, 7, False, 2),
+        (9, 9, True, 0), (8, 9, False, 1), (1, 9, False, 2), (8.5, 9, False, 3),
+    ]  # fmt: skip
+    assert (work / "score.txt").read_text() == "9\n" and outcome.files_changed == ["score.txt"]
+    assert "best 9" in outcome.detail and outcome.passes == 7
+    kept = run.of("patch_kept")
+    journal = Journal.open(run.path)
+    assert b"+6" in journal.blob(kept[0]["patch"])
+    journal.close()
+    assert "The score is 7 now" in run.heard(2) and "higher is better" in run.heard(2)
+    run.assert_legal()
+
+
+async def test_the_lower_score_wins_where_it_is_asked_for_and_a_small_move_is_none(improving: Make, work: Path):
+    run = improving(*[t for n in (4.5, 3, 2.9) for t in (write(n), DONE)], goal=Better.MIN, min_delta=0.5, patience=1)
+    await through_hours(run, ManualClock())
+    assert scores(run) == [(5, 5, True, 0), (4.5, 5, False, 1)]
+    assert (work / "score.txt").read_text() == "5\n"
+
+
+async def test_in_a_clean_repository_what_is_kept_is_committed(improving: Make, work: Path):
+    make_repository(work)
+    await through_hours(improving(write(7), DONE, write(1), DONE, patience=1), ManualClock())
+    assert subjects(work) == ["rundry pass 1: tried it", "First"] and changed_files(work) == []
+
+
+@pytest.mark.parametrize("where", ["on main", "dirty"])
+async def test_where_it_may_not_commit_what_is_kept_stands_in_the_tree(improving: Make, work: Path, where: str):
+    make_repository(work, "main" if where == "on main" else "work")
+    if where == "dirty":
+        (work / "mine.txt").write_text("mine\n")
+    await through_hours(improving(write(7), DONE, say("a"), say("b"), patience=1), ManualClock())
+    assert subjects(work) == ["First"] and (work / "score.txt").read_text() == "7\n"
+    assert (work / "mine.txt").exists() == (where == "dirty")
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        ("true", "printed nothing"),
+        ("echo none", "printed no number on its last line: 'none'"),
+        ("echo 3; echo NaN", "printed NaN"),
+        ("echo inf", "printed an infinite number"),
+        ("echo 3; exit 4", "failed (exit code 4)"),
+        ("no-such-program-here", "failed (exit code 127)"),
+    ],
+)
+async def test_a_score_that_is_none_is_refused_before_anything_is_changed(
+    improving: Make, work: Path, score: str, said: str
+):
+    before = tree_of(work)
+    outcome = await improving(write(7), score=score).run()
+    assert (outcome.reason, outcome.exit_code, outcome.steps) == ("refused", 2, 0)
+    assert said in outcome.detail and tree_of(work) == before
+
+
+async def test_a_measurement_that_fails_later_puts_its_pass_back_and_counts_as_no_move(improving: Make, work: Path):
+    run = improving(write("nan"), DONE, write("six"), DONE, patience=2)
+    outcome = await through_hours(run, ManualClock())
+    assert outcome.reason == "plateau" and (work / "score.txt").read_text() == "5\n"
+    whys = [event["why"] for event in run.of("pass_finished")]
+    assert "printed NaN" in whys[0] and "printed no number" in whys[1]
+    assert [event["verdict"] for event in run.of("pass_finished")] == ["reverted", "reverted"]
+
+
+async def test_passes_that_change_nothing_are_no_move_and_are_not_measured(improving: Make):
+    run = improving(say("nothing to do"), patience=2)
+    outcome = await through_hours(run, ManualClock())
+    assert outcome.reason == "plateau" and len(run.of("score_measured")) == 1
+    assert [event["verdict"] for event in run.of("pass_finished")] == ["unchanged", "unchanged"]
+
+
+@pytest.mark.parametrize("unset", ["not asked for", "none"])
+async def test_without_an_explicit_finite_budget_there_is_no_pass(improving: Make, unset: str):
+    run = improving(write(7), bounded=unset == "none")
+    if unset == "none":
+        nothing = Budget(steps=None, tokens=None, usd=None, seconds=None)
+        run = Driven(run.folder, Path(run.spec.workspace), run.model, loop=LoopKind.IMPROVE,
+                     improve=run.spec.improve, budget=nothing)  # fmt: skip
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code) == ("refused", 2) and "budget" in outcome.detail
+    assert run.model.requests == [] and not run.of("pass_started", "score_measured")
+
+
+async def test_a_budget_that_ends_in_a_pass_puts_back_what_is_not_better(improving: Make, work: Path):
+    run = improving(write(3), write(2), steps=1)
+    outcome = await through_hours(run, ManualClock())
+    assert outcome.reason == "budget" and (work / "score.txt").read_text() == "5\n"
+
+
+async def test_a_better_change_under_a_red_check_is_put_back(improving: Make, work: Path):
+    run = improving(write(7), DONE, patience=1, until=["! grep -q 7 score.txt"], steps=3)
+    await through_hours(run, ManualClock())
+    assert (work / "score.txt").read_text() == "5\n"
+    assert "is red" in run.of("pass_finished")[0]["why"]
+
+
+async def test_the_script_that_prints_the_score_is_guarded_like_a_check(improving: Make, work: Path):
+    (work / "bench.sh").write_text("cat score.txt\n")
+    cheat = call("write_file", path="bench.sh", content="echo 100\n")
+    run = improving(cheat, DONE, score="bash bench.sh", patience=1)
+    await through_hours(run, ManualClock())
+    assert (work / "bench.sh").read_text() == "cat score.txt\n"
+    assert run.of("proposal_decided")[0]["decision"] == "reject"
