@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from ..journal.facts import RunFacts
-from ..protocol import LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
+from ..protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
 from .conduct import Conduct
 from .undo import Ground, bring_back, is_mid_step
 
@@ -27,11 +28,11 @@ async def rewind(run: Conduct, command: Rewind) -> str | None:
         try:
             gone = await asyncio.shield(going)
         except asyncio.CancelledError:
-            await going
+            _record(run, await going)
             raise
-    if isinstance(gone, str):
-        return gone
-    kit.changed = True
+        if isinstance(gone, str):
+            return gone
+        _record(run, gone)
     for watch in kit.stalls.values():
         watch.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
@@ -39,26 +40,35 @@ async def rewind(run: Conduct, command: Rewind) -> str | None:
     return None
 
 
+def _record(run: Conduct, gone: Sequence[Event] | str) -> None:
+    if isinstance(gone, str):
+        return
+    with run.kit.together():
+        for event in gone:
+            run.kit.record(event)
+    run.kit.changed = True
+
+
 async def rewind_alone(ground: Ground, command: Rewind) -> str | None:
     """The same for a run that nobody drives."""
     if is_mid_step(ground.facts):
         return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then go back"
     gone = await _go_back(ground, command)
-    return gone if isinstance(gone, str) else None
+    if isinstance(gone, str):
+        return gone
+    for event in gone:
+        ground.record(event)
+    return None
 
 
-async def _go_back(ground: Ground, command: Rewind) -> Rewound | str:
-    """Brings the files back, then records all; or why not."""
+async def _go_back(ground: Ground, command: Rewind) -> Sequence[Event] | str:
+    """Brings the files back; what is to be recorded of that, or why it was not done."""
     found = _target(ground, command.seq)
     if isinstance(found, str):
         return found
     chosen = ground.facts.changes.after(found.upto)
     undone = await bring_back(ground, chosen) if chosen else None
-    with ground.journal.transaction():
-        told = [] if undone is None else [undone]
-        for event in (*told, found, *_left(undone)):
-            ground.record(event)
-    return found
+    return [*([] if undone is None else [undone]), found, *_left(undone)]
 
 
 def _target(ground: Ground, seq: int) -> Rewound | str:
