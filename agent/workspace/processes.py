@@ -45,7 +45,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     """Why it could not be started, or was cut; one line."""
     full: bytes = b""
-    """At most 16 MB of the output, head and tail."""
+    """At most `keep` bytes of the output, head and tail."""
     full_dropped: int = 0
     """Bytes missing in `full`."""
     left_behind: int = 0
@@ -69,6 +69,7 @@ async def run_process(
     on_output: Callable[[bytes], None] | None = None,
     stdin: bytes | None = None,
     apart: bool = False,
+    keep: int = FULL,
 ) -> Finished:
     """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
@@ -78,7 +79,7 @@ async def run_process(
     """
     started = time.monotonic()
     try:
-        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, apart=apart)
+        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, apart=apart, keep=keep)
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
@@ -93,6 +94,7 @@ async def _start(
     on_output: Callable[[bytes], None] | None,
     stdin: bytes | None,
     apart: bool,
+    keep: int,
 ) -> _Running:
     """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
     argv = shell(command) if isinstance(command, str) else command
@@ -132,7 +134,9 @@ async def _start(
         process.stdin.write(stdin or b"")
         process.stdin.close()
     output, *errors = pipes
-    running = _Running(process, [_Reader(output[0], on_output), *(_Reader(pipe[0], None) for pipe in errors)], family)
+    running = _Running(
+        process, [_Reader(output[0], on_output, keep), *(_Reader(pipe[0], None, FULL) for pipe in errors)], family
+    )
     if cancelled is not None:
         await running.wind_up(GRACE)
         raise cancelled
@@ -229,8 +233,8 @@ class _Running:
 class _Reader:
     """Reads a pipe as the event loop says that there is something, and never blocks."""
 
-    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None) -> None:
-        self.kept = HeadTail(FULL)
+    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None, keep: int) -> None:
+        self.kept = HeadTail(keep)
         self.drained = asyncio.Event()
         self._fd, self._on_output = fd, on_output
         self._loop = asyncio.get_running_loop()

@@ -20,7 +20,7 @@ from .environment import command_env
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .names import CONFIG
 from .own_temp import own_temp, sweep_temp
-from .processes import Finished, run_process, shell
+from .processes import FULL, Finished, run_process, shell
 from .put_back import Protected
 from .refused import Held, Need, find_need
 
@@ -148,6 +148,7 @@ class Sandbox:
         writable: Sequence[Path] = (),
         may_configure: bool = False,
         apart: bool = False,
+        keep: int = FULL,
     ) -> Finished:
         """`run_process` in the sandbox.
 
@@ -167,6 +168,7 @@ class Sandbox:
                 on_output=on_output,
                 stdin=stdin,
                 apart=apart,
+                keep=keep,
             )
         finally:
             lines = around.settle()

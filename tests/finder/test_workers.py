@@ -142,8 +142,8 @@ async def test_what_was_found_before_an_error_is_kept(make_command: Callable[...
 
 
 async def test_an_endless_answer_is_bounded_and_said(make_command: Callable[..., CommandWorker]) -> None:
-    error = await said(make_command, "import sys\nfor i in range(300): sys.stdout.write('x' * 65536)")
-    assert "more than 16 MB (by 3,660,800 bytes)" in error
+    error = await said(make_command, "import sys\nfor i in range(1000): sys.stdout.write('x' * 65536)")
+    assert "more than 64 MB (by 1,536,000 bytes)" in error
 
 
 async def test_a_command_that_takes_too_long_is_ended_with_its_children(
@@ -283,7 +283,7 @@ def work(item):
         ("def work(item) pass", ["SyntaxError"]),
         ("import os, sys\ndef work(item):\n print('down', file=sys.stderr); os._exit(7)", ["code 7", "down"]),
         ("import os\ndef work(item): os.kill(os.getpid(), 9)", ["signal 9"]),
-        ("def work(item): return {'reason': 'x' * 17_000_000}", ["16 MB"]),
+        ("def work(item): return {'reason': 'x' * 65_000_000}", ["64 MB"]),
     ],
 )  # fmt: skip
 async def test_a_function_that_fails_is_a_failed_step_that_says_why(

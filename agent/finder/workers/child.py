@@ -9,9 +9,8 @@ from pathlib import Path
 
 from ...workspace import Family
 from ...workspace.output import HeadTail
+from .reply import LONGEST
 
-_LONGEST = 16_000_000
-"""Bytes of an answer."""
 _SAID = 8_000
 """Bytes of standard error that are kept, the last ones among them."""
 
@@ -37,7 +36,7 @@ class Child:
         loop = asyncio.get_running_loop()
         starting = asyncio.create_task(
             loop.subprocess_exec(
-                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=_LONGEST, loop=loop),
+                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=LONGEST, loop=loop),
                 *argv,
                 cwd=cwd,
                 env={**env, **family.mark},
@@ -80,7 +79,7 @@ class Child:
         except ConnectionError:
             answer = b""
         except ValueError:  # the line is longer than the limit
-            raise ChildEnded("it answered more than 16 MB") from None
+            raise ChildEnded("it answered more than 64 MB") from None
         if answer.endswith(b"\n"):
             return answer
         with suppress(TimeoutError):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...protocol import UserError
 from ...workspace import Finished, Sandbox
-from .reply import last_words, one_line, read_reply
+from .reply import LONGEST, last_words, one_line, read_reply
 from .worker import Worked, WorkItem, as_json
+
+_SHORT = 1_000_000
+"""Bytes of an answer that is read at once; a longer one must not keep others waiting."""
 
 
 class CommandWorker:
@@ -41,8 +45,9 @@ class CommandWorker:
             stdin=as_json(item),
             network=self._network,
             apart=True,
+            keep=LONGEST,
         )
-        return _judged(done)
+        return _judged(done) if len(done.full) < _SHORT else await asyncio.to_thread(_judged, done)
 
     async def close(self) -> None:
         """Nothing lives longer than its item."""
@@ -53,7 +58,7 @@ def _judged(done: Finished) -> Worked:
     if done.exit_code is None:
         return Worked(error=_with(said, done.error or "it did not end"))
     if done.full_dropped:
-        return Worked(error=_with(said, f"it answered more than 16 MB (by {done.full_dropped:,} bytes)"))
+        return Worked(error=_with(said, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
     if done.exit_code != 0:
         told = read_reply(done.full).error if done.full.strip().startswith(b"{") else last_words(done.full)
         return Worked(error=_with(said or told, f"exit code {done.exit_code}"))

@@ -12,15 +12,12 @@ from ..frontier import Candidate
 from ..keys import KINDS
 from .worker import ReportedFinding, Worked
 
+LONGEST = 64_000_000
+"""Bytes of an answer: a million items and more."""
 QUOTED = 300
 """Characters of an answer that an error repeats."""
 _LONGEST_ERROR = 1_000
 _FIELDS = ("items", "findings", "found_new", "reason", "error")
-
-
-class _Item(msgspec.Struct):
-    kind: str
-    value: str
 
 
 class _Finding(msgspec.Struct):
@@ -30,8 +27,8 @@ class _Finding(msgspec.Struct):
     key: str | None = None
 
 
-class _Reply(msgspec.Struct):
-    items: list[_Item] | None = None
+class _Reply(msgspec.Struct, forbid_unknown_fields=True):
+    items: list[Candidate] | None = None
     findings: list[_Finding] | None = None
     found_new: bool | None = None
     reason: str | None = None
@@ -42,6 +39,14 @@ def read_reply(answer: bytes) -> Worked:
     """What the one JSON object says; an `error` where it is none, names no such field or has the wrong types."""
     if not answer.strip():
         return Worked(error="it answered nothing: one JSON object is expected")
+    try:
+        return _checked(msgspec.json.decode(answer, type=_Reply))  # a million items need no dicts on the way
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _refused(answer)
+
+
+def _refused(answer: bytes) -> Worked:
+    """Why it is none."""
     try:
         value: Any = msgspec.json.decode(answer)
     except (msgspec.DecodeError, UnicodeError):
@@ -89,7 +94,7 @@ def _checked(reply: _Reply) -> Worked:
         if not finding.title.strip():
             return Worked(error=f"findings[{place}] has an empty title")
     return Worked(
-        items=[Candidate(item.kind, item.value) for item in reply.items or []],
+        items=reply.items or [],
         findings=[
             ReportedFinding(found.title, found.detail or "", found.evidence or "", found.key or None)
             for found in reply.findings or []
