@@ -113,6 +113,23 @@ def _demo(screen: MainScreen, argument: str) -> None:
     screen.rundry.leave_for("demo")
 
 
+def _replay(screen: MainScreen, argument: str) -> None:
+    from ..replay import SPEEDS, Film, Player
+    from ..replay.screen import ReplayScreen
+
+    journal = screen.desk.link.journal
+    speed = argument.removesuffix("x") or "1"
+    if speed not in map(str, SPEEDS):
+        raise RundryError(f"/replay {argument}: it is {', '.join(f'{each}x' for each in SPEEDS)}")
+    if journal is None or screen.desk.state.last_seq == 0:
+        raise RundryError("there is nothing to replay yet")
+
+    def left(why: str | None) -> None:
+        screen.tell(why or "this is how it stands; the replay changed nothing")
+
+    screen.rundry.push_screen(ReplayScreen(Player(Film(journal), int(speed))), left)
+
+
 def _quit(screen: MainScreen, argument: str) -> None:
     del argument
     screen.ask_to_leave()
@@ -131,5 +148,6 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     "theme": _theme,
     "trust": _trust,
     "demo": _demo,
+    "replay": _replay,
     "quit": _quit,
 }
