@@ -66,6 +66,7 @@ class Inbox:
                     _answer(self._run, command_id, command, STALE)
                 elif isinstance(command, SLOW):
                     self._slow.add(asyncio.ensure_future(self._obey(command_id, command)))
+                    await asyncio.sleep(0)  # it begins now: no step comes before it
                 else:
                     await self._obey(command_id, command)
             self._run.kit.news.set()

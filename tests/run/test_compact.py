@@ -84,7 +84,7 @@ async def test_a_short_conversation_is_left_alone(driven):
 
 async def test_a_summary_that_does_not_fit_the_limits_is_not_asked_for(driven):
     run = chat(driven, say("no"), budget=Budget(usd=0.02, tokens=None))
-    run.model.price = Price(input=1e-6, output=4e-6, cached=1e-6, worst_input=1e-6)
+    run.model.price = Price(input=1e-6, output=4e-6, cached=1e-6, worst_input=1e-6, worst_output=4e-6)
     run.on("waiting", SetLimit(name="usd", value=0.0), Compact(), why="message", nth=3)
     run.on("command_refused", STOP)
     await run.run(watched=True)

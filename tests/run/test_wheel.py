@@ -1,0 +1,202 @@
+"""A person takes the wheel: they use the model's tools, and the model is told what they did."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fakes.turns import call, edit, finish, say
+
+from rundry.agent.journal import Journal
+from rundry.agent.journal.facts import fold
+from rundry.agent.protocol import (
+    Act,
+    Budget,
+    GiveWheel,
+    Interrupt,
+    LoopKind,
+    Rewind,
+    Say,
+    Stop,
+    TakeWheel,
+    Undo,
+)
+
+DONE = finish("all is well", "a.txt:1")
+STOP = Stop(how="now")
+
+
+def sh(command: str) -> Act:
+    return Act(tool="run_command", arguments={"command": command})
+
+
+def refusals(run) -> list[str]:
+    return [e["why"] for e in run.of("command_refused")]
+
+
+def told(run) -> str:
+    (text,) = [e["text"] for e in run.of("prompted") if e["kind"] == "wheel"]
+    return text
+
+
+async def test_what_a_person_did_is_recorded_snapshotted_and_told_to_the_model_with_its_diff(driven, work):
+    run = driven(edit("a.txt", "one", "ONE"), DONE)
+    run.on("step_finished", TakeWheel(), number=1)
+    run.on("wheel_taken", sh("echo three > c.txt; echo printed"))
+    run.on("tool_finished", Act(tool="write_file", arguments={"path": "b.txt", "content": "mine\n"}), by="person")
+    run.on("tool_finished", GiveWheel(note="c.txt was missing"), by="person", nth=2)
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "answered", run.story()
+    assert (work / "c.txt").read_text() == "three\n" and (work / "b.txt").read_text() == "mine\n"
+    text = told(run)
+    assert "c.txt was missing" in text and "echo three > c.txt" in text and "printed" in text
+    assert "+three" in text and "-two\n+mine" in text
+    assert text in run.heard()
+    called = [e for e in run.of("tool_called") if e["by"] == "person"]
+    assert [(e["tool"], e["step"]) for e in called] == [("run_command", None), ("write_file", None)]
+    assert {(e["path"], e["by"]) for e in run.of("file_changed")[-2:]} == {("c.txt", "command"), ("b.txt", "person")}
+    assert all(e["decision"] == "approve" and e["by"] == "person" for e in run.of("proposal_decided")[-2:])
+    assert not any(e["asks"] for e in run.of("proposal_opened"))
+    assert outcome.steps == 2, "what a person does is no step"
+    run.assert_legal()
+
+
+async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_wheel_comes_back(driven, work):
+    run = driven(call("run_command", command="echo x > begun; sleep 20"), call("read_file", path="a.txt"), DONE)
+    run.on("step_started", lambda _: Say(text="noted"), number=1)
+    run.on("wheel_taken", Say(text="and this"), sh("rm -f begun"))
+    run.on("tool_finished", GiveWheel(), by="person")
+    task = asyncio.ensure_future(run.run(watched=True))
+    await run.put_once(work / "begun", TakeWheel())
+    outcome = await task
+    assert outcome.reason == "answered", run.story()
+    order = run.types()
+    assert order.index("wheel_taken") > order.index("interrupted")
+    assert run.of("paused") == []
+    assert order.index("wheel_given") < [i for i, t in enumerate(order) if t == "step_started"][1]
+    assert not (work / "begun").exists()
+    run.assert_legal()
+
+
+async def test_the_checks_run_after_the_wheel_came_back_and_a_goal_that_is_met_needs_no_model(driven, work):
+    run = driven(say("I think about it"), until=["test -e done"])
+    run.on("step_finished", TakeWheel())
+    run.on("wheel_taken", sh("touch done"))
+    run.on("tool_finished", GiveWheel(), by="person")
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "done" and outcome.steps == 1, run.story()
+
+
+async def test_a_person_finishes_where_the_check_holds_and_drives_on_where_it_does_not(driven, work):
+    run = driven(say("hm"), until=["test -e done"])
+    answer = Act(tool="finish", arguments={"answer": "it is there"})
+    run.on("step_finished", TakeWheel())
+    run.on("wheel_taken", answer)
+    run.on("command_taken", sh("touch done"), command="act")
+    run.on("command_taken", answer, command="act", nth=2)
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "done" and outcome.answer == "it is there", run.story()
+    assert len(run.of("wheel_given")) == 1 and run.of("wheel_given")[0]["finished"]
+
+
+async def test_where_there_is_no_check_what_a_person_finished_is_the_answer(driven):
+    run = driven(say("hm"))
+    run.on("step_finished", TakeWheel())
+    run.on("wheel_taken", Act(tool="finish", arguments={"answer": "forty-two"}))
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.answer) == ("answered", "forty-two")
+
+
+async def test_what_a_person_did_can_be_undone_like_what_the_model_did(driven, work):
+    run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
+    run.on("waiting", TakeWheel(), why="message")
+    run.on("wheel_taken", sh("echo 9 > b.txt; echo new > n.txt"))
+    run.on("command_taken", Undo(), command="act")
+    run.on("undone", GiveWheel())
+    run.on("wheel_given", STOP)
+    await run.run(watched=True)
+    assert (work / "b.txt").read_text() == "two\n" and not (work / "n.txt").exists()
+
+
+async def test_the_wheel_of_a_hand_off_closes_it(driven):
+    run = driven(
+        call("read_file", path="a.txt"),
+        then=call("read_file", path="a.txt"),
+        on_stall="handoff",
+    )
+    run.on("handoff_opened", TakeWheel())
+    run.on("wheel_taken", Act(tool="finish", arguments={"answer": "by hand"}))
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "answered" and outcome.answer == "by hand", run.story()
+    assert run.of("handoff_closed")[0]["note"] == "they took the wheel"
+
+
+async def test_what_makes_no_sense_is_refused_with_the_reason(driven):
+    run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
+    run.on("waiting", sh("true"), GiveWheel(), TakeWheel(), why="message")
+    run.on("wheel_taken", TakeWheel(), Act(tool="ask_person", arguments={"question": "?"}), sh("  "))
+    run.on("command_taken", Act(tool="finish", arguments={"answer": "x"}), command="act")
+    run.on("command_refused", Act(tool="write_file", arguments={"path": "a.txt"}), nth=5)
+    run.on("command_refused", Act(tool="write_file", arguments={"path": "a.txt", "content": "", "expects": ""}), nth=6)
+    run.on("command_taken", STOP, command="act", nth=2)
+    await run.run(watched=True)
+    said = refusals(run)
+    assert said[:2] == ["you do not have the wheel: /wheel takes it", "you do not have the wheel"]
+    assert "the wheel is taken already" in said and "a chat run has no `finish`: /wheel gives the wheel back" in said
+    assert any(why.startswith("ask_person is nothing to drive with") for why in said)
+    assert any("content" in why for why in said)
+
+
+async def test_an_edit_of_a_file_that_changed_meanwhile_is_not_written(driven, work):
+    run = driven(say("hello"), loop=LoopKind.CHAT, task="hi")
+    stale = Act(tool="write_file", arguments={"path": "a.txt", "content": "mine\n"}, expects="0" * 64)
+    run.on("waiting", TakeWheel(), why="message").on("wheel_taken", stale)
+    run.on("command_taken", STOP, command="act")
+    await run.run(watched=True)
+    assert (work / "a.txt").read_text() == "one\n"
+    assert "changed on the disk while you edited it" in run.of("tool_finished")[0]["result"]
+
+
+async def test_a_command_at_the_wheel_is_interrupted_and_what_it_did_is_known(driven, work):
+    run = driven(say("hello"), loop=LoopKind.CHAT, task="hi")
+    run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("echo x > begun; sleep 30"))
+    run.on("tool_finished", STOP, by="person")
+    task = asyncio.ensure_future(run.run(watched=True))
+    await run.put_once(work / "begun", Interrupt())
+    await task
+    assert run.of("tool_finished")[0]["summary"] == "interrupted"
+    assert [e["path"] for e in run.of("file_changed")] == ["begun"]
+
+
+async def test_limits_of_the_run_do_not_hold_a_person_back(driven, work):
+    run = driven(say("hello"), loop=LoopKind.CHAT, task="hi", budget=Budget(steps=1, seconds=0.0001))
+    run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("sleep 0.3; echo late > late.txt"))
+    run.on("command_taken", STOP, command="act")
+    await run.run(watched=True)
+    assert (work / "late.txt").read_text() == "late\n", run.story()
+
+
+async def test_a_runner_that_died_gives_the_wheel_back_and_the_model_hears_of_all(driven, work):
+    run = driven(say("hm"), finish("all is well", "c.txt:1"))
+    run.on("step_finished", TakeWheel())
+    run.on("wheel_taken", sh("echo three > c.txt"))
+    run.on("tool_finished", GiveWheel(), by="person")
+    await run.run(watched=True)
+    killed = run.killed_at("tool_finished", by="person")
+    outcome = await killed.run()
+    assert outcome.reason == "answered", killed.story()
+    assert killed.of("wheel_given")[0]["by"] == "program"
+    assert "+three" in told(killed)
+
+
+async def test_going_back_takes_what_was_done_at_the_wheel_with_it(driven, work):
+    run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
+    run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("echo three > c.txt"))
+    run.on("command_taken", GiveWheel(), command="act")
+    run.on("wheel_given", lambda _: Rewind(seq=run.of("said")[0]["seq"]))
+    run.on("rewound", STOP)
+    await run.run(watched=True)
+    assert not (work / "c.txt").exists()
+    view = Journal.open(run.path)
+    facts = fold(view.spec, view.read())
+    view.close()
+    assert [m.role for m in facts.main.messages] == ["system"]
