@@ -66,7 +66,7 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
         case ToolFinished():
             _tool_finished(state, stamped, event)
         case FileChanged():
-            if event.by != "model":
+            if event.by != "model" and state.going_back is None:
                 counts = f"+{event.added} −{event.removed}"
                 note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
         case CheckStarted():
@@ -202,7 +202,7 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
 
 
 def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
-    if event.command not in state.goals:
+    if stamped.work is None and event.command not in state.goals:
         state.goals.append(event.command)
     before = state.check.failing if state.check is not None else None
     state.check, state.activity = event, ""
