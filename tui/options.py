@@ -64,6 +64,8 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
     "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
     "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
+    "escalate": _option("--escalate", metavar="NAME", help="When it goes in circles: this model takes over, once."),
+    "quiet": _option("--quiet", is_flag=True, help="Do not call: no bell, no notification, no title."),
     "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
     "trust": _option("--trust", is_flag=True, help="Use this folder's .rundry.toml for this call."),
     "runs_dir": _option("--runs-dir", metavar="DIR", help="Where journals go (RUNDRY_RUNS_DIR)."),

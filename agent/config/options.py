@@ -10,6 +10,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from ..protocol import CACHE_TTL, PROTECTED, Better, GateMode, LoopKind, Rule, UserError, Verify
+from .handing import read_model, read_tiers
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 Read = Callable[[object, float], object]
@@ -196,6 +197,9 @@ OPTIONS: dict[str, Option] = {
     "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
     "min_delta": Option("improve.min_delta", _amount(parse_money, needed=True), 0.0, from_env=False),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
+    "escalate": Option("escalate", read_model, from_env=False),
+    "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),
+    "notify": Option("notify", _block, from_env=False, flag=False),
     "on_stall": Option("on_stall", _choice(("handoff", "stop"))),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),

@@ -84,6 +84,16 @@ class Settings:
         return dict(cast("dict[str, str]", self["keys"].value))
 
     @property
+    def notify(self) -> str | None:
+        """`none`: nothing calls the person; a command that does, beside the terminal; None: the terminal alone."""
+        return self.get("notify", str)
+
+    @property
+    def hook(self) -> str | None:
+        """The command that calls the person."""
+        return None if self.notify in (None, "none") else self.notify
+
+    @property
     def theme(self) -> str:
         """Of the screen."""
         return str(self["theme"].value)

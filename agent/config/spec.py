@@ -18,6 +18,7 @@ from ..protocol import (
     Verify,
 )
 from .clockwork import home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
+from .handing import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
 
@@ -64,6 +65,9 @@ def to_spec(
         ),
         predicates=_predicates(settings),
         on_stall=settings.get("on_stall", str),
+        escalate=escalate_of(settings, model),
+        tiers=tiers_of(settings, model),
+        notify=settings.hook,
         attended=not headless,
         instructions=_instructions(root),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,

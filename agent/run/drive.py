@@ -18,7 +18,7 @@ async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
     decide = decider(run.facts.spec.loop)
     while True:
         await run.between_steps()
-        decision = run.stop_asked() or decide(run.state(results))
+        decision = run.stop_asked() or await run.before_deciding() or decide(run.state(results))
         match decision:
             case Again():
                 results = await run.perform(decision)

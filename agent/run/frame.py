@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import isfinite
 
+import msgspec
+
 from ..journal.facts import replace_budget
 from ..protocol import (
     BudgetChanged,
     GateMode,
     GateModeChanged,
+    ModelQuoted,
     ModelSpec,
     ModelSwitched,
     RundryError,
+    Tokens,
 )
 from ..protocol import Model as ModelPort
+from ..tools import offered
 from .conduct import Conduct
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
@@ -34,8 +39,47 @@ def set_limit(run: Conduct, name: str, value: float | None) -> str | None:
     return None
 
 
-async def switch_model(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> str | None:
-    """The next call goes to that model; the conversation is carried over."""
+async def switch_model(
+    run: Conduct, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
+) -> str | None:
+    """The next call goes to that model; the conversation is carried over.
+
+    `ask_above`: where reading it anew costs more USD than this, or nobody knows what, that is told and nothing else.
+    """
+    model = await _usable(run, spec, open_model)
+    if isinstance(model, str):
+        return model
+    tokens, usd = cold(run, model)
+    if ask_above is not None and tokens and (usd is None or usd > ask_above):
+        warm = run.kit.run_model.bill(Tokens(in_=tokens, cached=tokens))
+        run.kit.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
+        return None
+    _adopt(run, model, spec, by="person")
+    run.unpause()
+    return None
+
+
+async def hand_to_model(run: Conduct, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
+    """The same by a rule. What repeats is counted anew. None, or why that model cannot take over."""
+    model = await _usable(run, spec, open_model)
+    if isinstance(model, str):
+        return model
+    if spec == run.facts.model_spec:
+        return f"{spec.name} answers already"
+    _adopt(run, model, spec, by=by)
+    run.kit.stall_watch(None).person_said()
+    return None
+
+
+def cold(run: Conduct, model: ModelPort) -> tuple[int, float | None]:
+    """Tokens of the conversation as that model counts them, and what reading them costs where no cache has them."""
+    messages = run.facts.main.current()
+    tokens = model.count(messages, offered(run.tools)) if messages else 0
+    return tokens, model.bill(Tokens(in_=tokens))
+
+
+async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+    """The model, which answers, and whose price a limit in USD can be kept with; else why not."""
     try:
         model = await open_model(spec)
         await model.probe()
@@ -44,12 +88,17 @@ async def switch_model(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> 
     limit = run.facts.budget.usd
     if model.price is None and limit is not None and run.facts.spec.usd_asked:
         return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: lift it first"
+    return model
+
+
+def _adopt(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
+    tokens, usd = cold(run, model)
     run.kit.use(model, key_from=spec.key_from)
-    run.kit.record(switched(model, spec))
+    event = switched(model, spec)
+    run.kit.record(msgspec.structs.replace(event, by=by, prompt_tokens=tokens, cold_usd=usd))
+    limit = run.facts.budget.usd
     if model.price is None and limit is not None:
         run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
-    run.unpause()
-    return None
 
 
 def switched(model: ModelPort, spec: ModelSpec) -> ModelSwitched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..protocol import (
@@ -81,30 +81,61 @@ async def call(
     *,
     wrap_up: bool = False,
 ) -> CallResult:
-    """The reply to the fitted conversation. Every attempt is admitted on its own. Raises PersonInterrupted."""
-    attempt, trimmed = 0, False
-    _note_trim(kit, fitted, record)
+    """The reply to the fitted conversation. Every attempt is admitted on its own. Raises PersonInterrupted.
+
+    A model that is switched while a call runs answers the next one, or the next attempt of this one.
+    """
     while True:
-        record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
-        fault = await _attempt(kit, record, fitted, grant, tools)
-        if isinstance(fault, Reply):
-            return fault
-        if fault.kind == "context" and not trimmed:
-            trimmed = True
-            record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
-            fitted = _fit_harder(kit, work, tools)
-            _note_trim(kit, fitted, record)
-        elif (wait := _wait_before_retry(fault, attempt, kit.seconds_left())) is not None:
-            attempt += 1
-            record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
-            await kit.interruptible(kit.clock.sleep(wait))
-        else:
-            record(Fault(kind=fault.kind, text=fault.text))
-            return _given_up(fault, kit, fitted, wrap_up=wrap_up)
+        with kit.one_model() as other_waits:
+            attempts = _Attempts(kit, work, tools, record, wrap_up)
+            result = await attempts.run(fitted, grant, other_waits)
+        if result is not None:
+            return result
+        fitted, _ = prepare(kit, work, tools, wrap_up=wrap_up)
         again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
         grant = again
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """The attempts of one call at one model."""
+
+    kit: Kit
+    work: str | None
+    tools: Sequence[ToolSpec]
+    record: Record
+    wrap_up: bool
+
+    async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
+        """None: another model is to make the next attempt."""
+        kit, record, wrap_up = self.kit, self.record, self.wrap_up
+        attempt, trimmed = 0, False
+        _note_trim(kit, fitted, record)
+        while True:
+            record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
+            fault = await _attempt(kit, record, fitted, grant, self.tools)
+            if isinstance(fault, Reply):
+                return fault
+            if fault.kind == "context" and not trimmed:
+                trimmed = True
+                record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
+                fitted = _fit_harder(kit, self.work, self.tools)
+                _note_trim(kit, fitted, record)
+            elif (wait := _wait_before_retry(fault, attempt, kit.seconds_left())) is not None:
+                attempt += 1
+                record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
+                await kit.interruptible(kit.clock.sleep(wait))
+                if other_waits():
+                    return None
+            else:
+                record(Fault(kind=fault.kind, text=fault.text))
+                return _given_up(fault, kit, fitted, wrap_up=wrap_up)
+            again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+            if isinstance(again, Exhausted):
+                return again
+            grant = again
 
 
 async def _attempt(

@@ -143,6 +143,17 @@ class Kit:
         """Calls of this task, and of those that it starts, go to that model."""
         _speaking.set(model)
 
+    @contextmanager
+    def one_model(self) -> Generator[Callable[[], bool]]:
+        """What is called in it keeps its model, whatever is switched meanwhile. Gives whether another waits by now."""
+        own = _speaking.get()
+        model = own or self.run_model
+        token = _speaking.set(model)
+        try:
+            yield lambda: own is None and self.run_model is not model
+        finally:
+            _speaking.reset(token)
+
     def spent(self) -> Spent:
         """What counts against the limits now: of the newest message in a chat, of the run elsewhere.
 

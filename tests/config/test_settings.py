@@ -99,6 +99,8 @@ def test_every_option_can_stand_in_a_config_file(place: Place) -> None:
     place.user(
         """
 loop = "goal"
+escalate = "anthropic/big"
+notify = "true"
 until = ["pytest -q", "ruff check"]
 until_file = "out.txt"
 until_py = "judge.py:passed"
@@ -143,6 +145,8 @@ score = "./bench"
 goal = "min"
 patience = 5
 min_delta = 0.5
+[[handoff.tier]]
+kind = "person"
 """
     )
     loaded = place.load()

@@ -98,6 +98,7 @@ async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_mar
             "FAILED",
         ):
             assert piece in text
+        assert "✗ failed" in text and "FAILED" in text
         assert "calc/core.py  +1 −1" in text and "+    return a + b" in text
         await pilot.press("escape")
         stage.play(HandoffOpened(reason=hostile, suggested_action="s", record=record))

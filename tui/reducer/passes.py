@@ -18,11 +18,10 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
     """Take in what became of a pass of a loop of clock, delay or money."""
     match event:
         case PassStarted():
-            state.pass_number = event.number
+            state.pass_number, state.pass_step = event.number, (state.step or 0) + 1
             note(state, stamped, f"pass {event.number}")
         case PatchKept():
-            kept = note(state, stamped, f"pass {event.number} is put back: {event.why}", right="its patch is kept")
-            kept.detail = "\n".join(event.files)
+            state.going_back = event  # one line tells it all, once it is done
         case PassFinished():
             _finished(state, stamped, event)
         case _:
@@ -38,6 +37,7 @@ def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
 
 
 def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
+    patch, state.pass_step, state.going_back = state.going_back, None, None
     if event.verdict == "kept":
         state.stale = 0
     elif event.verdict not in ("", "skipped"):
@@ -48,7 +48,9 @@ def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     why = f": {event.why}" if event.why else ""
     again = f", the same change as pass {event.repeats}" if event.repeats is not None else ""
     where = f"commit {event.commit[:_SHORT]}" if event.commit else plural(len(event.files), "file") * bool(event.files)
-    note(state, stamped, what + why + again, right=where).detail = "\n".join([*event.files, *event.left])
+    kept = [] if patch is None else [f"the patch is in the journal: {patch.patch}"]
+    lines = [*event.files, *(f"left as it is: {line}" for line in event.left), *kept]
+    note(state, stamped, what + why + again, right=where + ", patch kept" * bool(kept)).detail = "\n".join(lines)
 
 
 _VERDICTS = {"kept": "kept", "reverted": "put back", "unchanged": "changed nothing", "skipped": "did not start"}

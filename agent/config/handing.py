@@ -1,0 +1,121 @@
+"""Who takes over: `[[handoff.tier]]` and `escalate`, as they stand in a config file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from ..protocol import HandoffTier, ModelSpec, UserError
+from .values import check_amount, parse_duration, parse_price
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+PERSON_SECONDS = 600.0
+"""How long a person has where nobody says."""
+_FIELDS = {"person": (), "model": ("name", "api_base", "price"), "command": ("run",)}
+_MEND = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
+
+
+def read_model(value: object, now: float) -> ModelSpec:
+    """A name, or a table with name, api_base and price."""
+    del now
+    if isinstance(value, str):
+        return ModelSpec(name=_line(value))
+    if not isinstance(value, dict):
+        raise UserError(f"{value!r} is no model: write its name")
+    fields = cast("dict[str, object]", value)
+    _refuse_unknown(fields, _FIELDS["model"])
+    return _model(fields)
+
+
+def read_tiers(value: object, now: float) -> list[HandoffTier]:
+    """The rows of `[[handoff.tier]]`, in their order."""
+    del now
+    rows = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [_tier(row) for row in rows]
+
+
+def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
+    """The model that takes over after a stall."""
+    found = settings.get("escalate", ModelSpec)
+    return None if found is None else _placed(found, model, settings["escalate"].origin)
+
+
+def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
+    """Who is asked at a hand-off."""
+    setting = settings["tiers"]
+    found: list[HandoffTier] = []
+    for tier in cast("list[HandoffTier]", setting.value):
+        other = None if tier.model is None else _placed(tier.model, model, setting.origin)
+        found.append(HandoffTier(kind=tier.kind, after=tier.after, model=other, run=tier.run))
+    return found
+
+
+def beside(name: str, model: ModelSpec) -> ModelSpec:
+    """That model where the run's own is: on the same server, where it has no provider or the same one."""
+    provider, slash, _ = name.partition("/")
+    if slash and provider != model.name.partition("/")[0]:
+        return ModelSpec(name=name)
+    return ModelSpec(name=name, api_base=model.api_base, key_from=model.key_from)
+
+
+def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
+    """A server that the workspace named never gets a key (11.4)."""
+    from .settings import PROJECT
+
+    if found.api_base is None:
+        placed = beside(found.name, model)
+    else:
+        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if origin == PROJECT else None)
+    return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)
+
+
+def _tier(row: object) -> HandoffTier:
+    if not isinstance(row, dict):
+        raise UserError(f"{row!r} is no tier: {_MEND}")
+    fields = cast("dict[str, object]", row)
+    kind = fields.get("kind")
+    if not isinstance(kind, str) or kind not in _FIELDS:
+        raise UserError(f"{kind!r} is no kind of tier: {_MEND}")
+    _refuse_unknown(fields, ("kind", "after", *_FIELDS[kind]))
+    after = _seconds(fields["after"]) if "after" in fields else PERSON_SECONDS if kind == "person" else None
+    if kind == "model":
+        return HandoffTier(kind=kind, after=after, model=_model(fields))
+    if kind == "command":
+        run = fields.get("run")
+        if not isinstance(run, str) or not run.strip() or "\0" in run:
+            raise UserError('a command tier needs a command: run = "mail -s rundry me@example.org"')
+        return HandoffTier(kind=kind, after=after, run=run)
+    return HandoffTier(kind=kind, after=after)
+
+
+def _model(fields: dict[str, object]) -> ModelSpec:
+    name = fields.get("name")
+    if not isinstance(name, str):
+        raise UserError('a model needs a name: name = "anthropic/NAME"')
+    base, price = fields.get("api_base"), fields.get("price")
+    if base is not None and not (isinstance(base, str) and base.startswith(("http://", "https://"))):
+        raise UserError(f"{base!r} is no address of a server: write it like http://127.0.0.1:8080/v1")
+    if price is not None and not isinstance(price, str):
+        raise UserError(f"{price!r} is no price: write it in quotes, IN/OUT in USD per million tokens")
+    return ModelSpec(name=_line(name), api_base=base, price=parse_price(price) if price is not None else None)
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UserError(f"after = {value!r} is no duration: write 30s, 10m, 1h30m or none")
+    return parse_duration(value) if isinstance(value, str) else check_amount(value)
+
+
+def _line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise UserError(f"{text!r} is no name: write a text in one line")
+    return text.strip()
+
+
+def _refuse_unknown(fields: dict[str, object], known: tuple[str, ...]) -> None:
+    wrong = [name for name in fields if name not in known]
+    if wrong:
+        raise UserError(f"{wrong[0]} is not known here: {', '.join(known)}")
