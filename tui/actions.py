@@ -53,6 +53,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("trust", "Trust this folder's own config as it is now"),
     Action("undo", "Undo: the last change, the last N, back to a step", takes="[N | step N]"),
     Action("best", "Back to the best score: puts back what an open pass changed"),
+    Action("best", "Back to the best score: puts back what an open pass changed"),
     Action("undo_last", "Undo the last change; asks first", "f12", hint="undo", typed=False),
     Action("clear", "Start the conversation anew"),
     Action("demo", "Run the scripted demo in a sample project"),

@@ -13,6 +13,7 @@ from rundry.agent import (
     GateMode,
     HandoffOpened,
     ImproveSpec,
+    PatchKept,
     LoopKind,
     ModelQuoted,
     ModelShare,
@@ -176,6 +177,10 @@ class ViewState:
     search: FinderSpec | None = None
     pass_number: int = 0
     """Of a loop of clock, delay or money."""
+    pass_step: int | None = None
+    """The first step of the pass that is open; None: none is."""
+    going_back: PatchKept | None = None
+    """What a pass changed is being put back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
     stale: int = 0
     """Passes in a row that did not move the score."""

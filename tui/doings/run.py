@@ -125,6 +125,17 @@ def _undo(screen: MainScreen, argument: str) -> None:
         _undo_when_confirmed(screen, changes, step)
 
 
+def _best(screen: MainScreen, argument: str) -> None:
+    del argument
+    state = screen.desk.state
+    if state.improve is None or not state.scores:
+        raise RundryError("/best is for a run with --score")
+    if state.pass_step is None:
+        screen.tell(f"the files are at the best score already: {state.scores[-1].best:g}")
+        return
+    _undo_when_confirmed(screen, 1, state.pass_step)
+
+
 def _undo_last(screen: MainScreen, argument: str) -> None:
     del argument
     _undo_when_confirmed(screen, 1, None)
@@ -187,5 +198,6 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     "queue": _queue,
     "undo": _undo,
     "undo_last": _undo_last,
+    "best": _best,
     "clear": _clear,
 }

@@ -182,13 +182,23 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             state.busy.halt(stamped.at)
         case Sleeping():
             state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
-            moved = "" if event.asked == event.seconds else f"  asked {clock(event.asked)}"
-            note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{moved}")
+            note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{_weighed(event)}")
         case Woken():
             state.sleeping = None
             note(state, stamped, "woke", right="" if event.by == "clock" else f"by {event.by}")
         case _:
             assert_never(event)
+
+
+def _weighed(sleep: Sleeping) -> str:
+    """What was asked for, where that is another delay, and what the prompt costs warm and cold."""
+    parts: list[str] = []
+    if abs(sleep.asked - sleep.seconds) >= 1:
+        how = {"inside": ", moved inside the warm cache", "out": ", moved out: a cold read has to pay"}
+        parts.append(f"asked {clock(sleep.asked)}{how.get(sleep.moved, '')}")
+    if sleep.warm_usd is not None and sleep.cold_usd is not None:
+        parts.append(f"a read costs {money(sleep.warm_usd)} warm, {money(sleep.cold_usd)} cold")
+    return "".join(f"; {part}" for part in parts)
 
 
 def _limits(budget: Budget) -> str:

@@ -19,6 +19,7 @@ from rundry.agent import LoopKind, RundryError, Stop
 from ..actions import ACTIONS, BY_NAME, parse_slash, shown_key
 from ..board import BoardPanel
 from ..board.board import Board
+from ..clockwork import ClockworkLine
 from ..desk import Desk
 from ..doings import DOINGS
 from ..editor import edit_text
@@ -97,6 +98,7 @@ class MainScreen(Screen[None]):
         self.gate = GatePanel(keys_of("gate", remaps), desk.content, self._mind_the_focus)
         self.gone = GoneNotice()
         self.message = MessageRow(self._files)
+        self.clockwork = ClockworkLine(self.keymap)
         self.footer = Footer(self.keymap)
         self._notice = ""
         self._told_at = 0.0
@@ -114,6 +116,7 @@ class MainScreen(Screen[None]):
         yield self.search
         yield self.gate
         yield self.gone
+        yield self.clockwork
         yield self.message
         yield self.footer
 
@@ -161,6 +164,7 @@ class MainScreen(Screen[None]):
             self._notice = ""
         self.header.show(state, self.desk.phase)
         self.meters.show(state, time.time())
+        self.clockwork.show(state, time.time(), self.size.width)
         count = len(state.blocks)
         first = state.take_changes()
         if first < count:

@@ -1,0 +1,169 @@
+"""interval, paced and improve by the real command: refusals, a worktree, a plateau."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from fakes.hours import subjects, tree_of
+from fakes.project import changed_files, git
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
+from fakes.turns import call, finish, say
+
+NOTE = call("write_file", path="NOTES.md", content="# Notes\n\nLooked.\n")
+DONE = finish("looked", "NOTES.md")
+
+
+def run(home: Home, server: ScriptedServer, project: Path, *argv: str) -> Ran:
+    base = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto", "--headless", "--json"]
+    return home.run("run", "look after the notes", *base, *argv, cwd=project)
+
+
+def everything(folder: Path) -> dict[str, str]:
+    """Every file's content and times, the ones of git included but for what a new branch has to add there."""
+    return {
+        str(path.relative_to(folder)): f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_mtime_ns}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {".git"} & set(path.relative_to(folder).parts)
+    }
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("on main", "the branch `main` is protected"),
+        ("dirty", "the working tree is dirty (mine.txt)"),
+        ("outside", "is not in a git repository"),
+        ("detached", "HEAD stands on no branch"),
+        ("protected", "the branch `work` is protected"),
+    ],
+)
+def test_an_interval_run_refuses_to_start_and_says_why(home: Home, project: Path, where: str, said: str):
+    argv: list[str] = []
+    if where == "on main":
+        git(project, "switch", "-qc", "main")
+    elif where == "dirty":
+        (project / "mine.txt").write_text("mine\n")
+    elif where == "outside":
+        project = project.parent / "elsewhere"
+        project.mkdir()
+        (project / "NOTES.md").write_text("x\n")
+    elif where == "detached":
+        git(project, "switch", "-q", "--detach")
+    else:
+        argv = ["--protected", "work"]
+    before = tree_of(project)
+    with ScriptedServer([NOTE, DONE]) as server:
+        ran = run(home, server, project, "--every", "5m", *argv)
+        assert not server.requests
+    assert (ran.exit_code, ran.outcome["reason"]) == (2, "refused"), ran
+    assert said in ran.outcome["detail"]
+    assert tree_of(project) == before
+
+
+def test_a_worktree_run_leaves_the_users_tree_byte_for_byte_as_it_was(home: Home, project: Path):
+    (project / "mine.txt").write_text("not committed\n")
+    (project / "calc" / "core.py").write_text("# in the middle of something\n")
+    before, status = everything(project), git(project, "status", "--porcelain")
+    with ScriptedServer([NOTE, DONE]) as server:
+        ran = run(home, server, project, "--every", "1h", "--worktree", "--steps", "2")
+    assert ran.exit_code == 3, ran
+    started, finished = ran.of("run_started")[0], ran.of("pass_finished")[0]
+    worktree, branch = Path(started["workspace"]), f"rundry/{started['run_id']}"
+    assert everything(project) == before and git(project, "status", "--porcelain") == status
+    assert subjects(project) == ["A red suite"] and git(project, "branch", "--show-current") == "work\n"
+    assert subjects(project, branch) == ["rundry pass 1: looked", "A red suite"]
+    assert (worktree / "NOTES.md").read_text().endswith("Looked.\n") and changed_files(worktree) == []
+    assert started["interval"]["branch"]["worktree_of"] == str(project) and finished["verdict"] == "kept"
+    assert any(branch in note for note in started["notes"])
+    found = home.run("resume", "--headless", "--json", "--steps", "2", cwd=project)
+    assert found.events[0]["type"] == "run_resumed", found
+
+
+def test_what_the_users_git_would_run_is_not_run(home: Home, project: Path):
+    hook = project / ".git" / "hooks"
+    hook.mkdir(exist_ok=True)
+    for name in ("post-checkout", "pre-commit", "post-index-change", "reference-transaction", "post-commit"):
+        (hook / name).write_text(f"#!/bin/sh\ntouch {project.parent}/ran-{name}\n")
+        (hook / name).chmod(0o755)
+    (home.root / ".gitconfig").write_text(f"[core]\n\tfsmonitor = touch {project.parent}/ran-fsmonitor\n")
+    git(project, "config", "user.name", "Ada")
+    git(project, "config", "user.email", "ada@example.org")
+    with ScriptedServer([NOTE, DONE]) as server:
+        ran = run(home, server, project, "--every", "1h", "--worktree", "--steps", "2")
+    assert ran.of("pass_finished")[0]["verdict"] == "kept", ran
+    assert not list(project.parent.glob("ran-*"))
+    branch = f"rundry/{ran.of('run_started')[0]['run_id']}"
+    assert git(project, "log", "-1", "--format=%an <%ae>", branch) == "Ada <ada@example.org>\n"
+
+
+def test_the_score_picks_the_loop_and_a_plateau_is_a_clean_exit(home: Home, project: Path):
+    with ScriptedServer([NOTE, DONE, say("a"), say("b")]) as server:
+        ran = run(
+            home, server, project, "--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1", "--steps", "9"
+        )
+    assert (ran.exit_code, ran.outcome["reason"], ran.outcome["complete"]) == (0, "plateau", True), ran
+    assert ran.of("run_started")[0]["loop"] == "improve"
+    baseline, second = ran.of("score_measured")[:2]
+    assert baseline["kept"] and second["score"] < baseline["score"] and second["kept"]
+    assert subjects(project)[0] == "rundry pass 1: looked"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--score", "echo 1"], "improve needs an explicit budget"),
+        (["--score", "echo 1", "--usd", "none"], "improve needs an explicit budget"),
+        (["--score", "echo none", "--steps", "3"], "printed no number"),
+        (["--score", "echo NaN", "--steps", "3"], "printed NaN"),
+    ],
+)
+def test_an_improve_run_refuses_to_start_and_says_why(home: Home, project: Path, argv: list[str], said: str):
+    with ScriptedServer() as server:
+        ran = run(home, server, project, *argv)
+        assert not server.requests
+    assert (ran.exit_code, ran.outcome["reason"]) == (2, "refused"), ran
+    assert said in ran.outcome["detail"] and changed_files(project) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--every", "soon"], "--every"),
+        (["--every", "-5m"], "--every"),
+        (["--every", "none"], "--every"),
+        (["--every", "0"], "--every"),
+        (["--every", "5m", "--score", "echo 1"], "take one of both"),
+        (["--every", "5m", "--loop", "goal"], "--every is for --loop interval"),
+        (["--loop", "interval"], "--every 5m"),
+        (["--loop", "improve"], "--score CMD"),
+        (["--score", "echo 1", "--goal", "up"], "--goal"),
+        (["--score", "echo 1", "--patience", "0"], "--patience"),
+        (["--worktree", "--until", "true"], "--worktree is for"),
+        (["--loop", "paced", "--cache-ttl", "long"], "--cache-ttl"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_no_run(home: Home, project: Path, argv: list[str], said: str):
+    ran = home.run("run", "x", "--model", "fake", "--headless", *argv, cwd=project)
+    assert ran.exit_code == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran
+    assert home.journals() == []
+
+
+def test_a_paced_run_on_the_real_clock_sleeps_until_it_is_woken(home: Home, project: Path):
+    with ScriptedServer(
+        [call("read_file", path="NOTES.md"), call("wake_after", seconds=300, reason="CI"), DONE]
+    ) as server:
+        base = ["--model", "fake", "--api-base", server.base_url, "--headless", "--json", "--loop", "paced"]
+        with home.start("run", "wait for CI", *base, cwd=project) as running:
+            slept = running.wait_event("sleeping")
+            from rundry.agent.journal import Journal
+            from rundry.agent.protocol import Wake
+
+            view = Journal.open(home.journals()[0])
+            view.put(Wake())
+            view.close()
+            ran = running.finish()
+    assert (slept["seconds"], slept["asked"], slept["moved"]) == (270.0, 300.0, "inside")
+    assert ran.exit_code == 0 and ran.of("woken")[0]["by"] == "person", ran

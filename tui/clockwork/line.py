@@ -1,0 +1,26 @@
+"""The line as a widget: there only while there is something to say."""
+
+from __future__ import annotations
+
+from ..actions import BY_NAME, shown_key
+from ..head import PieceLine
+from ..state import ViewState
+from .words import arrange_clockwork
+
+
+class ClockworkLine(PieceLine):
+    """A countdown, or a score."""
+
+    DEFAULT_CSS = """
+    ClockworkLine { height: 1; padding: 0 1; display: none; }
+    """
+
+    def __init__(self, keymap: dict[str, str]) -> None:
+        super().__init__()
+        self._wake_key = shown_key(keymap.get("wake", BY_NAME["wake"].keys))
+
+    def show(self, state: ViewState, now: float, width: int) -> None:
+        """`now` in unix seconds, `width` in cells."""
+        pieces = arrange_clockwork(state, now, width - 2, self._wake_key)
+        self.display = bool(pieces)
+        self.set_pieces(pieces)
