@@ -80,13 +80,22 @@ async def test_a_search_begins_with_its_board_and_the_focus_in_the_message_box()
         assert (stage.box, stage.link.commands) == ("check xvm", [])
 
 
-async def test_letters_right_after_going_to_the_board_are_the_messages():
+async def test_letters_right_after_the_cursor_slid_to_the_board_are_the_messages():
     stage = three()
     async with stage.app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: stage.board.picked is not None)
         await pilot.press("down", "c", "h", "e", "c", "k")
         await until(pilot, lambda: stage.box == "check")
         assert stage.link.commands == []
+
+
+async def test_nothing_is_judged_right_after_f2_and_no_letter_is_lost_to_the_message():
+    stage = three()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: stage.board.picked is not None)
+        await pilot.press("f2", "m", "c", "2")
+        await until(pilot, lambda: stage.board.view.tab == "lenses")
+        assert (stage.box, stage.board.marked, stage.link.commands) == ("", None, [])
 
 
 async def test_a_letter_that_is_no_key_of_the_board_goes_to_the_message_and_takes_the_focus_along():
@@ -113,7 +122,7 @@ async def test_esc_leads_out_of_the_detail_then_back_to_the_message_and_interrup
 
 def test_a_judgement_counts_only_for_a_row_that_stood_there_for_a_while():
     arming = Arming()
-    arming.focused(10.0)
+    arming.focused(10.0, sure=False)
     arming.shows("findings", "f1", 10.0, by_hand=True)
     assert arming.is_typing(10.0 + GRACE / 2)
     assert not arming.counts(10.0 + GRACE / 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GRACE = 0.5
-"""After the board got the focus a letter is still the message's."""
+"""After the board got the focus nothing is judged; after a slip of the cursor a letter is still the message's."""
 SEEN = 0.4
 """A row has to stand under the cursor that long before it can be judged."""
 
@@ -18,13 +18,15 @@ class Arming:
     """Remembers since when what stands there."""
 
     focused_at: float = float("inf")
+    is_sure: bool = True
+    """The person went to the board by a key that is for nothing else."""
     picked: tuple[str, str] | None = None
     """The view and the key of its picked entry."""
     picked_at: float = float("inf")
 
-    def focused(self, at: float) -> None:
+    def focused(self, at: float, *, sure: bool) -> None:
         """The board has the focus since then."""
-        self.focused_at = at
+        self.focused_at, self.is_sure = at, sure
 
     def shows(self, tab: str, key: str | None, at: float, *, by_hand: bool) -> None:
         """The screen shows this entry under the cursor; `by_hand`: the person went there."""
@@ -35,8 +37,9 @@ class Arming:
 
     def is_typing(self, at: float) -> bool:
         """A letter at this time is meant for the message."""
-        return at - self.focused_at < GRACE
+        return not self.is_sure and at - self.focused_at < GRACE
 
     def counts(self, at: float) -> bool:
         """A judgement at this time is meant for the picked entry."""
-        return not self.is_typing(at) and self.picked is not None and at - self.picked_at >= SEEN
+        is_there = at - self.focused_at >= GRACE
+        return is_there and self.picked is not None and at - self.picked_at >= SEEN

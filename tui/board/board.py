@@ -39,6 +39,9 @@ class Board(Canvas, can_focus=True):
             super().__init__()
             self.name = name
 
+    class Held(Message):
+        """A key that judges came too soon to be meant for what stands there."""
+
     class Left(Message):
         """The person goes back to the message, with what they typed of it."""
 
@@ -61,7 +64,7 @@ class Board(Canvas, can_focus=True):
         self._journal: Journal | None = None
         self._slots: tuple[str, ...] = ()
         self._drawn_at = self._renewed_at = float("-inf")
-        self._by_hand = self._returns = False
+        self._by_hand = self._returns = self._slides = False
         self._was_over = False
 
     # what it shows
@@ -182,9 +185,14 @@ class Board(Canvas, can_focus=True):
 
     def on_focus(self) -> None:
         """From now on keys are for the board."""
-        self.arming.focused(float("-inf") if self._returns else Message().time)
-        self._by_hand, self._returns = True, False
+        self.arming.focused(float("-inf") if self._returns else Message().time, sure=not self._slides)
+        self._by_hand, self._returns, self._slides = True, False, False
         self.draw()
+
+    def slide_in(self) -> None:
+        """The cursor moved on from the message box: what is typed right after it may still be a message."""
+        self._slides = not self.has_focus
+        self.screen.set_focus(self)
 
     def come_back(self) -> None:
         """The focus returns from a line that was asked for here: the person never left the board."""
@@ -215,8 +223,8 @@ class Board(Canvas, can_focus=True):
         action = self._actions.get(event.key)
         if action is None:
             return False
-        if action not in JUDGES or self.arming.counts(event.time):
-            self.post_message(self.Acts(action))
+        is_meant = action not in JUDGES or self.arming.counts(event.time)
+        self.post_message(self.Acts(action) if is_meant else self.Held())
         return True
 
     def _travel(self, key: str) -> bool:

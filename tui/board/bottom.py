@@ -86,9 +86,10 @@ def _next(look: Look, mend: str) -> Row:
     palette, outcome = look.palette, look.state.outcome
     row: Row = [("next  ", palette.dim)]
     if mend:
-        row += [(mend, palette.bright), (" goes on   ", palette.dim)]
+        row += [(mend, palette.bright), (" goes on   or ", palette.dim)]
     if outcome is None or not outcome.complete:
-        row += [(f"rundry resume {one_line(look.state.run_id)}", palette.bright), (" goes on from here", palette.dim)]
+        row += [(f"rundry resume {one_line(look.state.run_id)}", palette.bright)]
+        row += [] if mend else [(" goes on from here", palette.dim)]
     else:
         row += [("1-5", palette.bright), (" look at what was found   ", palette.dim)]
     return row

@@ -21,9 +21,10 @@ def counts(look: Look, width: int) -> Row:
         ("retry", look.waiting, 4),
         ("set aside", facts.set_aside, 4),
     ]
-    for gap, shrink in ((2, 0), (1, 0), (1, 1), (1, 2)):
+    for gap, shrink, short in ((2, 0, False), (1, 0, False), (1, 1, False), (1, 1, True), (0, 1, True)):
         row: Row = []
-        for name, count, size in fields:
+        for whole, count, size in fields:
+            name = "twice" if short and whole == "duplicates" else whole
             is_bad = name == "set aside" and count
             style = palette.verdict_partly if is_bad else palette.bright if count else palette.faint
             number = grouped(count) + (" !" if is_bad else "")

@@ -177,7 +177,7 @@ class MainScreen(Screen[None]):
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=self.desk.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, self._placeholder())
+        self.message.show(state, self._placeholder(), time.time())
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
         self.footer.show(self.desk, at_gate=at_gate, notice=self._notice, view=view, is_board=is_board)
@@ -212,6 +212,8 @@ class MainScreen(Screen[None]):
             return "your answer"
         if not self.desk.begun:
             return "what is to be done?"
+        if state.driving:
+            return "a command, by the model's own tool; /wheel gives it back"
         if self.desk.is_over:
             return "a message goes on from here" if state.loop is LoopKind.CHAT else "a hint goes on from here"
         if state.finder is not None:
@@ -261,9 +263,11 @@ class MainScreen(Screen[None]):
             if text.startswith("/") and not text.startswith("//") and "\n" not in text:
                 self._slash(text)
             elif text.startswith("!"):
-                self.desk.shell(text[1:].strip())
+                self.desk.shell(text)
             elif event.steer:
                 self.desk.steer(text)
+            elif self.desk.state.driving:
+                self.desk.act(text)
             else:
                 self.desk.say(text)
         except RundryError as error:
@@ -276,6 +280,10 @@ class MainScreen(Screen[None]):
             raise RundryError(f"{text.split()[0]}: no such command; /help lists them")
         DOINGS[action.name](self, argument)
 
+    def on_message_box_queue_asked(self) -> None:
+        """The newest queued message."""
+        self.action_do("queue")
+
     def on_message_box_help_asked(self) -> None:
         """All keys."""
         self.action_do("help")
@@ -286,7 +294,7 @@ class MainScreen(Screen[None]):
         match event.key:
             case "down":
                 if self.search.display:
-                    self.set_focus(self.search.board)
+                    self.search.board.slide_in()
             case "pageup":
                 page.action_page_up()
             case "pagedown":
@@ -328,6 +336,10 @@ class MainScreen(Screen[None]):
     def on_board_acts(self, event: Board.Acts) -> None:
         """A key of the board."""
         self.action_do(event.name)
+
+    def on_board_held(self) -> None:
+        """Said, so that nobody wonders."""
+        self.tell("this row stands there only just now: look, and press it once more")
 
     def on_board_left(self, event: Board.Left) -> None:
         """The person types a message, or is done with the board; `?` is for the keys, as in an empty box."""

@@ -1,0 +1,75 @@
+"""Long lists of the board come page by page from a real journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.played import spec
+
+from rundry.agent import FinderSpec, ItemDuplicate, Journal, LoopKind
+from rundry.agent.finder.fates import Candidate
+from rundry.agent.finder.frontier import Frontier
+from rundry.tui.board.pages import PAGE, Stock
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    made = Journal.create(tmp_path / "r.db", spec(loop=LoopKind.UNTIL_DRY, finder=FinderSpec()))
+    yield made
+    made.close()
+
+
+def filled(journal: Journal, count: int) -> Frontier:
+    frontier = Frontier(journal)
+    frontier.surface([Candidate("value", f"item {n}") for n in range(count)], "seed", Path("/"))
+    return frontier
+
+
+def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(journal: Journal):
+    count = 20 * PAGE + 7
+    filled(journal, count)
+    stock = Stock(journal)
+    assert stock.counts()[0] == count
+    last, first = stock.queue[count - 1], stock.queue[0]
+    assert last is not None and last.value == f"item {count - 1}"
+    assert first is not None and first.value == "item 0"
+    assert stock.queue[count] is None
+    assert len(stock.queue._kept) < 20
+
+
+def test_what_left_the_queue_meanwhile_leaves_a_gap_and_moves_nothing(journal: Journal):
+    frontier = filled(journal, 20 * PAGE)
+    queue = Stock(journal).queue
+    assert queue[20 * PAGE - 1] is not None
+    frontier.take([f"item {n}" for n in range(10)])
+    here = queue[PAGE]
+    assert here is not None and here.value == f"item {PAGE}"
+    found = [row.value for n in range(PAGE) if (row := queue[n]) is not None]
+    assert "item 3" not in found and len(found) == PAGE - 10
+    queue.renew()
+    now = queue[0]
+    assert now is not None and now.value == "item 10"
+
+
+def test_what_was_set_aside_comes_with_its_reason(journal: Journal):
+    frontier = filled(journal, 3)
+    frontier.take(["item 1"])
+    frontier.set_aside("item 1", "HTTP 500", 4)
+    stock = Stock(journal)
+    row = stock.set_aside[0]
+    assert row is not None and (row.value, row.error, row.attempts) == ("item 1", "HTTP 500", 4)
+    assert stock.counts() == (2, 0, 1)
+
+
+def test_duplicates_come_newest_first_from_among_other_events(journal: Journal):
+    for n in range(2 * PAGE + 5):
+        journal.append(ItemDuplicate(key=f"k{n}", source="s"))
+        if n % 50 == 0:
+            filled(journal, 1)
+    stock = Stock(journal)
+    newest, oldest = stock.duplicates[0], stock.duplicates[2 * PAGE + 4]
+    assert newest is not None and newest.event == ItemDuplicate(key=f"k{2 * PAGE + 4}", source="s")
+    assert oldest is not None and oldest.event == ItemDuplicate(key="k0", source="s")
+    assert stock.duplicates[2 * PAGE + 5] is None
