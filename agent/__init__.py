@@ -18,6 +18,7 @@ __all__ = [
     "Landed",
     "LensFacts",
     "ModelLine",
+    "Point",
     "Redactor",
     "ResumeChanges",
     "RunLine",
@@ -35,6 +36,7 @@ __all__ = [
     "config_file",
     "crawl_wanted",
     "discover",
+    "earlier_points",
     "find_run",
     "handoff_markdown",
     "holder",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .journal.finding import FinderFacts, Finding, Flight, LensFacts
     from .journal.handoffs import handoff_markdown
+    from .journal.points import Point, earlier_points
     from .journal.shares import add_charge
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
@@ -117,6 +120,8 @@ _HOMES: dict[str, str] = {
     "Journal": "journal",
     "ModelLine": "model",
     "Redactor": "journal",
+    "Point": "journal.points",
+    "earlier_points": "journal.points",
     "ResumeChanges": "run.orders",
     "RunLine": "journal",
     "Sandbox": "workspace",

@@ -23,6 +23,13 @@ class Action:
     """`main`, `message`, `gate` or `board`: whose key it is."""
     typed: bool = True
     """There is a slash command."""
+    spelled: str = ""
+    """How the slash command is spelled, where it is not by the name."""
+
+    @property
+    def slash(self) -> str:
+        """What is typed after the slash."""
+        return self.spelled or self.name
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -37,7 +44,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("step", "Run one step, then pause", "f5", hint="one step"),
     Action("limit", "Change a limit: steps, tokens, usd, time", "f6", takes="NAME VALUE", hint="limit"),
     Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
-    Action("stop", "Stop with a wrap-up; `now`: at once", "f8", takes="[now]", hint="stop"),
+    Action("stop", "Stop with a wrap-up; `now`; or what runs beside it", "f8", takes="[now | NAME]", hint="stop"),
     Action("handoff", "The hand-off: why, what was tried, what is left", "ctrl+r", hint="hand-off"),
     Action("spend", "What each model used of the run"),
     Action("replay", "Replay the run: 1x, 4x, 16x or 64x", "f11", takes="[SPEED]", hint="replay"),
@@ -47,14 +54,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("read", "Read: j k, Enter unfolds, y copies, Esc comes back", "f10"),
     Action("find", "Find in the transcript", "ctrl+f,f3", takes="TEXT", hint="find"),
     Action("copy", "Copy the selection, or the last answer"),
-    Action("queue", "Take the newest queued message back", "alt+up", hint="take back"),
+    Action("queue", "Take the newest queued message back, to edit it", "alt+up", hint="take back"),
     Action("editor", "Write the message in $EDITOR", "ctrl+g"),
     Action("theme", "Switch the theme", takes="[NAME]"),
     Action("trust", "Trust this folder's own config as it is now"),
     Action("undo", "Undo: the last change, the last N, back to a step", takes="[N | step N]"),
     Action("best", "Back to the best score: puts back what an open pass changed"),
-    Action("best", "Back to the best score: puts back what an open pass changed"),
     Action("undo_last", "Undo the last change; asks first", "f12", hint="undo", typed=False),
+    Action("rewind", "Back to an earlier message, with the files: esc esc"),
+    Action("wheel", "Take the wheel and drive; give it back with a note", "alt+w", takes="[NOTE]", hint="wheel"),
+    Action("edit_file", "While you drive: a file in $EDITOR", takes="PATH", spelled="edit"),
+    Action("finish", "While you drive: end the task with an answer", takes="ANSWER"),
+    Action("compact", "A summary takes the place of the old rounds", takes="[undo]"),
     Action("clear", "Start the conversation anew"),
     Action("demo", "Run the scripted demo in a sample project"),
     Action("quit", "Leave; asks whether the run goes on", "ctrl+q", hint="quit"),
@@ -93,6 +104,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+_TYPED: Mapping[str, Action] = {action.slash: action for action in ACTIONS if action.typed}
 
 
 def slash_commands() -> list[Action]:
@@ -103,8 +115,7 @@ def slash_commands() -> list[Action]:
 def parse_slash(text: str) -> tuple[Action | None, str]:
     """`/limit usd 2` is the action `limit` with `usd 2`; None: there is no such command."""
     name, _, argument = text.removeprefix("/").partition(" ")
-    action = BY_NAME.get(name.strip().replace("-", "_"))
-    return (action if action is not None and action.typed else None), argument.strip()
+    return _TYPED.get(name.strip().replace("-", "_")), argument.strip()
 
 
 def keymap(remaps: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

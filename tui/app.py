@@ -146,5 +146,5 @@ def _about(name: str) -> str:
     from .actions import BY_NAME, shown_key
 
     action = BY_NAME[name]
-    slash = f"/{name} {action.takes}".strip() if action.typed else ""
+    slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
     return "   ".join(part for part in (shown_key(action.keys) if action.keys else "", slash) if part)

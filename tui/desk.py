@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rundry.agent import (
+    Act,
     Answer,
     Changes,
     Command,
@@ -15,6 +16,7 @@ from rundry.agent import (
     Journal,
     LoopKind,
     ModelSpec,
+    Point,
     ResumeChanges,
     Rewind,
     RundryError,
@@ -28,6 +30,7 @@ from rundry.agent import (
     SwitchModel,
     Undo,
     Unpause,
+    earlier_points,
     holder,
     standing_changes,
 )
@@ -205,8 +208,29 @@ class Desk:
             self.put(Steer(text=text))
 
     def shell(self, command: str) -> None:
-        """The person's own command. Raises RundryError."""
-        self.put(Shell(command=command))
+        """The person's own command, `!cmd` or, where the model shall not hear of it, `!!cmd`. Raises RundryError."""
+        line = command.removeprefix("!")
+        tell = not line.startswith("!")
+        self.put(Shell(command=line.removeprefix("!").strip(), tell=tell))
+
+    def act(self, command: str) -> None:
+        """A command line of the one who drives, by the model's own tool. Raises RundryError."""
+        self.put(Act(tool="run_command", arguments={"command": command}))
+
+    def rewind(self, command: Rewind) -> None:
+        """Go back to before a message or step, whoever drives the run, or nobody. Raises RundryError."""
+        if self.is_orphaned:
+            self.link.put_alone(command)
+        else:
+            self.put(command)
+
+    def points(self) -> Sequence[Point]:
+        """Where the run can go back to. Raises RundryError."""
+        return [] if self.link.journal is None else earlier_points(self.link.journal)
+
+    def is_the_task(self, text: str) -> bool:
+        """What a run other than a chat works on: going back to before it is going back to its beginning."""
+        return self.state.loop is not LoopKind.CHAT and text == self.state.task
 
     def undo(self, command: Undo) -> None:
         """Take changes back, whoever drives the run, or nobody. Raises RundryError."""

@@ -42,7 +42,9 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         handed = ["handoff"] if state.last_handoff is not None and state.outcome is not None else []
         return ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
-    first: list[str] = ["handoff"] if state.handoff is not None else []
+    first: list[str] = ["handoff", "wheel"] if state.handoff is not None else []
+    if state.driving:
+        first.append("wheel")
     if state.proposals and not at_gate:
         first.append("to_gate")
     if state.sleeping is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import handed, run, search, view
+from . import handed, hands, run, search, view
 
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
@@ -17,4 +17,5 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     **view.DOINGS,
     **search.DOINGS,
     **handed.DOINGS,
+    **hands.DOINGS,
 }

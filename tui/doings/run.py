@@ -14,6 +14,7 @@ from rundry.agent import (
     RundryError,
     StepOnce,
     Stop,
+    StopCommand,
     Undo,
     Unpause,
     Unqueue,
@@ -26,16 +27,21 @@ from rundry.agent import (
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
 
+ONCE_MORE = "nothing runs; esc once more goes back to an earlier message"
 CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
 UNSANDBOXED = "no sandbox holds commands here: /gate auto once more lets them pass unsandboxed"
 
 
 def _interrupt(screen: MainScreen, argument: str) -> None:
     del argument
-    if screen.desk.state.activity or screen.desk.state.proposals:
+    state = screen.desk.state
+    if state.activity or state.proposals or state.at_shell:
         screen.desk.put(Interrupt())
+    elif screen.was_told(ONCE_MORE) and not screen.message.box.text:
+        screen.tell("")
+        screen.action_do("rewind")
     else:
-        screen.tell("nothing runs")
+        screen.tell(ONCE_MORE if screen.desk.begun and not screen.message.box.text else "nothing runs")
 
 
 def _gate(screen: MainScreen, argument: str) -> None:
@@ -97,8 +103,11 @@ def _model(screen: MainScreen, argument: str) -> None:
 
 
 def _stop(screen: MainScreen, argument: str) -> None:
+    if argument in screen.desk.state.background:
+        screen.desk.put(StopCommand(name=argument))
+        return
     if argument not in ("", "now"):
-        raise RundryError(f"/stop {argument}: it is /stop or /stop now")
+        raise RundryError(f"/stop {argument}: it is /stop, /stop now, or /stop and the name of what runs beside it")
     screen.desk.put(Stop(how="now" if argument else "wrap_up"))
 
 

@@ -36,6 +36,9 @@ class MessageBox(TextArea):
             self.text = text
             self.steer = steer
 
+    class QueueAsked(Message):
+        """Up in an empty box while a message is queued: it comes back to be edited."""
+
     class HelpAsked(Message):
         """`?` into an empty box."""
 
@@ -62,6 +65,8 @@ class MessageBox(TextArea):
         self.pastes = Pastes()
         self.deaf_until = float("-inf")
         """Keys stamped before that were meant for a gate that closed under them: they are dropped."""
+        self.has_queue = False
+        """A message waits that can be taken back."""
         self._suggestions = suggestions
         self._files = files
 
@@ -104,6 +109,8 @@ class MessageBox(TextArea):
                 self.send(steer=False)
             case "ctrl+j" | "shift+enter":
                 self.insert("\n")
+            case "up" if self.has_queue and not self.text:
+                self.post_message(self.QueueAsked())
             case "up" if self.cursor_location[0] == 0:
                 self._recall(self.recalled.older(self.text))
             case "down" if self.cursor_location[0] == self.document.line_count - 1:

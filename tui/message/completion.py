@@ -32,9 +32,9 @@ def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completi
     """`before` is the line up to the cursor. None: nothing is being completed."""
     if first_line and before.startswith("/") and " " not in before:
         rows = [
-            Suggestion(f"/{action.name} {action.takes}".strip(), action.label, f"/{action.name} ")
+            Suggestion(f"/{action.slash} {action.takes}".strip(), action.label, f"/{action.slash} ")
             for action in slash_commands()
-            if action.name.startswith(before[1:])
+            if action.slash.startswith(before[1:])
         ]
         return Completion(0, rows[:MOST]) if rows else None
     at = before.rfind("@")

@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from ..background import background_lines
 from ..state import ViewState
 from ..text import one_line
 from .box import MessageBox
@@ -22,6 +23,7 @@ class MessageRow(Vertical):
     MessageRow {
         height: auto; padding: 0;
         & #rule { height: 1; color: $rule; }
+        & #background { height: auto; padding: 0 1; color: $dim; display: none; }
         & #queue { height: auto; max-height: 3; padding: 0 1; color: $dim; display: none; }
         & #prompt { width: 3; padding: 0 0 0 1; color: $accent; }
         & #beside { width: auto; padding: 0 1; color: $dim; }
@@ -34,6 +36,8 @@ class MessageRow(Vertical):
         self.suggestions = Suggestions()
         self.box = MessageBox(self.suggestions, files)
         self._beside = Static("", id="beside", markup=False)
+        self._background = Static("", id="background", markup=False)
+        self._prompt = Static("›", id="prompt", markup=False)
         self._queue = Static("", id="queue", markup=False)
         self._shown: tuple[object, ...] = ()
 
@@ -41,23 +45,30 @@ class MessageRow(Vertical):
         """From above to below."""
         yield Rule(id="rule")
         yield self.suggestions
+        yield self._background
         yield self._queue
         with Horizontal():
-            yield Static("›", id="prompt", markup=False)
+            yield self._prompt
             yield self.box
             yield self._beside
 
-    def show(self, state: ViewState, placeholder: str) -> None:
-        """What waits, and what the box is for just now."""
-        wanted = (tuple((m.queued_id, m.text) for m in state.queue), bool(state.activity), placeholder)
+    def show(self, state: ViewState, placeholder: str, now: float) -> None:
+        """What waits, what runs in the background, and what the box is for at the Unix time `now`."""
+        running = background_lines(list(state.background.values()), now, self.size.width - 2)
+        queue = tuple((m.queued_id, m.text) for m in state.queue)
+        wanted = (queue, bool(state.activity), placeholder, state.driving, tuple(running))
         if wanted == self._shown:
             return
         self._shown = wanted
         self.box.placeholder = Content(placeholder)
+        self.box.has_queue = bool(state.queue)
+        self._prompt.update(Content("$" if state.driving else "›"))
+        self._background.update(Content("\n").join(running))
+        self._background.display = bool(running)
         queued = [Content(f"queued  {one_line(message.text)}") for message in state.queue[-3:]]
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
-        beside = f"{len(queued)} queued  ⌥↑ take back" if queued else ""
+        beside = f"{len(state.queue)} queued  ↑ take back" if queued else ""
         if state.activity:
             beside = f"{beside}  ^s steer".strip()
         self._beside.update(Content(beside))

@@ -22,10 +22,11 @@ _PLACES = (
 _BESIDES = {
     "message": (
         ("⏎", "send; it waits for the end of the step that runs"),
-        ("↑ ↓", "what was sent before"),
+        ("↑ ↓", "what was sent before; a message that is queued comes back first"),
+        ("esc esc", "in an empty box: back to an earlier message, with the files as they were"),
         ("/", "a command"),
         ("@", "a file of the workspace"),
-        ("!", "a command of your own; the model is told"),
+        ("!", "a command of your own; the model is told, of `!!` it is not"),
         ("^c", "copy the selection; twice: leave"),
     ),
     "gate": (("↑ ↓", "scroll; PgUp PgDn Home End too"), ("^s", "keep what was edited right here; esc drops it")),
@@ -70,7 +71,7 @@ class HelpScreen(ModalScreen[None]):
 
     def _action(self, action: Action) -> Content:
         keys = self._keymap.get(action.name, action.keys)
-        slash = f"/{action.name} {action.takes}".strip() if action.typed else ""
+        slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
         return _row(shown_key(keys) if keys else "", slash, action.label)
 
 

@@ -1,0 +1,106 @@
+"""What a person does with their own hands: the wheel, the way back, the conversation's summary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rundry.agent import Act, Compact, GiveWheel, Point, Rewind, RundryError, TakeWheel
+
+from ..editor import edit_text
+
+if TYPE_CHECKING:
+    from ..screens.main import MainScreen
+
+
+def _wheel(screen: MainScreen, argument: str) -> None:
+    desk = screen.desk
+    if desk.state.driving:
+        desk.put(GiveWheel(note=argument))
+    else:
+        if desk.is_orphaned:
+            raise RundryError("nobody drives this run any longer: /resume takes it up, then take the wheel")
+        desk.put(TakeWheel())
+
+
+def _edit(screen: MainScreen, argument: str) -> None:
+    """A file in the person's editor; what came of it is written by the model's own tool."""
+    if not screen.desk.state.driving:
+        raise RundryError("/edit is for the one who drives: /wheel takes the wheel")
+    if not argument:
+        screen.fill("/edit ")
+        return
+    path = Path(screen.desk.state.workspace) / argument
+    try:
+        before = path.read_bytes() if path.exists() else None
+        text = (before or b"").decode("utf-8")
+    except OSError as error:
+        raise RundryError(f"{argument} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise RundryError(f"{argument} is no UTF-8 text: edit it with `!`") from None
+    edited = edit_text(screen.rundry, text, path.name)
+    if edited is None:
+        screen.tell("left unchanged")
+        return
+    expects = "" if before is None else hashlib.sha256(before).hexdigest()
+    screen.desk.put(Act(tool="write_file", arguments={"path": argument, "content": edited}, expects=expects))
+
+
+def _finish(screen: MainScreen, argument: str) -> None:
+    if not screen.desk.state.driving:
+        raise RundryError("/finish is for the one who drives: /wheel takes the wheel")
+    if not argument:
+        screen.fill("/finish ")
+        return
+    screen.desk.put(Act(tool="finish", arguments={"answer": argument, "citations": []}))
+
+
+def _rewind(screen: MainScreen, argument: str) -> None:
+    """Where there is something to go back to, it is asked which."""
+    from ..screens.rewind import RewindScreen
+
+    del argument
+    desk = screen.desk
+    if not desk.begun:
+        raise RundryError("there is no run yet")
+    if desk.state.activity:
+        raise RundryError("a step runs: esc interrupts it, then go back")
+    points = desk.points()
+    if not points:
+        raise RundryError("there is no earlier message")
+    titles: dict[int, str] = {}
+    for block in desk.state.blocks:
+        if block.step is not None and block.step not in titles and (block.title or block.text):
+            titles[block.step] = block.title or block.text.strip().split("\n", 1)[0]
+
+    def chosen(point: Point | None) -> None:
+        if point is None:
+            return
+        try:
+            desk.rewind(Rewind(seq=point.seq))
+        except RundryError as error:
+            screen.tell(str(error))
+            return
+        if point.text is not None and not desk.is_the_task(point.text):
+            screen.fill(point.text)
+
+    screen.rundry.push_screen(RewindScreen(points, titles, desk.changes()), chosen)
+
+
+def _compact(screen: MainScreen, argument: str) -> None:
+    if argument not in ("", "undo"):
+        raise RundryError(f"/compact {argument}: it is /compact or /compact undo")
+    screen.desk.put(Compact(undo=bool(argument)))
+    if not argument:
+        screen.tell("asks for a summary of what was said so far")
+
+
+DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
+    "wheel": _wheel,
+    "edit_file": _edit,
+    "finish": _finish,
+    "rewind": _rewind,
+    "compact": _compact,
+}
