@@ -28,6 +28,8 @@ _FIXED = (
 )
 _TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
 _RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
+_ELSEWHERE = ("not a git repository", "must be run in a work tree")
+"""What git says outside of a working tree."""
 _NEUTRAL = ("rundry", "rundry@localhost")
 _MOST_NAMED = 5
 
@@ -62,7 +64,7 @@ class Repository:
         found = cls(folder, env)
         await found._read_settings()
         said = await found._ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
-        if said.code != 0 and "not a git repository" not in said.error:
+        if said.code != 0 and not any(words in said.error for words in _ELSEWHERE):
             raise GitFailed(f"{folder}: {said.error or 'git refuses it'}")
         inside, _, top = said.line.partition("\n")
         return found if said.code == 0 and inside == "true" and _holds(top, folder) else None

@@ -1,0 +1,181 @@
+"""Git where passes commit: what it commits, what it leaves, what it never runs; and patches that git takes back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from fakes.hours import make_repository, subjects
+from fakes.project import changed_files, git
+
+from rundry.agent.workspace import Change
+from rundry.agent.workspace.patches import change_hash, patch_of
+from rundry.agent.workspace.repository import GitFailed, Repository, why_not_here
+
+PLAIN = 0o100644
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.txt").write_text("one\n")
+    (folder / "sub" / "b.txt").write_text("two\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    return make_repository(folder)
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "home").mkdir()
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+
+
+async def found(place: Path, env: dict[str, str]) -> Repository:
+    repository = await Repository.find(place, env)
+    assert repository is not None
+    return repository
+
+
+async def test_only_the_named_files_are_committed_and_ignored_ones_are_left(place: Path, env: dict[str, str]):
+    for name in ("a.txt", "new file.txt", "out.log", "mine.txt", 'q"uo.txt'):
+        (place / name).write_text("new\n")
+    (place / "sub" / "b.txt").unlink()
+    names = ["a.txt", "new file.txt", "out.log", 'q"uo.txt', "sub/b.txt"]
+    commit = await (await found(place, env)).commit(names, "A pass\n\nof a run")
+    assert commit is not None and commit == git(place, "rev-parse", "HEAD").strip()
+    assert subjects(place) == ["A pass", "First"]
+    assert changed_files(place) == ["mine.txt"] and (place / "out.log").exists()
+    assert git(place, "log", "-1", "--format=%an <%ae>") == "rundry <rundry@localhost>\n"
+
+
+async def test_what_is_as_the_last_commit_says_is_no_commit(place: Path, env: dict[str, str]):
+    assert await (await found(place, env)).commit(["a.txt", "gone.txt"], "Nothing") is None
+    assert subjects(place) == ["First"]
+
+
+async def test_paths_are_relative_to_the_folder_also_below_the_top(place: Path, env: dict[str, str]):
+    (place / "sub" / "b.txt").write_text("3\n")
+    assert await (await found(place / "sub", env)).commit(["b.txt"], "Below") is not None
+    assert changed_files(place) == []
+
+
+async def test_a_file_that_becomes_a_folder_and_a_link_are_committed_as_what_they_are(place: Path, env: dict[str, str]):
+    (place / "a.txt").unlink()
+    (place / "a.txt").mkdir()
+    (place / "a.txt" / "x").write_text("x\n")
+    (place / "link").symlink_to("sub/b.txt")
+    await (await found(place, env)).commit(["a.txt", "a.txt/x", "link"], "Kinds")
+    assert changed_files(place) == []
+    assert git(place, "ls-tree", "-r", "HEAD", "link").startswith("120000")
+
+
+async def test_the_users_name_and_ignores_are_taken_over_and_nothing_of_them_runs(place: Path, env: dict[str, str]):
+    home, marks = Path(env["HOME"]), place.parent
+    (home / "ignores").write_text("*.tmp\n")
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Ada\n\temail = ada@example.org\n"
+        f"[core]\n\texcludesFile = ~/ignores\n\tfsmonitor = touch {marks}/ran-1\n\thooksPath = {home}\n"
+        f'[filter "evil"]\n\tclean = touch {marks}/ran-2\n\trequired = true\n[commit]\n\tgpgSign = true\n'
+    )
+    for hook in ("pre-commit", "post-index-change", "reference-transaction"):
+        (home / hook).write_text(f"#!/bin/sh\ntouch {marks}/ran-3\n")
+        (home / hook).chmod(0o755)
+    git(place, "config", "filter.evil.smudge", f"touch {marks}/ran-4")
+    (place / "x.tmp").write_text("ignored by the user\n")
+    repository = await found(place, env)
+    assert await repository.dirt() == []
+    (place / "a.txt").write_text("2\n")
+    assert await repository.commit(["a.txt", "x.tmp"], "Mine") is not None
+    await repository.add_worktree(marks / "tree", "rundry/x")
+    assert git(place, "log", "-1", "--format=%an <%ae>") == "Ada <ada@example.org>\n"
+    assert not list(marks.glob("ran-*")) and (marks / "tree" / "a.txt").read_text() == "2\n"
+
+
+async def test_a_file_behind_a_filter_is_not_committed_and_the_filter_is_named(place: Path, env: dict[str, str]):
+    (place / ".gitattributes").write_text("*.bin filter=lfs\n")
+    (place / "x.bin").write_text("big\n")
+    with pytest.raises(GitFailed, match=r"x\.bin goes through the git filter `lfs`"):
+        await (await found(place, env)).commit(["x.bin"], "No")
+    assert subjects(place) == ["First"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("nothing", None),
+        ("untracked", "dirty (mine.txt)"),
+        ("staged", "dirty (a.txt)"),
+        ("detached", "stands on no branch"),
+        ("protected", "`work` is protected"),
+        ("unborn", "has no commit yet"),
+    ],
+)
+async def test_why_no_pass_may_start(place: Path, env: dict[str, str], what: str, said: str | None):
+    if what == "untracked":
+        (place / "mine.txt").write_text("x")
+    elif what == "staged":
+        (place / "a.txt").write_text("x")
+        git(place, "add", "a.txt")
+    elif what == "detached":
+        git(place, "switch", "-q", "--detach")
+    elif what == "unborn":
+        git(place, "switch", "-q", "--orphan", "empty")
+    why = await why_not_here(await found(place, env), place, ["work"] if what == "protected" else ["main"])
+    assert why is None if said is None else why is not None and said in why
+
+
+async def test_a_folder_outside_and_gits_own_folder_are_no_working_tree(place: Path, env: dict[str, str]):
+    assert await Repository.find(place.parent, env) is None
+    assert await Repository.find(place / ".git", env) is None
+    git(place, "config", "core.worktree", str(place / "sub"))
+    assert await Repository.find(place, env) is None
+
+
+async def test_where_git_is_missing_it_says_so(place: Path, tmp_path: Path):
+    with pytest.raises(GitFailed, match="git"):
+        await Repository.find(place, {"PATH": str(tmp_path), "HOME": str(tmp_path)})
+
+
+def test_a_patch_applies_and_reverts_with_binary_files_modes_links_and_odd_names(place: Path):
+    old = {"a.txt": b"one\n", "bin": bytes(range(256)) * 9, "crlf": b"x\r\ny", "gone": b"bye\n", "run.sh": b"echo\n"}
+    new = {"a.txt": b"1\n", "bin": bytes(reversed(range(256))) * 70, "crlf": b"x\r\nz", "run.sh": b"echo\n",
+           "new/deep": b"no newline", "empty": b"", 'q"\tuo': b"q\n", "ü\udcff": b"\xff\xfe\n"}  # fmt: skip
+    changes = [
+        Change(
+            path=path,
+            kind="changed",
+            before=old.get(path),
+            after=new.get(path),
+            before_mode=PLAIN if path in old else None,
+            after_mode=None if path not in new else 0o100755 if path == "run.sh" else PLAIN,
+        )
+        for path in sorted(old | new)
+    ]
+    for path, data in old.items():
+        (place / path).write_bytes(data)
+    patch = patch_of(changes)
+
+    def apply(*argv: str) -> None:
+        done = subprocess.run(["git", "apply", *argv, "-"], cwd=place, input=patch, capture_output=True)
+        assert done.returncode == 0, done.stderr
+
+    apply()
+    assert {path: (place / path).read_bytes() for path in new} == new and not (place / "gone").exists()
+    assert (place / "run.sh").stat().st_mode & 0o100
+    apply("-R")
+    assert {path: (place / path).read_bytes() for path in old} == old and not (place / "new/deep").exists()
+
+
+def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
+    def changed(before: bytes, after: bytes, path: str = "a") -> str:
+        return change_hash(
+            [Change(path=path, kind="changed", before=before, after=after, before_mode=PLAIN, after_mode=PLAIN)]
+        )
+
+    one = changed(b"a\nb\nc\n", b"a\nX\nc\n")
+    assert one == changed(b"new\n\na\nb\nc\n", b"new\n\na\nX  \nc\n")
+    assert one not in (changed(b"a\nb\nc\n", b"a\nY\nc\n"), changed(b"a\nb\nc\n", b"a\nX\nc\n", "b"))
+    assert change_hash([]) == ""
