@@ -17,11 +17,14 @@ from rundry.agent import (
     Journal,
     LoopKind,
     Outcome,
+    PassFinished,
     Reason,
     ResumeChanges,
     RunEnded,
     RunResumed,
     RunStarted,
+    ScoreMeasured,
+    Sleeping,
     StallDetected,
     Stamped,
     StepFinished,
@@ -135,6 +138,10 @@ class LinePrinter:
             case StallDetected() as stall:
                 what, signature, done = stall_words(stall)
                 _say(f"{what}, {done}: {signature}")
+            case PassFinished(verdict=verdict) if verdict:
+                self._newest()
+            case Sleeping() | ScoreMeasured():
+                self._newest()
             case HandoffOpened() as handoff:
                 _say(f"hand-off: {handoff.reason}: {handoff.suggested_action}")
             case RunEnded() as ended:
@@ -154,6 +161,12 @@ class LinePrinter:
         spent = f"{short(self._state.spent.tokens.total)} tokens"
         said = f"{f'{one_line(who)}: ' if who else ''}{'; '.join(words) or 'nothing'}"
         _say(f"step {finished.number}  {said}  [{spent}, {finished.seconds:.1f} s]")
+
+    def _newest(self) -> None:
+        """What was just noted, as a line of its own."""
+        block = self._state.blocks[-1]
+        _say(f"{block.text or block.title}  {block.right}".rstrip())
+        self._first_block = len(self._state.blocks)
 
     def _end(self, ended: RunEnded) -> None:
         if ended.answer:
