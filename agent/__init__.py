@@ -30,6 +30,7 @@ __all__ = [
     "Waits",
     "Wanted",
     "add_charge",
+    "beside",
     "call_hook",
     "check_usable",
     "compare_contents",
@@ -38,6 +39,7 @@ __all__ = [
     "discover",
     "earlier_points",
     "find_run",
+    "fork_run",
     "handoff_markdown",
     "holder",
     "item_key",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         Settings,
         Trust,
         Wanted,
+        beside,
         config_file,
         crawl_wanted,
         load_settings,
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
+    from .run.fork import fork as fork_run
     from .run.here import run_here
     from .run.orders import ResumeChanges
     from .run.session import Session
@@ -99,6 +103,7 @@ if TYPE_CHECKING:
     from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
+    "beside": "config",
     "add_charge": "journal.shares",
     "call_hook": "run.calling",
     "handoff_markdown": "journal.handoffs",
@@ -134,6 +139,7 @@ _HOMES: dict[str, str] = {
     "config_file": "config",
     "discover": "model",
     "find_run": "journal",
+    "fork_run": "run.fork:fork",
     "holder": "journal",
     "item_key": "finder.keys",
     "lay_out": "model.demo",

@@ -14,7 +14,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Adds them."""
-    for command in (ctl,):
+    for command in (ctl, fork):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
@@ -44,3 +44,15 @@ def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
     from .ctl import control
 
     guarded(lambda: control(words, flags, as_json=as_json))
+
+
+@click.command(short_help="Go on from a run as it was, in a run of its own.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--at", type=click.IntRange(0), metavar="STEP", help="As it was after this step; default: the newest.")
+@click.option("--files", is_flag=True, help="Bring the files back too; what someone else changed since is left.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
+    """A new run whose conversation and spend are those of RUN (default: this folder's newest); RUN stays as it is."""
+    from .forking import fork as make
+
+    guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))

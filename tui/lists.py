@@ -34,7 +34,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     for run in found:
         ended = run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
-        about = one_line(run.error or run.task)[:60]
+        fork = f"fork of {run.forked_from}  " if run.forked_from else ""
+        about = one_line(run.error or fork + run.task)[:60]
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 

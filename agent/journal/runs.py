@@ -46,6 +46,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     usd: float | None = 0.0
     """None: a call had no price."""
+    forked_from: str | None = None
+    """The run that it went on from, where it is a fork."""
     error: str | None = None
     """Why it cannot be read."""
 
@@ -171,6 +173,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         workspace=spec.home,
         model=model,
         started=float(journal.meta("created") or 0),
+        forked_from=journal.meta("forked_from"),
         reason=ended.reason if ended else None,
         detail=ended.detail if ended else "",
         complete=ended.complete if ended else False,

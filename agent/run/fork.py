@@ -1,0 +1,190 @@
+"""A new run that starts from another one as it was: conversation, known files and spend; the other is not touched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ..journal import Journal, holder, journal_path, new_run_id
+from ..journal.facts import RunFacts
+from ..protocol import LoopKind, Prompted, RunEnded, RunStarted, Stamped, UserError
+from ..workspace import SnapshotDamaged, Snapshots, Workspace
+
+_BATCH = 5_000
+_NOTE = (
+    "This run was forked from another one, after its step {step}. The files may have been changed since then: "
+    "read a file before you change it."
+)
+
+
+class Forked(msgspec.Struct, frozen=True, kw_only=True):
+    """The new run."""
+
+    run_id: str
+    journal: str
+    forked_from: str
+    step: int
+    """Of the other run: the newest that the new one knows of."""
+    steps: int
+    """That the other run has made."""
+    restored: list[str] = []
+    """Files that were brought back to what they were after that step."""
+    left: list[str] = []
+    """What could not be brought back, and why, a line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where the new run begins."""
+
+    seq: int
+    """The last event that it takes over."""
+    step: int
+    steps: int
+    world: str | None
+    """The workspace as it was there, and at the other run's end."""
+    world_at_end: str | None
+
+
+def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = False) -> Forked:
+    """A run of its own in `folder` that goes on from `source` after step `at` (None: the newest that has ended).
+
+    The workspace is left as it is, unless `files` asks for what was changed since that step to be brought back.
+    Raises UserError, JournalError; then there is no new run and nothing was changed.
+    """
+    old = Journal.open(source)
+    try:
+        cut = _cut(old, at)
+        if files:
+            _refuse_files(old, cut)
+        path = _copy(old, folder, cut, tell=not files)
+    finally:
+        old.close()
+    restored, left = asyncio.run(_bring_back(path, old.spec.workspace, cut)) if files else ([], [])
+    return Forked(
+        run_id=path.stem,
+        journal=str(path),
+        forked_from=old.spec.run_id,
+        step=cut.step,
+        steps=cut.steps,
+        restored=restored,
+        left=left,
+    )
+
+
+def _cut(old: Journal, at: int | None) -> _Cut:
+    """Between two steps, where each call has its result. Raises UserError where there is no such place."""
+    run_id = old.spec.run_id
+    if old.spec.loop is LoopKind.UNTIL_DRY:
+        raise UserError(f"{run_id} is a search: its frontier cannot be set back, so it cannot be forked")
+    facts, found = RunFacts(old.spec), None
+    while events := old.read(facts.last_seq, _BATCH):
+        for stamped in events:
+            facts.apply(stamped)
+            if _may_cut(facts, stamped) and (at is None or facts.step <= at):
+                found = _Cut(stamped.seq, facts.step, 0, facts.world, None)
+    if found is None or (at is not None and found.step != at):
+        newest = f"it has made {facts.step}" if facts.step else "it has made none"
+        raise UserError(f"{run_id} cannot be forked after step {at or 0}: no such step has ended, {newest}")
+    return _Cut(found.seq, found.step, facts.step, found.world, facts.world)
+
+
+def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
+    is_whole = facts.started and not facts.open_steps and not facts.main.pending and not facts.main.unanswered()
+    return is_whole and not isinstance(stamped.event, RunEnded)
+
+
+def _refuse_files(old: Journal, cut: _Cut) -> None:
+    if holder(old.path) is not None:
+        raise UserError(f"{old.spec.run_id} is being driven just now: its files cannot be brought back meanwhile")
+    if not cut.world or not cut.world_at_end:
+        raise UserError(f"{old.spec.run_id} keeps no snapshot of its files after step {cut.step}: fork without --files")
+    if not Path(old.spec.workspace).is_dir():
+        raise UserError(f"the workspace {old.spec.workspace} is gone: fork without --files")
+
+
+def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
+    run_id = new_run_id(time.time())
+    path = journal_path(folder, run_id)
+    spec = msgspec.structs.replace(old.spec, run_id=run_id, attended=False)
+    new = Journal.create(path, spec)
+    try:
+        _copy_snapshots(old.path.with_suffix(".snapshots"), path.with_suffix(".snapshots"))
+        with new.transaction():
+            new.set_meta("forked_from", old.spec.run_id)
+            new.set_meta("forked_step", str(cut.step))
+            _copy_events(old, new, cut)
+            if tell and cut.step < cut.steps:
+                new.now = time.time
+                new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
+            newest = old.rows("SELECT coalesce(max(id), 0) FROM commands")[0][0]
+            # ids of commands name queued messages: those of the new run must not mean one of the old one's
+            new.write("INSERT INTO commands(id, at, body, taken_at) VALUES (?, 0, x'', 0)", [(newest + 1,)])
+            new.write("DELETE FROM commands")
+        for (sha,) in old.rows("SELECT sha FROM blobs"):
+            new.keep(old.blob(sha))
+    except BaseException:
+        new.close()
+        _remove(path)
+        raise
+    new.close()
+    return path
+
+
+def _copy_events(old: Journal, new: Journal, cut: _Cut) -> None:
+    after = 0
+    while after < cut.seq and (events := old.read(after, _BATCH)):
+        for stamped in events:
+            after = stamped.seq
+            if after > cut.seq:
+                return
+            new.now = lambda at=stamped.at: at
+            event = stamped.event
+            if isinstance(event, RunStarted):
+                note = f"forked from {event.run_id} after step {cut.step}"
+                event = msgspec.structs.replace(
+                    event, run_id=new.spec.run_id, journal=str(new.path), notes=[*event.notes, note]
+                )
+            new.append(event, step=stamped.step, work=stamped.work)
+
+
+def _copy_snapshots(old: Path, new: Path) -> None:
+    """An object is written once and never changed, so that both runs can share it."""
+    if not old.is_dir():
+        return
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:  # another disk, or one without hard links
+            shutil.copy2(source, target)
+
+    shutil.copytree(old, new, copy_function=link, ignore=shutil.ignore_patterns("tmp_*"))
+
+
+def _remove(path: Path) -> None:
+    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        with suppress(FileNotFoundError):
+            name.unlink()
+    shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
+
+
+async def _bring_back(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:
+    """What the other run changed since; a file that is not as it left it is someone's work, and stays."""
+    assert cut.world and cut.world_at_end  # else it was refused
+    store = path.with_suffix(".snapshots")
+    snapshots = Snapshots(Workspace(Path(root), private=[path, store]), store)
+    try:
+        paths = [change.path for change in await snapshots.changes(cut.world, cut.world_at_end)]
+        left = await snapshots.restore(cut.world, paths, expected=cut.world_at_end)
+    except SnapshotDamaged as error:
+        return [], [str(error)]
+    kept = {line.partition(": ")[0] for line in left}
+    return [each for each in paths if each not in kept], left

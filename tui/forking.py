@@ -1,0 +1,39 @@
+"""`rundry fork`: a run of its own that goes on from another one. No textual in here."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from rundry.agent import fork_run
+
+from .reducer.numbers import plural
+from .resuming import find_any
+from .start import folder_of
+from .text import one_line
+
+_MOST = 12
+"""Files that are named."""
+
+
+def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files: bool, as_json: bool) -> int:
+    """Make it and say how to go on with it: 0, or 1 where files could not be brought back. Raises RundryError."""
+    folder = folder_of(flags)
+    forked = fork_run(find_any(ref, flags), folder, at=at, files=files)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(forked) + b"\n")
+        return 1 if forked.left else 0
+    of = "" if forked.step == forked.steps else f" of {forked.steps}"
+    print(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")
+    if files:
+        print(f"{plural(len(forked.restored), 'file')} brought back to what stood there then")
+    for line in forked.left[:_MOST]:
+        print(f"left as it is: {one_line(line)}")
+    if len(forked.left) > _MOST:
+        print(f"left as it is: {len(forked.left) - _MOST} more")
+    where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
+    print(f'go on with: rundry resume {forked.run_id}{where} --hint "..."')
+    return 1 if forked.left else 0
