@@ -56,17 +56,19 @@ def test_a_person_skips_an_item_of_the_queue_while_it_runs(home: Home, tmp_path:
             terminal.wait_for("⏎ open")
             terminal.press("f4")  # what stands under the cursor shall not move away
             terminal.wait_for("nothing new begins until you go on")
+            terminal.wait_for("in flight   0")
             terminal.send("3")
             terminal.wait_for("s skip")
-            shown = terminal.wait_for(re.compile(r"▌http://127\S+"))
-            picked = re.search(r"▌(http://127\S+)", shown)
+            terminal.press("end")
+            terminal.wait_for(re.compile(r"▌http://127\S+"))
             terminal.send("s")
-            while "once more" in terminal.wait_for(re.compile("skipped http|once more")):
+            while "once more" in (screen := terminal.wait_for(re.compile("skipped http|once more"))):
                 terminal.send("s")  # it was too soon
-            assert picked is not None
-            terminal.wait_for(lambda lines: not any(f"▌{picked[1]} " in line for line in lines))
+            skipped = re.search(r"skipped (http://127\S+)", screen)
+            assert skipped is not None
+            terminal.wait_for(lambda lines: not any(f"▌{skipped[1]} " in line for line in lines))
             terminal.press("ctrl+c", "ctrl+c")
             terminal.wait_for("What becomes of it?")
             terminal.press("s")
             terminal.wait_for_exit()
-        assert [event.key for event in events(home, ItemSkipped)] == [picked[1]]
+        assert [event.key for event in events(home, ItemSkipped)] == [skipped[1]]

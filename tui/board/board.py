@@ -156,15 +156,19 @@ class Board(Canvas, can_focus=True):
         """The view of this number, counted from 1."""
         tabs = self._look.tabs if self._look is not None else ()
         if 1 <= number <= len(tabs):
-            self.view.show(tabs[number - 1])
-            self._go()
+            self._turn_to(tabs[number - 1])
 
     def next_tab(self, by: int = 1) -> None:
         """The view beside this one."""
         if self._look is not None:
             tabs = self._look.tabs
-            self.view.show(tabs[(tabs.index(self.view.tab) + by) % len(tabs)])
-            self._go()
+            self._turn_to(tabs[(tabs.index(self.view.tab) + by) % len(tabs)])
+
+    def _turn_to(self, tab: str) -> None:
+        self.view.show(tab)
+        self._renewed_at = float("-inf")
+        self._renew(Message().time)
+        self._go()
 
     def turn_filter(self) -> None:
         """Other findings."""
