@@ -30,6 +30,7 @@ from rundry.agent import (
     SwitchModel,
     Undo,
     Unpause,
+    beside,
     earlier_points,
     holder,
     standing_changes,
@@ -37,6 +38,9 @@ from rundry.agent import (
 
 from .reducer import reduce_all
 from .state import ViewState
+
+ASK_ABOVE = 0.01
+"""USD: a switch whose cold cache costs more is made when it was asked for twice."""
 
 
 class Link(Protocol):
@@ -281,14 +285,22 @@ class Desk:
             self.put(SetLimit(name=name, value=value))
 
     def switch_model(self, model: ModelSpec) -> None:
-        """For the calls that follow. Raises RundryError."""
+        """For the calls that follow; a dear one only says its price the first time. Raises RundryError."""
         if not self.begun and self.start is not None:
             self.start.choose(model)
             self.state.model = model.name
         elif self.is_orphaned:
             self.take_up(ResumeChanges(model=model))
         else:
-            self.put(SwitchModel(model=model))
+            quoted = self.state.quoted
+            was_told = quoted is not None and quoted.model == model.name
+            self.put(SwitchModel(model=model, ask_above=None if was_told else ASK_ABOVE))
+
+    def model_named(self, name: str) -> ModelSpec:
+        """That model: where the run's own is, when it has no provider or the same one."""
+        journal = self.link.journal
+        own = journal.spec.model if journal is not None else self.start.model if self.start is not None else None
+        return ModelSpec(name=name) if own is None else beside(name, own)
 
     def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
         """What passes without the person. Raises RundryError."""

@@ -2,6 +2,7 @@
 
 from .finder_file import read_finder
 from .finding import EVERY_FILE, Wanted, crawl_wanted, migrate_wanted, research_wanted
+from .handing import beside
 from .limits import default_budget
 from .options import KEYS
 from .remember import remember_rule
@@ -17,6 +18,7 @@ __all__ = [
     "Settings",
     "Trust",
     "Wanted",
+    "beside",
     "config_file",
     "crawl_wanted",
     "default_budget",

@@ -90,7 +90,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     if (kept := kept_budget(kit)) != facts.budget:
         kit.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        kit.record(switched(kit.model, changes.model))
+        kit.record(switched(run, kit.model, changes.model))
     if changes.gate is not None:
         kit.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):

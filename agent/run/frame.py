@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import isfinite
 
-import msgspec
-
 from ..journal.facts import replace_budget
 from ..protocol import (
     BudgetChanged,
@@ -92,19 +90,26 @@ async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> Model
 
 
 def _adopt(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
-    tokens, usd = cold(run, model)
+    event = switched(run, model, spec, by=by)
     run.kit.use(model, key_from=spec.key_from)
-    event = switched(model, spec)
-    run.kit.record(msgspec.structs.replace(event, by=by, prompt_tokens=tokens, cold_usd=usd))
+    run.kit.record(event)
     limit = run.facts.budget.usd
     if model.price is None and limit is not None:
         run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
-def switched(model: ModelPort, spec: ModelSpec) -> ModelSwitched:
-    """The event of a change of models."""
+def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
+    """The event of a change of models, with what its cold cache costs."""
+    tokens, usd = cold(run, model)
     return ModelSwitched(
-        model=model.name, local=model.local, window=model.window, priced=model.price is not None, spec=spec
+        model=model.name,
+        local=model.local,
+        window=model.window,
+        priced=model.price is not None,
+        by=by,
+        spec=spec,
+        prompt_tokens=tokens,
+        cold_usd=usd,
     )
 
 

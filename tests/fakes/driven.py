@@ -41,6 +41,8 @@ class Driven(Events):
 
     def __init__(self, folder: Path, project: Path, model: ScriptedModel, **options: Any) -> None:
         self.model = model
+        self.open_model: Callable[[ModelSpec], ScriptedModel] = lambda spec: self.model
+        """What a spec opens; a test with several models says otherwise."""
         self.folder = folder
         self.events: list[dict[str, Any]] = []
         self.stamped: list[Stamped] = []
@@ -71,7 +73,7 @@ class Driven(Events):
         order = Order(journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, stale=stale)
 
         async def open_model(spec: ModelSpec) -> ScriptedModel:
-            return self.model
+            return self.open_model(spec)
 
         def see(stamped: Stamped) -> None:
             self.stamped.append(stamped)
@@ -99,6 +101,7 @@ class Driven(Events):
         other = object.__new__(Driven)
         other.model, other.folder, other.spec = self.model, self.folder, self.spec
         other.events, other.stamped, other._reactions = [], [], []
+        other.open_model = lambda spec: other.model
         other.path = self.folder / f"killed{len(list(self.folder.glob('*.db')))}.db"
         old, new = Journal.open(self.path), Journal.create(other.path, self.spec)
         for stamped in self.stamped:

@@ -9,7 +9,6 @@ from rundry.agent import (
     Clear,
     GateMode,
     Interrupt,
-    ModelSpec,
     Pause,
     RundryError,
     StepOnce,
@@ -98,8 +97,8 @@ def _model(screen: MainScreen, argument: str) -> None:
     if not argument:
         screen.fill("/model ")
         return
-    screen.desk.switch_model(ModelSpec(name=argument))
-    screen.tell(f"switching to {argument}")
+    screen.desk.switch_model(screen.desk.model_named(argument))
+    screen.tell(f"asking {argument}")
 
 
 def _stop(screen: MainScreen, argument: str) -> None:
