@@ -22,9 +22,9 @@ _PROMPT = (
 )
 _KEPT_SHARE = 0.15
 """Of the window, that the newest rounds may take to stay as they are."""
-_KEPT_ROUNDS = 4
+_KEPT_ROUNDS = 2
 _FEWEST = 3
-"""Messages below which a summary is not worth its price."""
+"""Messages, the task among them, below which a summary is not worth its price."""
 
 
 @dataclass(frozen=True, slots=True)

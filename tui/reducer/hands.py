@@ -85,7 +85,7 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
 
 
 def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
-    state.check, state.waiting = None, ""
+    state.check = None  # what it said no longer holds
     where = f"step {event.step}" if event.step is not None else f"“{_short(event.text)}”"
     since = next((i for i, block in enumerate(state.blocks) if block.seq >= event.upto), len(state.blocks))
     note(

@@ -104,7 +104,8 @@ class RewindScreen(ModalScreen[Point | None]):
         self._page.update(Content("\n").join(self._rows()))
 
     def _rows(self) -> Iterator[Content]:
-        yield Content.styled("Back to before which message?", "bold $bright")
+        which = "message or step" if self._with_steps else "message"
+        yield Content.styled(f"Back to before which {which}?", "bold $bright")
         yield Content("")
         room = max(3, min(self.size.height - CHROME - 2, 16))
         start = max(0, min(self._at - room // 2, len(self._shown) - room))

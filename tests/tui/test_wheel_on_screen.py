@@ -1,0 +1,195 @@
+"""The wheel, the way back and what runs in the background, by keys on the screen of a run that is driven."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from fakes.driven import Driven
+from fakes.model import ScriptedModel
+from fakes.turns import Turn, call, edit, say
+
+from rundry.agent import LoopKind, Session, Stop
+from rundry.tui.app import RundryApp
+from rundry.tui.desk import Desk
+from rundry.tui.screens.rewind import RewindScreen
+
+SERVER = "echo listening; while :; do sleep 0.05; done"
+
+
+class Live:
+    """A chat that is driven in this process, with a screen on it."""
+
+    def __init__(self, run: Driven, app: RundryApp, desk: Desk, pilot) -> None:
+        self.run, self.app, self.desk, self.pilot = run, app, desk, pilot
+        self.work = Path(run.spec.workspace)
+
+    def shown(self) -> str:
+        return "\n".join(
+            "".join(s.text for s in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
+        )
+
+    async def until(self, enough: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(15):
+                while not enough():
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(self.shown()) from None
+
+    async def sees(self, text: str) -> None:
+        await self.until(lambda: text in self.shown())
+
+    async def types(self, text: str) -> None:
+        await self.pilot.press(*(" " if key == " " else key for key in text), "enter")
+
+
+@pytest.fixture
+def live(tmp_path: Path):
+    work, runs = tmp_path / "work", tmp_path / "runs"
+    work.mkdir()
+    runs.mkdir(mode=0o700)
+    (work / "a.txt").write_text("one\n")
+    (work / "b.txt").write_text("two\n")
+
+    @asynccontextmanager
+    async def begin(*turns: Turn, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Live]:
+        run = Driven(runs, work, ScriptedModel(turns, then=say("noted")), loop=LoopKind.CHAT, task="the first")
+        driving = asyncio.ensure_future(run.run(watched=True, linger=False, within=60))
+        desk = Desk(Session.attach(run.path))
+        app = RundryApp(desk)
+        try:
+            async with app.run_test(size=size) as pilot:
+                page = Live(run, app, desk, pilot)
+                await page.until(lambda: desk.state.waiting == "message")
+                yield page
+        finally:
+            desk.link.put(Stop(how="now"))
+            await driving
+            desk.link.close()
+
+    return begin
+
+
+async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
+    async with live(say("hello")) as page:
+        await page.pilot.press("alt+w")
+        await page.sees("you drive")
+        await page.sees("a command, by the model's own tool")
+        await page.types("echo mine > c.txt")
+        await page.sees("you: run echo mine > c.txt")
+        await page.sees("c.txt changed by command")
+        await page.types("!echo beside")
+        await page.sees("! echo beside")
+        await page.types("/wheel c.txt was missing")
+        await page.sees("the model drives again")
+        await page.sees("told the model what you did")
+        await page.types("and now?")
+        await page.sees("noted")
+        heard = page.run.heard()
+        assert "c.txt was missing" in heard and "+mine" in heard and "The person ran `echo beside`" in heard
+
+
+async def test_what_is_for_the_driver_is_refused_to_others(live):
+    async with live(say("hello")) as page:
+        await page.types("/edit a.txt")
+        await page.sees("/edit is for the one who drives")
+        await page.pilot.press("ctrl+u")
+        await page.types("/finish done")
+        await page.sees("/finish is for the one who drives")
+
+
+async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_words_back(live):
+    async with live(say("hello"), edit("a.txt", "one", "ONE"), say("done"), size=(80, 24)) as page:
+        await page.types("change it")
+        await page.until(lambda: page.desk.state.waiting == "message" and len(page.run.model.requests) == 3)
+        await page.pilot.press("escape")
+        await page.sees("esc once more goes back")
+        await page.pilot.press("escape")
+        await page.until(lambda: isinstance(page.app.screen, RewindScreen))
+        await page.pilot.pause()
+        text = page.shown()
+        assert text.index("the first") < text.index("▸ change it")
+        assert "Takes back 1 change in 1 file; what someone else changed is left." in text
+        await page.pilot.press("tab")
+        await page.sees("step 2  edit a.txt")
+        await page.pilot.press("tab", "enter")
+        await page.sees("back to before “change it”")
+        assert (page.work / "a.txt").read_text() == "one\n"
+        assert page.app.screen.message.box.text == "change it"
+        assert page.desk.phase == "waiting for you"
+        await page.pilot.press(*" not", "enter")
+        await page.sees("noted")
+        assert [m.text for m in page.run.model.requests[-1].messages if m.role == "user"] == [
+            "the first",
+            "change it not",
+        ]
+
+
+async def test_esc_leaves_everything_as_it_is_and_a_draft_is_no_reason_to_go_back(live):
+    async with live(say("hello")) as page:
+        await page.types("/rewind")
+        await page.until(lambda: isinstance(page.app.screen, RewindScreen))
+        await page.pilot.press("escape")
+        await page.until(lambda: not isinstance(page.app.screen, RewindScreen))
+        await page.pilot.press(*"half", "escape", "escape")
+        await page.pilot.pause()
+        assert not isinstance(page.app.screen, RewindScreen)
+        assert page.app.screen.message.box.text == "half"
+    assert not page.run.of("rewound")
+
+
+async def test_what_runs_in_the_background_is_listed_and_ended_by_its_name(live):
+    async with live(call("start_command", name="web", command=SERVER), say("it runs"), size=(80, 24)) as page:
+        await page.sees("▸ web")
+        await page.sees("listening")
+        await page.sees("/stop web")
+        await page.types("/stop web")
+        await page.sees("web ended: stopped by the person")
+        assert "▸ web" not in page.shown()
+        await page.types("/stop web")
+        await page.sees("/stop now, or /stop and the name")
+
+
+async def test_two_signs_are_shown_and_not_told_and_esc_ends_what_the_person_runs(live):
+    async with live(say("hello")) as page:
+        await page.types("!!echo between-us")
+        await page.sees("!! echo between-us")
+        await page.types("!echo begun; sleep 60")
+        await page.until(lambda: bool(page.desk.state.at_shell) and (page.run.of("shell_started")[-1]["told"]))
+        await page.pilot.press("escape")
+        await page.sees("interrupted")
+        await page.types("go on")
+        await page.sees("noted")
+        assert "between-us" not in page.run.heard() and "(interrupted)" in page.run.heard()
+
+
+async def test_a_queued_message_comes_back_into_an_empty_box_by_up(live):
+    async with live(say("hello"), Turn(text="I think about it", hold_after=2)) as page:
+        await page.types("think")
+        await page.until(lambda: page.desk.state.activity == "streaming")
+        await page.types("later thought")
+        await page.sees("queued  later thought")
+        await page.pilot.press("up")
+        await page.until(lambda: page.app.screen.message.box.text == "later thought")
+        await page.until(lambda: "queued  later" not in page.shown())
+        page.run.model.released.set()
+        await page.until(lambda: page.desk.state.waiting == "message")
+    assert [e["text"] for e in page.run.of("said")] == ["the first", "think"]
+
+
+async def test_a_summary_is_asked_for_shown_with_its_price_and_taken_back(live):
+    long = "many words " * 300
+    async with live(say(long), say(long), say("ok"), say("a short summary")) as page:
+        for text in ("second", "third"):
+            await page.types(text)
+            await page.until(lambda text=text: any(e["text"] == text for e in page.run.of("said")))
+            await page.until(lambda: page.desk.state.waiting == "message")
+        await page.types("/compact")
+        await page.sees("conversation compacted")
+        await page.sees("tokens, 0.00 USD")
+        await page.types("/compact undo")
+        await page.sees("the cut is taken back")
