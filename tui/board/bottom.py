@@ -91,5 +91,5 @@ def _next(look: Look, mend: str) -> Row:
         row += [(f"rundry resume {one_line(look.state.run_id)}", palette.bright)]
         row += [] if mend else [(" goes on from here", palette.dim)]
     else:
-        row += [("1-5", palette.bright), (" look at what was found   ", palette.dim)]
+        row += [("F2", palette.bright), (" goes through what was found", palette.dim)]
     return row

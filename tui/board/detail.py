@@ -84,7 +84,7 @@ def _evidence(look: Look, finding: Finding, width: int) -> list[Row]:
     for number, text in found.lines:
         here = number == found.line
         sign = ("▸", palette.needs_you) if here else (" ", palette.faint)
-        style = palette.bright if here else palette.code_comment
+        style = palette.bright if here else palette.dim
         rows.append(
             [sign, *right([(str(number), palette.faint)], 6), blank(2), *foreign(text[: width * 2], style, palette)]
         )
