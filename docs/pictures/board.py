@@ -113,7 +113,8 @@ async def draw(told: Sequence[Stamped], path: Path, size: tuple[int, int], theme
         await pilot.pause(0.6)
         await pilot.press(*keys)
         await pilot.pause(0.6)
-        path.write_text(stage.app.export_screenshot(title="rundry find"))
+        picture = stage.app.export_screenshot(title="rundry find")
+    await asyncio.to_thread(path.write_text, picture)
 
 
 async def main() -> None:

@@ -43,8 +43,8 @@ def test_a_crawl_is_seen_to_its_dry_end_and_browsed_and_watched_after_it(home: H
         (outcome,) = events(home, RunEnded)
         assert (outcome.reason, outcome.seen, outcome.complete) == ("dry", 60, False)
         with home.screen("watch", cwd=tmp_path, rows=24, columns=80) as terminal:
-            screen = terminal.wait_for("dry, not complete")
-            assert "rundry resume" in screen
+            terminal.wait_for("dry, not complete")
+            terminal.wait_for("rundry resume")
 
 
 def test_a_person_skips_an_item_of_the_queue_while_it_runs(home: Home, tmp_path: Path):

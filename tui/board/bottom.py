@@ -16,7 +16,8 @@ def bottom(look: Look, width: int, height: int) -> list[Row]:
     """At most `height` rows; the first says most."""
     state, palette = look.state, look.palette
     if state.outcome is not None:
-        return _ended(look, state.outcome, width)[:height]
+        rows = _ended(look, state.outcome, width)
+        return rows if len(rows) <= height else [*rows[: height - 1], rows[-1]]  # the way on stays
     if look.is_over:
         words = [("runner gone", palette.verdict_partly), ("  it was not at its end", palette.dim)]
         return [words, _next(look, "")][:height]
