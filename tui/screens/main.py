@@ -163,6 +163,7 @@ class MainScreen(Screen[None]):
         if self._notice and time.monotonic() - self._told_at > NOTICE_SECONDS:
             self._notice = ""
         self.header.show(state, self.desk.phase)
+        self.rundry.call_person(self.desk.phase)
         self.meters.show(state, time.time())
         self.clockwork.show(state, time.time(), self.size.width)
         count = len(state.blocks)
@@ -177,7 +178,7 @@ class MainScreen(Screen[None]):
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=self.desk.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, self._placeholder(), time.time())
+        self.message.show(state, self._placeholder(), time.time(), is_gone=self.desk.is_gone)
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
         self.footer.show(self.desk, at_gate=at_gate, notice=self._notice, view=view, is_board=is_board)
