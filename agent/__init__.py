@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "Advice",
     "Changes",
     "FinderFacts",
     "Finding",
@@ -18,13 +19,16 @@ __all__ = [
     "Landed",
     "LensFacts",
     "ModelLine",
+    "Pending",
     "Point",
     "Redactor",
+    "Report",
     "ResumeChanges",
     "RunLine",
     "Sandbox",
     "Session",
     "Settings",
+    "Share",
     "Survey",
     "Trust",
     "Waits",
@@ -38,6 +42,8 @@ __all__ = [
     "crawl_wanted",
     "discover",
     "earlier_points",
+    "exported",
+    "exported_lines",
     "find_run",
     "fork_run",
     "handoff_markdown",
@@ -52,7 +58,9 @@ __all__ = [
     "parse_duration",
     "parse_money",
     "parse_number",
+    "pending",
     "read_finder",
+    "report",
     "research_wanted",
     "run_here",
     "runs_dir",
@@ -85,9 +93,12 @@ if TYPE_CHECKING:
     from .finder.view import FrontierView
     from .gate import compare_contents
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal.export import exported, exported_lines
     from .journal.finding import FinderFacts, Finding, Flight, LensFacts
     from .journal.handoffs import handoff_markdown
+    from .journal.pending import Pending, pending
     from .journal.points import Point, earlier_points
+    from .journal.reporting import Advice, Report, Share, report
     from .journal.shares import add_charge
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
@@ -103,6 +114,14 @@ if TYPE_CHECKING:
     from .workspace import Ignore, Sandbox
 
 _HOMES: dict[str, str] = {
+    "Advice": "journal.reporting",
+    "Pending": "journal.pending",
+    "Report": "journal.reporting",
+    "Share": "journal.reporting",
+    "exported": "journal.export",
+    "exported_lines": "journal.export",
+    "pending": "journal.pending",
+    "report": "journal.reporting",
     "beside": "config",
     "add_charge": "journal.shares",
     "call_hook": "run.calling",

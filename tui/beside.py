@@ -14,7 +14,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Adds them."""
-    for command in (ctl, fork):
+    for command in (ctl, fork, handoffs, export, report):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
@@ -56,3 +56,33 @@ def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: 
     from .forking import fork as make
 
     guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))
+
+
+@click.command(short_help="List the runs that wait for a person.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def handoffs(as_json: bool, **flags: object) -> None:
+    """List the runs that wait for a person: why, since when, what to do, how to take them up."""
+    from .reports import print_handoffs
+
+    guarded(lambda: print_handoffs(flags, as_json=as_json))
+
+
+@click.command(short_help="Write a run as JSON Lines, Markdown or HTML.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--format", "kind", type=click.Choice(["jsonl", "md", "html"]), default="jsonl", help="Default: jsonl.")
+@click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
+def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
+    """Write RUN (default: this folder's newest), keys hidden, to be read by a person or a program."""
+    from .exporting import export as write
+
+    guarded(lambda: write(run_, flags, kind=kind, output=output))
+
+
+@click.command(short_help="Add up the runs of some days.")
+@click.option("--days", type=float, default=7.0, metavar="N", help="Runs that began in the last N days; default: 7.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def report(days: float, as_json: bool, **flags: object) -> None:
+    """Add up exits, shares of limits, detectors, hand-offs and spend, and say which limit does not fit."""
+    from .reports import print_report
+
+    guarded(lambda: print_report(flags, days=days, as_json=as_json))

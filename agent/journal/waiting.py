@@ -57,12 +57,13 @@ class Waits:
     paused: Paused | None = None
     started: RunStarted | None = None
     ended: RunEnded | None = None
-    since: float = 0.0
-    """Unix time of the newest of these events."""
+    asked_at: float = 0.0
+    """Unix time at which a person was asked last."""
 
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
-        self.since = stamped.at
+        if isinstance(stamped.event, HandoffOpened | QuestionAsked | ProposalOpened):
+            self.asked_at = stamped.at
         match stamped.event:
             case RunStarted() as started:
                 self.started, self.budget = started, started.budget

@@ -1,0 +1,316 @@
+"""What the runs of some days add up to, and which limit does not fit them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import (
+    Budget,
+    BudgetChanged,
+    Charged,
+    HandoffOpened,
+    JournalError,
+    ModelSwitched,
+    Reason,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    StallDetected,
+    StepFinished,
+    StepStarted,
+)
+from .journal import Journal
+from .runs import RunLine, list_runs
+from .waiting import events_of
+
+LIMITS = ("steps", "tokens", "usd", "seconds")
+_BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
+"""The first word of a budget's end (stops/budget.py) to the limit."""
+ENOUGH = 3
+"""Runs with a limit, below which nothing is said of it."""
+TIGHT, LOOSE = 0.25, 0.25
+_ASKED = (
+    BudgetChanged,
+    Charged,
+    HandoffOpened,
+    ModelSwitched,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    StallDetected,
+    StepFinished,
+    StepStarted,
+)
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a limit was used, 0 to 1 and above, by so many runs that had it."""
+
+    runs: int
+    median: float
+    p90: float
+
+
+class Exits(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that ended for one reason; `running` and `interrupted` are those that have not ended."""
+
+    reason: str
+    runs: int
+    share: float
+    budget: dict[str, Share]
+    """By limit."""
+
+
+class Firing(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that detectors saw."""
+
+    kind: str
+    signature: str
+    firings: int
+    runs: int
+    responses: dict[str, int]
+
+
+class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
+    """Hand-offs for one reason."""
+
+    reason: str
+    times: int
+    runs: list[str]
+
+
+class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model used."""
+
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    usd: float | None
+    """None: at least one call had no price."""
+    estimated: bool
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a limit fits."""
+
+    limit: str
+    verdict: str
+    """`too tight`, `too loose` or `fits`; `unknown` where too few runs had it."""
+    why: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    days: float
+    since: float
+    """Unix seconds."""
+    runs: int
+    unreadable: int
+    exits: list[Exits]
+    """The most frequent first."""
+    budget: dict[str, Share]
+    """Of all runs, by limit."""
+    detectors: list[Firing]
+    handoffs: list[HandOffs]
+    models: list[ModelSpend]
+    """The dearest first."""
+    advice: list[Advice]
+
+
+@dataclass(slots=True)
+class _Run:
+    line: RunLine
+    budget: Budget = field(default_factory=Budget)
+    used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
+    unpriced: bool = False
+    model: str = ""
+    calls: list[tuple[str, Charged]] = field(default_factory=list[tuple[str, Charged]])
+    stalls: list[StallDetected] = field(default_factory=list[StallDetected])
+    handoffs: list[str] = field(default_factory=list[str])
+    ended: RunEnded | None = None
+
+    @property
+    def reason(self) -> str:
+        return self.ended.reason.value if self.ended is not None else self.line.state
+
+    @property
+    def ended_on(self) -> str:
+        """The limit that ended it, or nothing."""
+        if self.ended is None or self.ended.reason is not Reason.BUDGET:
+            return ""
+        return _BUDGETS.get(self.ended.detail.split(" budget", 1)[0], "")
+
+    def share(self, limit: str) -> float | None:
+        most = getattr(self.budget, limit)
+        if not most or (limit == "usd" and self.unpriced):
+            return None
+        return self.used[limit] / float(most)
+
+
+def report(folder: Path, days: float, now: float) -> Report:
+    """Of the runs that began within so many days before `now` (Unix seconds). Damaged ones are only counted."""
+    since = now - days * 86_400
+    runs: list[_Run] = []
+    unreadable = 0
+    for line in list_runs(folder):
+        if line.state != "damaged" and line.started < since:
+            continue
+        try:
+            runs.append(_read(line))
+        except JournalError:
+            unreadable += 1
+    return Report(
+        days=days,
+        since=since,
+        runs=len(runs),
+        unreadable=unreadable,
+        exits=_exits(runs),
+        budget=_shares(runs),
+        detectors=_detectors(runs),
+        handoffs=_handoffs(runs),
+        models=_models(runs),
+        advice=[_advice(limit, runs) for limit in LIMITS],
+    )
+
+
+def _read(line: RunLine) -> _Run:
+    if line.state == "damaged":
+        raise JournalError(line.error or "damaged")
+    run = _Run(line)
+    journal = Journal.open(Path(line.path))
+    try:
+        run.budget, run.model = journal.spec.budget, journal.spec.model.name
+        for stamped in events_of(journal, _ASKED):
+            _take(run, stamped.event)
+    finally:
+        journal.close()
+    return run
+
+
+def _take(run: _Run, event: object) -> None:
+    match event:
+        case RunStarted():
+            run.budget, run.model = event.budget, event.model
+        case BudgetChanged():
+            run.budget = event.budget
+        case ModelSwitched():
+            run.model = event.model
+        case StepStarted():
+            run.used["steps"] += 1
+        case StepFinished():
+            run.used["seconds"] += event.seconds
+        case Charged():
+            run.calls.append((event.model or run.model, event))
+            run.used["tokens"] += event.tokens_in + event.tokens_out + event.held_tokens
+            run.used["usd"] += (event.usd or 0.0) + event.held_usd
+            run.unpriced = run.unpriced or event.usd is None
+        case StallDetected():
+            run.stalls.append(event)
+        case HandoffOpened():
+            run.handoffs.append(event.reason)
+        case RunResumed():
+            run.ended = None
+        case RunEnded():
+            run.ended = event
+        case _:
+            pass
+
+
+def _exits(runs: Sequence[_Run]) -> list[Exits]:
+    by_reason: dict[str, list[_Run]] = defaultdict(list)
+    for run in runs:
+        by_reason[run.reason].append(run)
+    found = [
+        Exits(reason=reason, runs=len(some), share=len(some) / len(runs), budget=_shares(some))
+        for reason, some in by_reason.items()
+    ]
+    return sorted(found, key=lambda each: (-each.runs, each.reason))
+
+
+def _shares(runs: Iterable[_Run]) -> dict[str, Share]:
+    found: dict[str, Share] = {}
+    for limit in LIMITS:
+        shares = [share for run in runs if (share := run.share(limit)) is not None]
+        if shares:
+            found[limit] = Share(runs=len(shares), median=quantile(shares, 0.5), p90=quantile(shares, 0.9))
+    return found
+
+
+def quantile(values: Sequence[float], part: float) -> float:
+    """By linear interpolation between the two nearest values."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * part
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _detectors(runs: Sequence[_Run]) -> list[Firing]:
+    times: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], set[str]] = defaultdict(set)
+    responses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        for stall in run.stalls:
+            key = (stall.kind, stall.signature)
+            times[key] += 1
+            where[key].add(run.line.run_id)
+            responses[key][stall.response] += 1
+    return [
+        Firing(kind=kind, signature=signature, firings=count, runs=len(where[key]), responses=dict(responses[key]))
+        for key, count in times.most_common()
+        for kind, signature in (key,)
+    ]
+
+
+def _handoffs(runs: Sequence[_Run]) -> list[HandOffs]:
+    where: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        for reason in run.handoffs:
+            where[reason].append(run.line.run_id)
+    found = [HandOffs(reason=reason, times=len(ids), runs=sorted(set(ids))) for reason, ids in where.items()]
+    return sorted(found, key=lambda each: (-each.times, each.reason))
+
+
+def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
+    calls: dict[str, list[Charged]] = defaultdict(list)
+    for run in runs:
+        for model, charged in run.calls:
+            calls[model].append(charged)
+    found = [
+        ModelSpend(
+            model=model,
+            calls=len(some),
+            tokens_in=sum(c.tokens_in for c in some),
+            tokens_out=sum(c.tokens_out for c in some),
+            usd=None if any(c.usd is None for c in some) else sum(c.usd or 0.0 for c in some),
+            estimated=any(c.estimated for c in some),
+        )
+        for model, some in calls.items()
+    ]
+    return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
+
+
+def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
+    having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
+    ended_on = sum(1 for run in runs if run.ended_on == limit)
+    if len(having) < ENOUGH:
+        return Advice(limit=limit, verdict="unknown", why=f"{len(having)} runs had this limit: too few to tell")
+    if ended_on / len(having) >= TIGHT:
+        why = (
+            f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"
+        )
+        return Advice(limit=limit, verdict="too tight", why=why)
+    p90 = quantile([*having.values()], 0.9)
+    if p90 < LOOSE:
+        why = f"nine in ten of {len(having)} runs used at most {p90:.0%} of it: it would stop a runaway late"
+        return Advice(limit=limit, verdict="too loose", why=why)
+    why = f"{ended_on} of {len(having)} runs ended on it, nine in ten used at most {p90:.0%}"
+    return Advice(limit=limit, verdict="fits", why=why)
