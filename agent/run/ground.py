@@ -20,15 +20,15 @@ def branch_of(spec: RunSpec) -> Branch | None:
     return spec.improve.branch if spec.improve is not None else None
 
 
-async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> None:
-    """Nothing is changed. Raises Refusal where no pass may start here, and says why."""
+async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+    """Nothing is changed; lines for the person. Raises Refusal where no pass may start here, and says why."""
     branch = branch_of(spec)
     if branch is None:
-        return
+        return []
     try:
         if branch.worktree_of is None:
-            if spec.interval is not None and not facts.started:
-                await _check_clean(Path(spec.workspace), branch, env)
+            if not facts.started:
+                return await _check_clean(spec, branch, env)
         elif facts.started:
             if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one look at the disk
                 raise Refusal(f"the worktree {spec.workspace} is gone: the run cannot go on without it")
@@ -36,6 +36,7 @@ async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -
             await _check_origin(Path(branch.worktree_of), env)
     except GitFailed as error:
         raise Refusal(str(error)) from error
+    return []
 
 
 async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
@@ -74,10 +75,15 @@ def guarded(spec: RunSpec) -> Predicates:
     return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, spec.improve.score])
 
 
-async def _check_clean(folder: Path, branch: Branch, env: Mapping[str, str]) -> None:
+async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
+    """An interval run does not begin here; an improve run does, and commits nothing."""
+    folder = Path(spec.workspace)
     why = await why_not_here(await Repository.find(folder, env), folder, branch.protected)
-    if why is not None:
+    if why is None:
+        return []
+    if spec.interval is not None:
         raise Refusal(why)
+    return [f"what is kept is not committed: {why}"]
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:

@@ -46,11 +46,11 @@ async def outfit(
     spec, changes = journal.spec, order.changes
     asked = changes.model or facts.model_spec
     git_env = command_env(outside.env)
-    await check_ground(spec, facts, git_env)
+    ground = await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
     notes = _check_price(facts, order, model)
     await model.probe()
-    notes += await lay_ground(spec, facts, git_env)
+    notes += [*ground, *await lay_ground(spec, facts, git_env)]
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)

@@ -142,12 +142,18 @@ class Passes:
                 self._finish(started, "unchanged", why)
             return
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
+        commit, why = None, found.why
         if found.kept:
             try:
-                await self._commit(started, changes, change, found.why)
-                return
+                commit, why = await self._commit(started, changes, found.why)
             except GitFailed as error:
-                found = Measured(False, f"it could not be committed: {error}")
+                if self._improve is None:  # the next pass could not start clean
+                    found = Measured(False, f"it could not be committed: {error}")
+                why = f"{why}; not committed: {error}"
+        if found.kept:
+            files = [one.path for one in changes]
+            self._finish(started, "kept", why, files=files, commit=commit, change=change)
+            return
         self._keep(started, changes, world, change, found.why)
         await self._put_back(started, self._going_back())
 
@@ -169,23 +175,22 @@ class Passes:
         ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
         return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
 
-    async def _commit(self, started: PassStarted, changes: Sequence[Change], change: str, why: str) -> None:
-        """Where nothing is committed, what is kept stands in the workspace."""
-        commit = None
-        said = self._said()
-        if started.head is not None:
-            found = await Repository.find(self.kit.workspace.root, self.kit.env)
-            if found is None:
-                raise GitFailed(f"{self.kit.workspace.root} is in no git repository any more")
-            branch = await found.branch()
-            if branch is None or branch in self._branch.protected:
-                raise GitFailed(f"the branch is {branch or 'gone'} now")
-            message = _message(self.kit, started.number, said, why)
-            commit = await found.commit([one.path for one in changes], message)
-            head = await found.head()
-            if commit is None and head != started.head:
-                commit = head  # a runner that died had done it
-        self._finish(started, "kept", why, files=[one.path for one in changes], commit=commit, change=change, said=said)
+    async def _commit(self, started: PassStarted, changes: Sequence[Change], why: str) -> tuple[str | None, str]:
+        """The commit, and why it is kept. Where nothing is committed it stands in the workspace. Raises GitFailed."""
+        if started.head is None:
+            return None, f"{why}; not committed"
+        found = await Repository.find(self.kit.workspace.root, self.kit.env)
+        if found is None:
+            raise GitFailed(f"{self.kit.workspace.root} is in no git repository any more")
+        branch = await found.branch()
+        if branch is None or branch in self._branch.protected:
+            raise GitFailed(f"the branch is {branch or 'gone'} now")
+        message = _message(self.kit, started.number, self._said(), why)
+        commit = await found.commit([one.path for one in changes], message)
+        head = await found.head()
+        if commit is None and head != started.head:
+            commit = head  # a runner that died had done it
+        return commit, why
 
     def _keep(self, started: PassStarted, changes: Sequence[Change], world: str, change: str, why: str) -> None:
         """Before anything is put back, what is put back is on the disk."""
@@ -217,7 +222,7 @@ class Passes:
                 if one.path not in stays and one.path in kit.facts.changes.files:
                     kit.record(self._moved_back(one))
             verdict = "reverted" if kept.change else "unchanged"
-            self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left, said=self._said())
+            self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
     def _moved_back(self, one: Change) -> FileChanged:
         keep = self.kit.journal.keep
@@ -238,14 +243,13 @@ class Passes:
         commit: str | None = None,
         change: str = "",
         left: Sequence[str] = (),
-        said: str | None = None,
     ) -> None:
         self.kit.record(
             PassFinished(
                 number=started.number,
                 verdict=verdict,
                 why=why,
-                said=self._said() if said is None else said,
+                said=self._said(),
                 files=list(files),
                 commit=commit,
                 change=change,

@@ -75,6 +75,17 @@ def _kept_below_temp() -> list[str]:
     return [word for place in sorted(places) if place.startswith("/tmp/") for word in ("--ro-bind", place, place)]
 
 
+def _of_worktree(git: Path) -> list[str]:
+    """The repository that a worktree belongs to, where it stands below /tmp: the temp folder would hide it."""
+    try:
+        home = (git.parent / git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()).resolve()
+    except (OSError, UnicodeDecodeError):
+        return []
+    common = home.parent.parent if home.parent.name == "worktrees" else home
+    is_below = common.is_relative_to("/tmp") and (common / "objects").is_dir()
+    return ["--ro-bind", str(common), str(common)] if is_below else []
+
+
 def _read_only(ws: Path, writable: Sequence[Path]) -> list[str]:
     """Binds for what must not change in the workspace, as far as it exists and was not let through."""
     binds = list[str]()
@@ -82,6 +93,8 @@ def _read_only(ws: Path, writable: Sequence[Path]) -> list[str]:
     if is_real_folder(git):
         # A mount of its own cannot be renamed: nobody puts another repository in its place.
         binds += ["--bind", str(git), str(git)]
+    elif git.is_file() and not git.is_symlink():
+        binds += [*_of_worktree(git), "--ro-bind", str(git), str(git)]
     for path in protected(ws):
         if any(path.is_relative_to(place) or place.is_relative_to(path) for place in writable):
             continue

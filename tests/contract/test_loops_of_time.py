@@ -68,7 +68,7 @@ def test_a_worktree_run_leaves_the_users_tree_byte_for_byte_as_it_was(home: Home
     (project / "calc" / "core.py").write_text("# in the middle of something\n")
     before, status = everything(project), git(project, "status", "--porcelain")
     with ScriptedServer([NOTE, DONE]) as server:
-        ran = run(home, server, project, "--every", "1h", "--worktree", "--steps", "2")
+        ran = run(home, server, project, "--every", "1h", "--worktree", "--steps", "2", "--until", "git log -1")
     assert ran.exit_code == 3, ran
     started, finished = ran.of("run_started")[0], ran.of("pass_finished")[0]
     worktree, branch = Path(started["workspace"]), f"rundry/{started['run_id']}"

@@ -85,6 +85,21 @@ async def test_where_it_may_not_commit_what_is_kept_stands_in_the_tree(improving
     assert (work / "mine.txt").exists() == (where == "dirty")
 
 
+async def test_that_nothing_is_committed_is_said_with_the_reason(improving: Make, work: Path):
+    run = improving(write(7), DONE, patience=1, steps=2)
+    await through_hours(run, ManualClock())
+    assert any("not committed" in note and "git" in note for note in run.of("run_started")[0]["notes"])
+    assert run.of("pass_finished")[0]["why"].endswith("; not committed")
+
+
+async def test_what_git_will_not_take_is_kept_and_not_committed_and_the_best_score_is_true(improving: Make, work: Path):
+    (work / ".gitattributes").write_text("*.txt filter=lfs\n")
+    make_repository(work)
+    await through_hours(run := improving(write(7), DONE, write(6), DONE, patience=1), ManualClock())
+    assert (work / "score.txt").read_text() == "7\n" and subjects(work) == ["First"]
+    assert "not committed: score.txt goes through the git filter `lfs`" in run.of("pass_finished")[0]["why"]
+
+
 @pytest.mark.parametrize(
     ("score", "said"),
     [

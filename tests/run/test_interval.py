@@ -16,7 +16,7 @@ from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Branch, Budget, IntervalSpec, LoopKind, Say, Stop, Wake
+from rundry.agent.protocol import Branch, Budget, IntervalSpec, LoopKind, Say, Stop, Undo, Wake
 
 Make = Callable[..., Driven]
 
@@ -79,6 +79,23 @@ async def test_a_red_pass_is_put_back_and_its_patch_is_in_the_journal(clocked: M
     journal.close()
     assert b"+broken" in patch and applies(work, patch)
     assert run.outcome["files_changed"] == []
+
+
+async def test_a_pass_that_was_put_back_leaves_nothing_to_undo(clocked: Make, work: Path):
+    run = clocked(write("a.txt", "broken\n"), say("so"), say("so"), until=["! grep -q broken a.txt"], steps=4)
+    run.on("sleeping", Undo()).on("command_refused", Stop(how="now"))
+    await run.run(clock=ManualClock())
+    assert run.of("command_refused")[0]["why"] == "nothing was changed yet"
+
+
+async def test_what_git_will_not_take_is_put_back_and_the_filter_is_named(clocked: Make, work: Path):
+    (work / ".gitattributes").write_text("*.txt filter=lfs\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "Second")
+    run = clocked(write("a.txt", "two\n"), DONE, steps=2)
+    await through_hours(run, ManualClock())
+    assert passes(run)[0][0] == "reverted" and "filter `lfs`" in passes(run)[0][1]
+    assert (work / "a.txt").read_text() == "one\n" and changed_files(work) == []
 
 
 async def test_a_pass_ends_when_its_check_turns_green_without_a_word_of_the_model(clocked: Make, work: Path):
