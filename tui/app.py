@@ -19,6 +19,7 @@ from textual.widgets import Input
 from .actions import ACTIONS, keymap
 from .desk import Desk
 from .first_frame import Typed
+from .notify import Caller
 from .screens.main import MainScreen
 from .text import one_line
 from .theme import SHIPPED, register_themes
@@ -49,13 +50,20 @@ class RundryApp(App[Parting]):
     """
 
     def __init__(
-        self, desk: Desk, *, theme: str = "dark", keys: Mapping[str, str] | None = None, typed: Typed | None = None
+        self,
+        desk: Desk,
+        *,
+        theme: str = "dark",
+        keys: Mapping[str, str] | None = None,
+        typed: Typed | None = None,
+        caller: Caller | None = None,
     ) -> None:
         super().__init__()
         self.desk = desk
         self._theme_wanted = theme
         self._remaps, self._wrong_keys = keymap(keys or {})
         self._typed = typed or Typed()
+        self._caller = caller or Caller(os.environ, quiet=True)
         self.crash = ""
         """The traceback of what ended the app."""
 
@@ -90,6 +98,18 @@ class RundryApp(App[Parting]):
         for action in ACTIONS:
             if action.name != "palette" and action.where in places:
                 yield SystemCommand(action.label, _about(action.name), _Do(screen, action.name))
+
+    def call_person(self, phase: str) -> None:
+        """Call where something new needs the person, and they look elsewhere."""
+        desk = self.desk
+        self._caller.see(
+            desk.state, phase, focused=self.app_focus, journal=desk.link.journal, write=self._write_to_terminal
+        )
+
+    def _write_to_terminal(self, text: str) -> None:
+        """A control sequence, between two frames."""
+        if not self.is_headless and self._driver is not None:
+            self._driver.write(text)
 
     def themes_offered(self) -> list[str]:
         """In the order in which `/theme` goes through them."""

@@ -74,6 +74,7 @@ def resume(run_: str | None, hint: str | None, from_: int | None, headless: bool
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
 @click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
+@click.option("--quiet", is_flag=True, help="Do not call: no bell, no notification, no title.")
 def watch(run_: str | None, **flags: object) -> None:
     """Look at RUN, live or ended, from any number of terminals."""
     _guarded(lambda: _watch(run_, flags))

@@ -146,7 +146,7 @@ class FirstFrame:
         mode[0] &= ~(termios.ICRNL | termios.IXON)
         mode[3] &= ~(termios.ICANON | termios.ECHO)
         termios.tcsetattr(fd, termios.TCSANOW, mode)
-        _write(ENTER_SCREEN + self._draw())
+        write_to_terminal(ENTER_SCREEN + self._draw())
         self._thread.start()
 
     def hand_over(self) -> Typed:
@@ -159,7 +159,7 @@ class FirstFrame:
     def abandon(self) -> None:
         """There will be no app: back to the screen that was."""
         self.hand_over()
-        _write("\x1b[m" + LEAVE_SCREEN + "\x1b[?25h")
+        write_to_terminal("\x1b[m" + LEAVE_SCREEN + "\x1b[?25h")
         self.close()
 
     def close(self) -> None:
@@ -181,14 +181,16 @@ class FirstFrame:
             if not data:
                 return
             self.typed.feed(data)
-            _write(self._draw())
+            write_to_terminal(self._draw())
 
 
-def _write(text: str) -> None:
+def write_to_terminal(text: str) -> None:
+    """At once, where the app draws too; a terminal that is gone hears nothing."""
     terminal = sys.__stderr__  # where textual draws as well
-    if terminal is not None:
-        terminal.write(text)
-        terminal.flush()
+    if terminal is not None and text:
+        with contextlib.suppress(OSError):
+            terminal.write(text)
+            terminal.flush()
 
 
 def _paint(text: str, look: Look, color: str, *, bold: bool = False) -> str:

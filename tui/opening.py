@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .first_frame import FirstFrame, Look
+from .first_frame import FirstFrame, Look, write_to_terminal
 
 if TYPE_CHECKING:
     from rundry.agent import Session
@@ -53,7 +53,7 @@ def _open_drafted(
     except BaseException:
         frame.abandon()
         raise
-    parting = _show(desk, frame, setup)
+    parting = _show(desk, frame, setup, flags)
     code = _part(desk, parting)
     return open_demo({}) if parting.next == "demo" else code
 
@@ -72,7 +72,7 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup))
+    return _part(desk, _show(desk, frame, setup, flags))
 
 
 def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:
@@ -122,7 +122,7 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object]) -> int:
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup))
+    return _part(desk, _show(desk, frame, setup, flags))
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
@@ -179,19 +179,24 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
     return desk
 
 
-def _show(desk: Desk, frame: FirstFrame, setup: Setup) -> Parting:
+def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
     try:
         from .app import RundryApp
+        from .notify import Caller
 
-        theme, keys = setup.settings.theme, setup.settings.keys
-        app = RundryApp(desk, theme=theme, keys=keys, typed=frame.typed)
+        settings = setup.settings
+        quiet = bool(flags.get("quiet")) or settings.notify == "none"
+        caller = Caller(os.environ, quiet=quiet, hook=settings.hook)
+        app = RundryApp(desk, theme=settings.theme, keys=settings.keys, typed=frame.typed, caller=caller)
         frame.hand_over()
     except BaseException:
         frame.abandon()
         raise
     try:
+        write_to_terminal(caller.opening())
         parting = app.run()
     finally:
+        write_to_terminal(caller.closing())
         frame.close()
     if app.crash:
         _tell_crash(app.crash, setup.folder / "view.log")

@@ -121,12 +121,13 @@ RESUMED = (
     "deadline",
     "gate",
     "on_stall",
+    "quiet",
     "cwd",
     "trust",
     "runs_dir",
 )
 """What can be different when a run goes on."""
-PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "cwd", "runs_dir")
+PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "quiet", "cwd", "runs_dir")
 """What the demo leaves to choose: model, task and check are its own."""
 LOOKED_AT = ("model", "api_base", "cwd", "trust", "runs_dir")
 """What changes what a doctor finds; the others are only shown back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +27,7 @@ from ..protocol import (
 )
 from ..step import Kit
 from .beginning import begin, take_up
+from .calling import call_hook
 from .conduct import Conduct
 from .drive import drive
 from .inbox import Inbox
@@ -81,7 +82,7 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
 async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Signals) -> Outcome:
     """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
     inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
-    live = asyncio.ensure_future(_live(run, order))
+    live = asyncio.ensure_future(_live(run, order, outside.env))
     vigil = asyncio.ensure_future(keep_vigil(run))
 
     def stop(name: str) -> None:
@@ -107,7 +108,7 @@ async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Sig
     return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
 
 
-async def _live(run: Conduct, order: Order) -> Outcome:
+async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
     """Begins or takes up the run, drives it, and drives on when a person raises a limit after its end."""
     results: Sequence[WorkResult] = ()
     if run.facts.started:
@@ -121,8 +122,19 @@ async def _live(run: Conduct, order: Order) -> Outcome:
         await run.kit.background.end_all("the run ended")
         run.kit.record(ended_event(outcome), durable=True)
         run.kit.count_seconds()
+        _call_who_left(run, env)
         if not (order.linger and await run.taken_up_again()):
             return outcome
+
+
+def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
+    """A screen began it and none is there to see its end: the person's own command calls them."""
+    spec, ended = run.facts.spec, run.facts.ended
+    if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
+        return
+    text = f"rundry ended: {ended.reason.value}"
+    journal = str(run.kit.journal.path)
+    call_hook(spec.notify, env=env, about={"why": "end", "text": text, "run": spec.run_id, "journal": journal})
 
 
 async def _baseline(run: Conduct) -> None:

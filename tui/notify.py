@@ -1,0 +1,118 @@
+"""Calls the person when the run needs them and they look elsewhere: bell, notification, title, a command of their own.
+
+All that is written is in our own words: nothing that a model, a file or a tool said comes into it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rundry.agent import Journal, LoopKind, RundryError, call_hook
+
+from .state import ViewState
+
+BELL = "\x07"
+SAVE_TITLE = "\x1b[22;2t"
+"""XTerm control sequences, "Window manipulation": push the window's title."""
+RESTORE_TITLE = "\x1b]2;\x07\x1b[23;2t"
+"""Empty where the terminal keeps no stack of titles."""
+_TITLELESS = ("dumb", "linux", "")
+_CLAIM = "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING key"
+_AT_WORK = ("thinking", "streaming", "running", "wrapping up", "starting")
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Something for which a person is needed."""
+
+    key: str
+    """The same in every view of the run."""
+    why: str
+    """`gate`, `question`, `handoff`, `end`, `turn`, `pause` or `gone`."""
+    words: str
+
+
+def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
+    """What needs the person now."""
+    for proposal_id in state.proposals:
+        yield Occasion(f"gate {proposal_id}", "gate", "waits for you at the gate")
+    if state.question is not None:
+        yield Occasion(f"question {state.question.question_id}", "question", "has a question for you")
+    if state.handoff is not None and state.waiting == "handoff":
+        yield Occasion(f"handoff {state.handed_over_at}", "handoff", "hands over to you")
+    if state.outcome is not None:
+        words = f"ended: {state.outcome.reason.value}" + ("" if state.outcome.complete else ", not complete")
+        yield Occasion(f"end {state.outcome.steps} {state.outcome.seconds}", "end", words)
+    elif state.loop is LoopKind.CHAT and state.waiting == "message" and state.step is not None:
+        yield Occasion(f"turn {state.step}", "turn", "it is your turn")
+    elif phase == "runner gone":
+        yield Occasion(f"gone {state.last_seq}", "gone", "lost its runner")
+    elif phase == "paused":
+        yield Occasion(f"pause {state.step}", "pause", "is paused")
+
+
+def terminal_call(words: str, *, tmux: bool) -> str:
+    """Bell, OSC 9 (iTerm2, kitty, Windows Terminal) and OSC 777 (urxvt, foot, Ghostty): one of them is understood."""
+    text = "".join(c for c in f"rundry {words}" if c.isprintable() and c != ";")
+    calls = (f"\x1b]9;{text}\x07", f"\x1b]777;notify;rundry;{text}\x07")
+    return BELL + "".join(_through_tmux(call) if tmux else call for call in calls)
+
+
+def title(phase: str) -> str:
+    """The window's title for a state."""
+    return f"\x1b]2;rundry: {'working' if phase in _AT_WORK else phase}\x07"
+
+
+class Caller:
+    """Once for each occasion, and only while the terminal is not focused."""
+
+    def __init__(self, env: Mapping[str, str], *, quiet: bool = False, hook: str | None = None) -> None:
+        """`quiet`: nothing is written and nobody is called. `hook`: a command line."""
+        self._env, self._quiet, self._hook = env, quiet, hook
+        self._began = time.time()
+        self._known: set[str] = set()
+        self._title = ""
+        self._has_title = env.get("TERM", "") not in _TITLELESS
+
+    def opening(self) -> str:
+        """What the terminal gets before the app."""
+        return SAVE_TITLE if self._has_title and not self._quiet else ""
+
+    def closing(self) -> str:
+        """What the terminal gets after the app."""
+        return RESTORE_TITLE if self._has_title and not self._quiet else ""
+
+    def see(
+        self, state: ViewState, phase: str, *, focused: bool, journal: Journal | None, write: Callable[[str], object]
+    ) -> None:
+        """Looks at the run; `write` takes what goes to the terminal."""
+        if self._quiet:
+            return
+        if self._has_title and (now := title(phase)) != self._title:
+            self._title = now
+            write(now)
+        found = list(occasions(state, phase))
+        fresh = [occasion for occasion in found if occasion.key not in self._known]
+        self._known = {occasion.key for occasion in found}
+        if not fresh or state.last_at < self._began - 1.0:  # it was so before this view came
+            return
+        if not focused:
+            write(terminal_call(fresh[0].words, tmux=bool(self._env.get("TMUX"))))
+        if self._hook is not None and self._is_first(journal, fresh[0]) and not focused:
+            about = {"why": fresh[0].why, "text": f"rundry {fresh[0].words}", "run": state.run_id}
+            call_hook(self._hook, env=self._env, about={**about, "journal": state.journal})
+
+    def _is_first(self, journal: Journal | None, occasion: Occasion) -> bool:
+        """No other view has called for this, or has the person in front of it."""
+        try:
+            return journal is None or bool(journal.rows(_CLAIM, (f"called {occasion.key}", str(time.time()))))
+        except RundryError:
+            return True  # a disk that is full is one more reason to call
+
+
+def _through_tmux(sequence: str) -> str:
+    """Tmux hands it on to its own terminal, where `allow-passthrough` is on; else it drops it."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\"
