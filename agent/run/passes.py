@@ -11,9 +11,8 @@ from ..journal.conversation import last_text
 from ..journal.facts import arguments_of
 from ..journal.passing import PassFacts
 from ..loops import LoopState
-from ..loops.goal import feedback
 from ..loops.passes import BEGIN, CLOSE
-from ..loops.state import failing_checks, met
+from ..loops.state import met
 from ..protocol import (
     Branch,
     FileChanged,
@@ -30,11 +29,8 @@ from ..workspace import Change
 from ..workspace.patches import change_hash, patch_of
 from ..workspace.repository import GitFailed, Repository, why_not_here
 from .measure import Measured, judge_score, measure_baseline
+from .pass_words import LINE, cut, message, opening, red
 
-_TOLD = 12
-"""Earlier passes that a new one hears of, a line each."""
-_LINE = 160
-_SUBJECT = 60
 CUT = "the run ended in the middle of it"
 
 
@@ -95,10 +91,10 @@ class Passes:
         await verify(kit, kit.recorder(None, None), claim=False, baseline=True)
         kit.stalls.pop(None, None)
         green = met(LoopState(kit.facts)) is not None
-        opening = _opening(kit, self.facts, number)
+        text = opening(kit, self.facts, number)
         with kit.together():
             kit.record(PassStarted(number=number, began=began, world=world, head=head, green=green, fresh=True))
-            kit.record(Prompted(kind="task", text=opening))
+            kit.record(Prompted(kind="task", text=text))
 
     async def _ground(self) -> tuple[str | None, str | None]:
         """The commit to start from (None: nothing is committed), and why no pass may start."""
@@ -166,7 +162,7 @@ class Passes:
                 await verify(kit, kit.recorder(None, None), claim=True, baseline=True)
             fired = met(LoopState(kit.facts))
             if fired is None:
-                return Measured(False, _red(kit))
+                return Measured(False, red(kit))
             why = fired
         if self._improve is not None:
             return await judge_score(kit, self._improve, started.number)
@@ -185,8 +181,8 @@ class Passes:
         branch = await found.branch()
         if branch is None or branch in self._branch.protected:
             raise GitFailed(f"the branch is {branch or 'gone'} now")
-        message = _message(self.kit, started.number, self._said(), why)
-        commit = await found.commit([one.path for one in changes], message)
+        words = message(self.kit, started.number, self._said(), why)
+        commit = await found.commit([one.path for one in changes], words)
         head = await found.head()
         if commit is None and head != started.head:
             commit = head  # a runner that died had done it
@@ -264,50 +260,4 @@ class Passes:
         facts = self.kit.facts
         text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
         text = text.strip() or (last_text(facts.main.messages) or "").strip()
-        return _cut(text.split("\n", 1)[0], _LINE)
-
-
-def _red(kit: Kit) -> str:
-    """Which check is red, in words."""
-    checks = failing_checks(kit.facts)
-    if checks:
-        last = checks[-1]
-        how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
-        return f"the check `{_cut(last.command, 60)}` is red ({how})"
-    judged = [one for one in kit.facts.predicates.values() if not one.passed]
-    return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"
-
-
-def _opening(kit: Kit, passing: PassFacts, number: int) -> str:
-    """The first message of a pass."""
-    spec = kit.facts.spec
-    parts = [f"Pass {number}. {spec.task}"]
-    if passing.done:
-        parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-_TOLD:]))
-    if spec.improve is not None and passing.best is not None:
-        way = "higher" if spec.improve.goal == "max" else "lower"
-        parts.append(
-            f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
-            "Make one change that moves it, then call `finish`. The program measures; what is not better is put back."
-        )
-    parts += [feedback(check) for check in failing_checks(kit.facts)]
-    if passing.said:
-        parts.append("The person said:\n" + "\n".join(passing.said))
-    return "\n\n".join(parts)
-
-
-def _line(one: PassFinished) -> str:
-    files = f", {len(one.files)} files" if len(one.files) > 1 else f", {one.files[0]}" if one.files else ""
-    again = f", the same change as pass {one.repeats}" if one.repeats is not None else ""
-    said = f': "{one.said}"' if one.said else ""
-    return f"- pass {one.number} {one.verdict}{files}{again} ({_cut(one.why, _LINE)}){said}"
-
-
-def _message(kit: Kit, number: int, said: str, why: str) -> str:
-    spec = kit.facts.spec
-    subject = _cut(said or " ".join(spec.task.split()), _SUBJECT)
-    return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+        return cut(text.split("\n", 1)[0], LINE)
