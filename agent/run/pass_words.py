@@ -52,10 +52,12 @@ def _line(one: PassFinished) -> str:
 
 
 def message(kit: Kit, number: int, said: str, why: str) -> str:
+    """Of the commit: what the pass says that it did, the task, why it is kept, the run."""
     spec = kit.facts.spec
     subject = cut(said or " ".join(spec.task.split()), SUBJECT)
     return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
 
 
 def cut(text: str, most: int) -> str:
+    """At most so many characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
