@@ -70,10 +70,10 @@ class SearchLines:
                 pass
 
     def step_blocks(self, stamped: Stamped) -> list[Block] | None:
-        """What happened in the step of one work, whatever others did meanwhile. None: no model worked, say nothing."""
-        if not self._has_model:
+        """What happened in the step of one work, whatever others did meanwhile. None: there is nothing to say of it."""
+        start = self._first.pop(stamped.work, None)
+        if start is None or not self._has_model:  # a dead runner began it, or no model works
             return None
-        start = self._first.pop(stamped.work, 0)
         return [block for block in self._state.blocks[start:] if block.work == stamped.work]
 
     def who(self, stamped: Stamped) -> str:
