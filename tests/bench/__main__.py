@@ -19,7 +19,7 @@ from pathlib import Path
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from . import budgets, finder_bench, first_frame, frontier_bench, gate_bench, idle, step_cost, stream
+from . import attach, budgets, finder_bench, first_frame, frontier_bench, gate_bench, idle, step_cost, stream
 from .table import Row, compile_all, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
@@ -31,6 +31,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "frontier": frontier_bench.measure,
     "finder": finder_bench.measure,
     "gate": gate_bench.measure,
+    "attach": attach.measure,
 }
 
 
