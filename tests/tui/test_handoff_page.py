@@ -13,10 +13,14 @@ from rundry.agent import (
     HandoffOpened,
     HandoffRecord,
     LastAction,
+    ModelQuoted,
     ModelShare,
     ModelSwitched,
     OpenProposal,
     Spent,
+    SwitchModel,
+    TierAsked,
+    TierPassed,
     Tokens,
     Tried,
     Waiting,
@@ -70,7 +74,7 @@ async def test_the_reason_and_the_next_action_stand_first(size):
     async with stage.app.run_test(size=size) as pilot:
         lines = (await opened(stage, pilot)).splitlines()
         assert "hand-off" in lines[0] and "waits for you" in lines[0]
-        assert lines[2].split(None, 1) == ["why", "repeat: read_file calc/core.py"]
+        assert lines[2].split() == "why it did the same again, with the same result read_file calc/core.py".split()
         assert lines[3].split(None, 1)[0] == "next" and "Look at why `pytest -q` fails" in lines[3]
         assert "esc back" in lines[-1]
 
@@ -162,3 +166,29 @@ async def test_spend_shows_each_models_share():
         new = next(row for row in rows if row[:2] == ["›", "claude-x"])
         assert old[1:5] == ["1", "3k", "0", "0.00"] and old[-1] == "75%"
         assert new[2:6] == ["1", "900", "100", "0.012"] and new[-1] == "25%"
+
+
+async def test_a_dear_switch_says_its_price_and_is_made_when_it_is_asked_for_again():
+    stage = Stage()
+    async with stage.app.run_test(size=(120, 30)) as pilot:
+        stage.play(started())
+        await pilot.press(*"/model openai/big", "enter")
+        stage.play(ModelQuoted(model="openai/big", prompt_tokens=48_000, cold_usd=0.144, warm_usd=0.0144))
+        await pilot.pause(0.1)
+        assert "openai/big has a cold cache: it reads 48k tokens anew for 0.14 USD" in stage.text()
+        await pilot.press(*"/model openai/big", "enter")
+        await pilot.pause(0.1)
+    assert [c.ask_above for c in stage.link.commands if isinstance(c, SwitchModel)] == [0.01, None]
+
+
+async def test_the_head_says_who_is_asked_while_it_is_not_the_person():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(started(), OPENED, TierAsked(number=2, kind="command", name="mail me", until=None))
+        await pilot.press("ctrl+r")
+        await pilot.pause(0.1)
+        assert "asks mail me" in stage.text().splitlines()[0]
+        await pilot.press("escape")
+        stage.play(TierPassed(number=2, why="told"))
+        await pilot.pause(0.1)
+        assert "tier 2 passed: told" in stage.text()

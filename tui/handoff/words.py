@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from rundry.agent import Budget, ChangedFile, HandoffOpened, HandoffRecord, LastAction, ModelShare, OpenProposal, Spent
+from rundry.agent import (
+    Budget,
+    ChangedFile,
+    HandoffOpened,
+    HandoffRecord,
+    LastAction,
+    ModelShare,
+    OpenProposal,
+    Spent,
+    StallDetected,
+)
 
 from ..head.title import model_name
 from ..reducer.numbers import clock, money, plural, short
-from ..reducer.titles import call_title
+from ..reducer.titles import call_title, stall_words
 from ..text import one_line, show, strip
 
 Run = tuple[str, str]
@@ -17,6 +29,8 @@ Run = tuple[str, str]
 Line = list[Run]
 _CHECK_LINES = 14
 _DIFF_LINES = 60
+_RULER = re.compile(r"\s*([-=_*~#])?\1*\s*")
+"""Lines that only set apart, and empty ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,7 @@ class Part:
 def parts(opened: HandoffOpened) -> Iterator[Part]:
     """The reason and what to do first; what holds nothing is left out."""
     record = opened.record
-    yield Part("why", [[(one_line(opened.reason), "bright")]])
+    yield Part("why", [_why(opened.reason)])
     yield Part("next", [[(one_line(opened.suggested_action), "next")]])
     if record.questions:
         yield Part("asks", [line for text in record.questions for line in _text(text, "bright")])
@@ -46,9 +60,18 @@ def parts(opened: HandoffOpened) -> Iterator[Part]:
     if len(record.shares) > 1:
         yield Part("models", [_share(share) for share in record.shares])
     if record.last_actions:
-        yield Part("last", [_action(action) for action in record.last_actions])
+        yield Part("last", list(_actions(record.last_actions)))
     if record.files_changed:
         yield Part("changed", _changes(record.files_changed, record.changes))
+
+
+def _why(reason: str) -> Line:
+    """A detector's kind in words for people."""
+    kind, colon, signature = reason.partition(": ")
+    words, _, _ = stall_words(StallDetected(kind=kind, signature=signature, response=""))
+    if not colon or words == kind:
+        return [(one_line(reason), "bright")]
+    return [(f"it {words}", "bright"), (f"   {one_line(signature)}", "plain")]
 
 
 def _text(text: str, kind: str = "plain") -> list[Line]:
@@ -68,7 +91,7 @@ def _check(record: HandoffRecord) -> list[Line]:
     assert check is not None  # the caller looked
     how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
     count = f", {check.failing} failing" if check.failing is not None else ""
-    lines = strip(check.output).rstrip().splitlines()
+    lines = [line for line in strip(check.output).splitlines() if _RULER.fullmatch(line) is None]
     shown = lines[-_CHECK_LINES:]
     gone = [[(f"⋯ {plural(len(lines) - len(shown), 'line')} above", "dim")]] if len(lines) > len(shown) else []
     head: Line = [(one_line(check.command), "bright"), (f"   ✗ {how}{count}", "bad")]
@@ -99,6 +122,14 @@ def _share(share: ModelShare) -> Line:
     usd = "$?" if share.usd is None else f"{money(share.usd)} usd"
     used = f"{plural(share.calls, 'call')}  {short(share.tokens_in + share.tokens_out)} tok  {usd}"
     return [(one_line(model_name(share.model)), "plain"), (f"   {used}", "dim")]
+
+
+def _actions(actions: Sequence[LastAction]) -> Iterator[Line]:
+    """The same again and again is one line."""
+    for _, same in groupby(actions, key=lambda action: (action.tool, action.arguments, action.ok, action.result)):
+        group = list(same)
+        again: Line = [(f"  {len(group)} times", "bright")] if len(group) > 1 else []
+        yield [*_action(group[0]), *again]
 
 
 def _action(action: LastAction) -> Line:
