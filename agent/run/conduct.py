@@ -223,7 +223,7 @@ class Conduct:
         """By whom; None: the run is to stop."""
 
         def who() -> str | None:
-            if self.woken:
+            if self.woken or self.wheel_asked:
                 return "person"
             if self.facts.queue:
                 return "message"

@@ -200,3 +200,14 @@ async def test_going_back_takes_what_was_done_at_the_wheel_with_it(driven, work)
     facts = fold(view.spec, view.read())
     view.close()
     assert [m.role for m in facts.main.messages] == ["system"]
+
+
+async def test_a_sleep_ends_where_the_person_takes_the_wheel(driven):
+    run = driven(call("wake_after", seconds=300, reason="the build"), DONE, DONE, loop=LoopKind.PACED)
+    run.on("sleeping", TakeWheel())
+    run.on("wheel_taken", Act(tool="read_file", arguments={"path": "a.txt"}))
+    run.on("command_taken", GiveWheel(), command="act")
+    await run.run(watched=True)
+    assert run.of("woken")[0]["by"] == "person", run.story()
+    assert run.types().index("woken") < run.types().index("wheel_taken")
+    assert [e["tool"] for e in run.of("tool_called")] == ["wake_after", "read_file", "finish"]

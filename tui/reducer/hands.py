@@ -56,7 +56,7 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
             _shell_finished(state, stamped, event)
         case WheelTaken():
             state.driving, state.waiting, state.activity = True, "", ""
-            note(state, stamped, "you drive: what you type runs; /edit PATH, /finish ANSWER; /wheel NOTE gives it back")
+            note(state, stamped, "you drive: what you type runs; /edit PATH; /wheel NOTE gives it back")
         case WheelGiven():
             state.driving, state.check = False, None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
@@ -108,7 +108,7 @@ def _background(
         case BackgroundEnded():
             state.background.pop(event.name, None)
             block = note(state, stamped, f"{event.name} ended: {event.how}", detail=event.output)
-            block.seconds = event.seconds
+            block.seconds = event.seconds or None
         case _:
             assert_never(event)
 
