@@ -88,7 +88,8 @@ def _proposal(proposal: OpenProposal) -> list[str]:
 def _check(check: FailingCheck) -> list[str]:
     how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
     count = f", {check.failing} failing" if check.failing is not None else ""
-    return [f"`{_one_line(check.command)}`: {how}{count}", "", *_fenced(check.output)]
+    head = f"`{_one_line(check.command)}`: {how}{count}"
+    return [head, "", *_fenced(check.output)] if check.output.strip() else [head]
 
 
 def _tried(tried: Tried) -> str:
