@@ -244,7 +244,10 @@ async def test_it_is_ended_by_an_interrupt_and_what_it_printed_is_kept(driven, w
 
 async def test_what_it_changes_while_a_command_of_the_model_runs_is_not_counted_as_the_models(driven, work):
     run = driven(
-        call("run_command", command="touch begun; while ! test -e over; do sleep 0.02; done; echo x > models.txt"),
+        call(
+            "run_command",
+            command="touch begun; while ! test -e over; do sleep 0.02; done; sleep 1; echo x > models.txt",
+        ),
         READ,
         DONE,
     )
