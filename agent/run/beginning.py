@@ -32,6 +32,7 @@ from ..protocol import (
 from ..step import Kit, PersonInterrupted, charge_lost_calls, perform_calls, settle_lost_command, system_prompt
 from .conduct import Conduct
 from .frame import switched
+from .neighbours import neighbours
 from .orders import Order
 from .rolling_back import roll_back_items
 from .wheel import settle_hands
@@ -61,7 +62,7 @@ def begin(run: Conduct, order: Order) -> None:
             interval=spec.interval,
             paced=spec.paced,
             improve=spec.improve,
-            notes=[*order.notes, *kit.notes],
+            notes=[*order.notes, *kit.notes, *neighbours(spec, kit.journal.path, kit.clock.now())],
         )
     )
     if run.finder is None:
@@ -81,9 +82,9 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     was_asking = facts.ended is None and facts.handing.tier is not None
     before = None if facts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
-    kit.record(
-        RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=[*order.notes, *kit.notes, *_said(before)])
-    )
+    others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
+    notes = [*order.notes, *kit.notes, *others, *_said(before)]
+    kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
     charge_lost_calls(kit, arrived)
     for name, value in changes.limits.items():
         kit.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))

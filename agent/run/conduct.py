@@ -30,6 +30,7 @@ from ..protocol import (
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
 from ..workspace import Finished
+from .neighbours import neighbours
 from .outcome import outcome_of
 from .passes import Passes, has_passes
 from .pool import Pool
@@ -271,7 +272,8 @@ class Conduct:
         await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
-        self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq))
+        notes = neighbours(facts.spec, self.kit.journal.path, self.kit.clock.now())
+        self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
         if facts.handoff is not None:
             self.kit.record(HandoffClosed(by="person"))
         return True
