@@ -79,8 +79,8 @@ def _how(done: Finished) -> str:
 async def _files(run: Conduct, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
     """What changed meanwhile, but for what a tool of the run did.
 
-    What a command of the model changes in the very same moments is taken for the person's: nothing on the disk tells the
-    two apart. Guarded files are judged all the same.
+    What a command of the model changes in the very same moments is taken for the person's: nothing on the disk tells
+    the two apart. Guarded files are judged all the same.
     """
     kit = run.kit
     after = await kit.snapshots.take()

@@ -19,6 +19,7 @@ from rundry.agent.tools import parse_arguments
 STOP = Stop(how="now")
 READ = call("read_file", path="a.txt")
 DONE = finish("all is well", "a.txt:1")
+WAITS = "while ! test -e over; do sleep 0.02; done"
 SERVER = "echo listening; while :; do sleep 0.05; echo tick; done"
 
 
