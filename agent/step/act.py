@@ -6,6 +6,7 @@ import asyncio
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,9 +25,22 @@ from ..protocol import (
     Waiting,
 )
 from ..stops import reject_finish
-from ..tools import TOOLS, Parsed, StartCommand, ToolResult, draft_of, land, parse_arguments, plan_again, read
+from ..tools import (
+    TOOLS,
+    EditFile,
+    Parsed,
+    StartCommand,
+    ToolResult,
+    WriteFile,
+    draft_of,
+    land,
+    parse_arguments,
+    plan_again,
+    read,
+)
 from .commands import CommandEnded, run_at_gate
 from .kit import Kit, PersonInterrupted, tell_waiting
+from .review import as_one_review, file_behind, raise_worst
 from .stream import Reply
 
 _SKIPPED = {
@@ -67,7 +81,10 @@ class _Call:
 
 
 async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
-    """All calls are answered: reads at once, changes in order, `finish` last. Raises PersonInterrupted after that."""
+    """All calls are answered: reads at once, changes of several files as one review, the rest in order, `finish` last.
+
+    Raises PersonInterrupted after that.
+    """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
     with kit.together():
@@ -88,8 +105,8 @@ def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
 async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | None) -> Acted:
     acted = Acted(work)
     try:
-        for batch in _batches(made):
-            await _at_once(kit, batch, record, acted)
+        for batch in _batches(made, kit.tools.workspace.root):
+            await _together(kit, batch, record, acted)
     except PersonInterrupted as how:
         answered = {call.call_id for call, _, _ in acted.results}
         for one in made:
@@ -99,27 +116,41 @@ async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | 
     return acted
 
 
-async def _at_once(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
+async def _together(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
     """Each has its result when this ends, also where a person interrupts them all."""
     if len(batch) == 1:
         await _answer(kit, batch[0], record, acted)
-        return
-    ends = await asyncio.gather(*(_answer(kit, one, record, acted) for one in batch), return_exceptions=True)
-    raised = [end for end in ends if end is not None]
-    for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
-        raise error
+    elif _is_read(batch[0]):
+        ends = await asyncio.gather(*(_answer(kit, one, record, acted) for one in batch), return_exceptions=True)
+        raise_worst([end for end in ends if end is not None])
+    else:
+        raise_worst(await as_one_review(kit, batch, lambda one, tell: _answer(kit, one, tell, acted), record))
 
 
-def _batches(made: Sequence[_Call]) -> list[list[_Call]]:
-    """Neighbouring reads together, every other call alone, what ends the work last."""
+def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
+    """Neighbouring reads together, neighbouring changes of different files too, what ends the work last."""
     batches: list[list[_Call]] = []
+    files: set[str] = set()
     for one in sorted(made, key=_ends):
-        last = batches[-1][-1] if batches else None
+        last, file = batches[-1][-1] if batches else None, _file(one, root)
         if last is not None and _is_read(last) and _is_read(one):
             batches[-1].append(one)
+        elif file is not None and files and file not in files:
+            batches[-1].append(one)
+            files.add(file)
         else:
             batches.append([one])
+            files = set() if file is None else {file}
     return batches
+
+
+def _file(one: _Call, root: Path) -> str | None:
+    """What a change of one file would change."""
+    match one.parsed.arguments:
+        case EditFile(path=path) | WriteFile(path=path):
+            return file_behind(root, path)
+        case _:
+            return None
 
 
 def _ends(one: _Call) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes.turns import Call, call, calls, edit, finish
 
-from rundry.agent.protocol import Decide, GateMode
+from rundry.agent.protocol import Decide, GateMode, Interrupt, Unpause
 
 DONE = finish("all is well", "a.txt:1")
 TWENTY = "".join(f"line {i}\n" for i in range(20))
@@ -121,3 +121,38 @@ async def test_many_calls_over_quota_in_one_answer_do_not_end_the_run(driven):
     outcome = await run.run()
     assert sum("quota of read_file" in result for result in run.results("read_file")) == 8
     assert outcome.reason.value == "answered"
+
+
+async def test_changes_of_several_files_in_one_answer_wait_together_and_a_command_waits_for_all_of_them(driven, work):
+    def write(name, text):
+        return Call("write_file", {"path": name, "content": text})
+
+    asked = [write("a.txt", "1\n"), write("c.txt", "2\n"), write("b.txt", "3\n"), write("./c.txt", "4\n")]
+    run = driven(calls(*asked, Call("run_command", {"command": "cat c.txt"})), DONE, gate=GateMode.ASK)
+
+    def on(at, verdict="approve"):
+        return lambda _: answered(verdict)(run.of("proposal_opened")[at])
+
+    run.on("proposal_opened", on(2), on(0, "reject"), on(1), nth=3)  # the last one first
+    run.on("proposal_opened", on(3), nth=4).on("proposal_opened", on(4), nth=5)
+    await run.run(watched=True)
+    assert [event["path"] for event in run.of("proposal_opened")] == ["a.txt", "c.txt", "b.txt", "c.txt", None]
+    gone_through = [kind for kind in run.types() if kind in ("proposal_opened", "proposal_decided")]
+    assert (
+        gone_through == ["proposal_opened"] * 3 + ["proposal_decided"] * 3 + ["proposal_opened", "proposal_decided"] * 2
+    )
+    assert sorted(event["path"] for event in run.of("file_changed")) == ["b.txt", "c.txt", "c.txt"]
+    assert ((work / "a.txt").read_text(), (work / "c.txt").read_text()) == ("one\n", "4\n")
+    assert "4" in run.results("run_command")[0]
+    run.assert_legal()
+
+
+async def test_an_interrupt_ends_every_proposal_of_the_review_and_each_call_has_its_answer(driven, work):
+    asked = [Call("write_file", {"path": name, "content": "new\n"}) for name in ("a.txt", "b.txt", "c.txt")]
+    run = driven(calls(*asked), DONE, gate=GateMode.ASK)
+    run.on("proposal_opened", Interrupt(), nth=3).on("paused", Unpause())
+    await run.run(watched=True)
+    assert [event["decision"] for event in run.of("proposal_decided")] == ["reject"] * 3
+    assert run.of("file_changed") == []
+    assert len(run.results("write_file")) == 3
+    run.assert_legal()

@@ -60,7 +60,7 @@ def settle_everything(state: ViewState) -> None:
     """The runner is gone or done: nothing grows or runs any longer."""
     for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
         block = state.blocks[index]
-        if block.live or block.status in ("running", "waiting"):
+        if block.live or block.status in ("running", "waiting", "next"):
             touch(state, index)
             block.status = "cut"
             block.live = False

@@ -42,6 +42,8 @@ ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
 FrameEvent = StepStarted | StepFinished | ContextTrimmed | Snapshotted | Prompted | StallDetected | Unknown
 
+_AT_GATE = ("edit", "command")
+"""Kinds of calls that begin when their proposal opens: until then it is another one's turn."""
 _TOLD = {
     "nudge": "nudged",
     "hint": "hinted",
@@ -175,7 +177,8 @@ def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
         return  # the question says it
     whose = "you: " if event.by == "person" else ""
     title = whose + call_title(event.tool, event.arguments)
-    block = add(state, stamped, call_kind(event.tool), title=title, status="running")
+    kind = call_kind(event.tool)
+    block = add(state, stamped, kind, title=title, status="next" if kind in _AT_GATE else "running")
     if event.repaired:
         block.right = "repaired arguments"
     state.at_call[event.call_id] = len(state.blocks) - 1

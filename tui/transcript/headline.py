@@ -15,7 +15,14 @@ from ..theme import Palette
 
 _COUNTS = re.compile(r"  (\+\d+) (−\d+)$")
 _VERDICTS = {"passed": "✓", "ok": "", "failed": "✗", "cut": "~", "rejected": "✗", "part": "~", "approved": "✓"}
-_WORDS = {"failed": "failed", "cut": "cut off", "rejected": "rejected", "passed": "passed", "part": "in part"}
+_WORDS = {
+    "failed": "failed",
+    "cut": "cut off",
+    "rejected": "rejected",
+    "passed": "passed",
+    "part": "in part",
+    "next": "next",
+}
 
 
 def headline(left: Sequence[Run], facts: Sequence[Run], seconds: str, width: int, style: Style) -> list[Run]:
