@@ -64,9 +64,7 @@ def measure(folder: Path) -> list[Row]:
 
 
 def _record(path: Path, project: Path, count: int) -> None:
-    spec = RunSpec(
-        run_id=path.stem, loop=LoopKind.GOAL, task="t", workspace=str(project), model=ModelSpec(name="fake")
-    )
+    spec = RunSpec(run_id=path.stem, loop=LoopKind.GOAL, task="t", workspace=str(project), model=ModelSpec(name="fake"))
     journal = Journal.create(path, spec)
     first = RunStarted(
         run_id=path.stem,
