@@ -20,7 +20,7 @@ def finding_detail(look: Look, finding: Finding, width: int) -> list[Row]:
     """Title, what it says, the cited lines, the sceptics' votes with their reasons, what is the same."""
     palette = look.palette
     rows = _wrapped(look, finding.title, palette.bright, width)
-    rows += [[*fate(look, finding), *_verdict(look, finding)], []]
+    rows += [[*fate(look, finding), blank(2), *_verdict(look, finding)], []]
     if finding.detail:
         rows += [*_wrapped(look, finding.detail, palette.code, width), []]
     if finding.evidence:
