@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ..protocol import RundryError
 from .processes import run_process
@@ -59,7 +59,7 @@ class Repository:
         self._identity = dict[str, str]()
 
     @classmethod
-    async def find(cls, folder: Path, env: Mapping[str, str]) -> Repository | None:
+    async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
         """None: the folder is in no working tree of git. Raises GitFailed where git is missing or refuses it."""
         found = cls(folder, env)
         await found._read_settings()
@@ -118,8 +118,11 @@ class Repository:
         """Without those that git ignores and does not know."""
         if not paths:
             return []
-        said = await self._ask("check-ignore", "-z", "--stdin", stdin=_joined(paths))
-        ignored = {os.fsdecode(name) for name in said.out.split(b"\0") if name}
+        named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
+        said = await self._ask("check-ignore", "-z", "--stdin", stdin=named, literal=False)
+        if said.code not in (0, 1):
+            raise GitFailed(f"git check-ignore: {said.error}")
+        ignored = {os.fsdecode(name).removeprefix("./") for name in said.out.split(b"\0") if name}
         return [path for path in paths if path not in ignored]
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:
@@ -156,7 +159,7 @@ class Repository:
             raise GitFailed(f"git {argv[0]}: {said.error or f'exit code {said.code}'}")
         return said
 
-    async def _ask(self, *argv: str, stdin: bytes | None = None) -> _Said:
+    async def _ask(self, *argv: str, stdin: bytes | None = None, literal: bool = True) -> _Said:
         numbered = dict[str, str]()
         for n, (key, value) in enumerate(self._config):
             numbered |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
@@ -168,7 +171,7 @@ class Repository:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_LITERAL_PATHSPECS": "1",
+            "GIT_LITERAL_PATHSPECS": "1" if literal else "0",
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",

@@ -48,6 +48,7 @@ async def test_only_the_named_files_are_committed_and_ignored_ones_are_left(plac
     assert commit is not None and commit == git(place, "rev-parse", "HEAD").strip()
     assert subjects(place) == ["A pass", "First"]
     assert changed_files(place) == ["mine.txt"] and (place / "out.log").exists()
+    assert "out.log" not in git(place, "ls-files"), "what is ignored is in no commit"
     assert git(place, "log", "-1", "--format=%an <%ae>") == "rundry <rundry@localhost>\n"
 
 
