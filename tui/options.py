@@ -45,6 +45,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "worktree": _option(
         "--worktree", is_flag=True, default=None, help="Passes work in a git worktree and on a branch of their own."
     ),
+    "commit": _option(
+        "--commit", is_flag=True, default=None, help="A git commit for each edit of the model that was let through."
+    ),
     "protected": _option(
         "--protected", multiple=True, metavar="BRANCH", help="No pass starts on it; default: main, master; or `none`."
     ),

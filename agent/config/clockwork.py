@@ -49,6 +49,13 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
     return loop
 
 
+def commits(settings: Settings, loop: LoopKind | None) -> bool:
+    """Each edit is committed. Raises UserError where passes are committed instead, and it was asked for both."""
+    if loop in _COMMITTING and settings["commit"].origin == FLAG:
+        raise UserError("--commit: a run with --every or --score commits its passes, whole; leave --commit out")
+    return bool(settings["commit"].value) and loop not in _COMMITTING
+
+
 def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
     """Raises UserError without a time."""
     every = settings.get("every", float)

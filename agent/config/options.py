@@ -191,6 +191,7 @@ OPTIONS: dict[str, Option] = {
     "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
     "worktree": Option("worktree", _yes_or_no, False, from_env=False),
+    "commit": Option("commit", _yes_or_no, False, from_env=False),
     "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),
     "score": Option("improve.score", _block, from_env=False),
     "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),

@@ -17,7 +17,7 @@ from ..protocol import (
     UserError,
     Verify,
 )
-from .clockwork import home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
+from .clockwork import commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
 from .handing import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
@@ -73,6 +73,7 @@ def to_spec(
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
+        commit=commits(settings, loop),
     )
     return placed(spec, branch, worktrees)
 

@@ -161,6 +161,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of a `paced` run."""
     improve: ImproveSpec | None = None
     """Of an `improve` run."""
+    commit: bool = False
+    """Each edit of the model that was let through becomes a git commit of its own."""
     extra: dict[str, Any] = {}
     """What later loops add (lenses, clock, score), by loop kind."""
 

@@ -15,6 +15,7 @@ from ..journal.handing import ESCALATE
 from ..model import KEY_NAMES, NOBODY, NoModel, open_model
 from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
+from ..step.commits import Commits
 from ..stops import Guard, Quotas, default_guard, guard_of_items
 from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
@@ -82,6 +83,10 @@ async def outfit(
         on_event=on_event,
         notes=notes,
     )
+    if spec.commit:
+        kit.commits = Commits(spec, journal, git_env)
+        kit.notes += await kit.commits.first_look()
+        kit.on_event = kit.commits.hear(on_event, lambda: facts.hands.wheel is not None)
     kit.tools.seconds_left = kit.seconds_for_work
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit

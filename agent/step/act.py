@@ -257,16 +257,17 @@ async def _write(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> Tool
         result = await land(draft, ruling, kit.tools)
     kit.changed = kit.changed or bool(result.files)
     for change in result.files:
-        record(
-            FileChanged(
-                path=change.path,
-                by="person" if ruling.edited else "model",
-                before=change.before,
-                after=change.after,
-                added=change.added,
-                removed=change.removed,
-            )
+        changed = FileChanged(
+            path=change.path,
+            by="person" if ruling.edited else "model",
+            before=change.before,
+            after=change.after,
+            added=change.added,
+            removed=change.removed,
         )
+        record(changed)
+        if kit.commits is not None:
+            await kit.commits.add(changed, record, kit.facts.step)
     return result
 
 

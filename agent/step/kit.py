@@ -19,6 +19,7 @@ from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
 from .background import Background
+from .commits import Commits
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -71,6 +72,8 @@ class Kit:
     """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
     background: Background = field(init=False)
     """Commands that run on beside the steps."""
+    commits: Commits | None = None
+    """Of `--commit`."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0

@@ -112,6 +112,7 @@ check_timeout = "2m"
 guard = ["*.lock"]
 on_stall = "stop"
 worktree = true
+commit = true
 protected = ["release"]
 cache_ttl = "1h"
 runs_dir = "/var/runs"

@@ -140,3 +140,10 @@ def test_instructions_that_link_out_of_the_workspace_are_not_read(folder: Path) 
 def test_a_spec_survives_being_written_down(folder: Path) -> None:
     spec = spec_of(folder, until=["x"], price="1/2", config="[quota]\nwrite_file = '1/run'\n[gate]\nrules = []")
     assert msgspec.json.decode(msgspec.json.encode(spec), type=RunSpec) == spec
+
+
+def test_edits_are_committed_where_asked_and_passes_instead_of_them(folder: Path) -> None:
+    assert spec_of(folder, commit=True).commit and not spec_of(folder).commit
+    assert not spec_of(folder, every="5m", config="commit = true").commit
+    with pytest.raises(UserError, match="--commit"):
+        spec_of(folder, every="5m", commit=True)

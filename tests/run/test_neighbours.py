@@ -72,7 +72,7 @@ async def test_a_folder_above_or_below_counts_and_one_beside_does_not(
     run = driven(READ, DONE)
     with claim(other.path):
         await run.run()
-    assert [said in line for line in notes(run)] == ([True] if said else []), notes(run)
+    assert [said is not None and said in line for line in notes(run)] == ([True] if said else []), notes(run)
 
 
 async def test_a_search_that_only_reads_warns_nobody_and_a_run_that_ended_neither(driven: Make, work: Path):
@@ -98,4 +98,4 @@ def test_a_folder_full_of_journals_costs_a_start_next_to_nothing(driven: Make, w
         (line,) = neighbours(run.spec, run.path, time.time())
         took = time.perf_counter() - began
     assert other.spec.run_id in line, "what cannot be read is passed over"
-    assert took < 0.1, f"{took * 1000:.1f} ms"  # about 2 ms where nothing else runs
+    assert took < 0.1, f"{took * 1000:.1f} ms"  # about 8 ms here

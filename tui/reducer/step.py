@@ -6,6 +6,7 @@ from typing import assert_never
 
 from rundry.agent import (
     CallAdmitted,
+    ChangeCommitted,
     Charged,
     CheckFinished,
     CheckStarted,
@@ -40,8 +41,12 @@ from .titles import call_kind, call_title, stall_words
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
-FrameEvent = StepStarted | StepFinished | ContextTrimmed | Snapshotted | Prompted | StallDetected | Unknown
+FrameEvent = (
+    StepStarted | StepFinished | ContextTrimmed | Snapshotted | ChangeCommitted | Prompted | StallDetected | Unknown
+)
 
+_COMMIT = 9
+"""Letters of its id."""
 _AT_GATE = ("edit", "command")
 """Kinds of calls that begin when their proposal opens: until then it is another one's turn."""
 _TOLD = {
@@ -120,6 +125,9 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             what, signature, done = stall_words(event)
             block = add(state, stamped, "stall", title=f"{what}: {signature}", status=event.response)
             block.right = done
+        case ChangeCommitted():
+            text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
+            note(state, stamped, f"{event.path} {text}")
         case Snapshotted():
             pass  # what changed is said by whoever changed it
         case Unknown():

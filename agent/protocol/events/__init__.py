@@ -62,6 +62,7 @@ from .run import (
 )
 from .step import (
     CallAdmitted,
+    ChangeCommitted,
     Charged,
     CheckFinished,
     CheckStarted,
@@ -99,6 +100,7 @@ __all__ = [
     "BackgroundStarted",
     "BudgetChanged",
     "CallAdmitted",
+    "ChangeCommitted",
     "Charged",
     "CheckFinished",
     "CheckStarted",
@@ -221,6 +223,7 @@ KnownEvent = (
     | ToolCalled
     | ToolFinished
     | FileChanged
+    | ChangeCommitted
     | Fault
     | Prompted
     | Snapshotted

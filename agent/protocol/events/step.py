@@ -113,6 +113,14 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     """By `background`: what runs there."""
 
 
+class ChangeCommitted(EventBase, frozen=True, kw_only=True):
+    """An edit of the model became a git commit of its own, or why it did not: each reason is said once."""
+
+    path: str
+    commit: str | None = None
+    why_not: str = ""
+
+
 class Snapshotted(EventBase, frozen=True, kw_only=True):
     """The workspace was looked at, and is not what it was the last time. Comes before what is said of the change."""
 

@@ -1,0 +1,106 @@
+"""`--commit`: a git commit for each edit of the model that was let through, beside what the person does themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..journal import Journal
+from ..protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
+from ..workspace.one_change import SharedRepository
+from ..workspace.repository import GitFailed
+
+_NOT_BY_HAND = ("command", "background", "restore", "undo")
+"""Who changes files besides the edits: the model's commands, and what puts files back."""
+_SUBJECT = 72
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A file as this run left it last."""
+
+    base: str | None
+    """Blob of what the last commit holds of it."""
+    now: str | None
+
+
+class Commits:
+    """Of one run. Where nothing can be committed it says why, once for each reason, and the run goes on."""
+
+    def __init__(self, spec: RunSpec, journal: Journal, env: Mapping[str, str]) -> None:
+        self._spec, self._journal, self._env = spec, journal, env
+        self._root = Path(spec.workspace)
+        self._left: dict[str, _Left] = {}
+        self._said: set[str] = set()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def first_look(self) -> list[str]:
+        """A line for the person where nothing will be committed as things are."""
+        _, why = await self._find()
+        if why is None:
+            return []
+        self._said.add(why)
+        return [f"--commit: nothing is committed: {why}"]
+
+    def hear(self, on_event: Callable[[Stamped], None], is_driven: Callable[[], bool]) -> Callable[[Stamped], None]:
+        """Passes events on, and follows what the run itself does to files between two edits of the model."""
+
+        def take(stamped: Stamped) -> None:
+            if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
+                self._follow(stamped.event, is_driven())
+            on_event(stamped)
+
+        return take
+
+    async def add(self, change: FileChanged, record: Record, step: int) -> None:
+        """Commits that one, which is on the disk. Never raises for what git says."""
+        async with self._one_at_a_time:
+            found, why = await self._find()
+            commit = None
+            if found is not None and why is None:
+                try:
+                    commit = await found.commit_one(change.path, self._without_own(change), self._message(change, step))
+                    why = None if commit is not None else f"git takes nothing of {change.path} (it may be ignored)"
+                except GitFailed as error:
+                    why = str(error)
+            self._left.pop(change.path, None)
+            if commit is not None:
+                self._left[change.path] = _Left(change.after, change.after)
+            if commit is not None or why not in self._said:
+                self._said.update([why] if why is not None else [])
+                record(ChangeCommitted(path=change.path, commit=commit, why_not=why or ""))
+
+    async def _find(self) -> tuple[SharedRepository | None, str | None]:
+        """The repository as it is now, and why nothing may be committed in it."""
+        try:
+            found = await SharedRepository.find(self._root, self._env)
+            return found, await found.why_not() if found is not None else f"{self._root} is in no git repository"
+        except GitFailed as error:
+            return None, str(error)
+
+    def _follow(self, change: FileChanged, driven: bool) -> None:
+        known = self._left.get(change.path)
+        if driven:  # a person did it
+            self._left.pop(change.path, None)
+        elif known is not None and known.now == change.before:
+            self._left[change.path] = _Left(known.base, change.after)
+        else:
+            self._left[change.path] = _Left(change.before, change.after)
+
+    def _without_own(self, change: FileChanged) -> list[bytes | None]:
+        """What the last commit may hold of that file where no person changed it by themselves."""
+        known = self._left.get(change.path)
+        blobs = [change.before] if known is None or known.now != change.before else [change.before, known.base]
+        return [None if blob is None else self._journal.blob(blob) for blob in blobs]
+
+    def _message(self, change: FileChanged, step: int) -> str:
+        """What was changed, by whom, for which task, in which step of which run."""
+        verb = "Add" if change.before is None else "Change"
+        subject = f"{verb} {change.path} (+{change.added} -{change.removed})"
+        if len(subject) > _SUBJECT:
+            subject = f"{verb} {Path(change.path).name} (+{change.added} -{change.removed})"
+        edited = "The person edited the model's change.\n\n" if change.by == "person" else ""
+        task = f"{self._spec.task.strip()}\n\n" if self._spec.task.strip() else ""
+        return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
