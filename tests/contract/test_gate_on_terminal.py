@@ -78,11 +78,10 @@ def test_keys_typed_ahead_go_to_the_message_and_a_y_after_the_paint_approves(hom
         terminal.wait_for("▌ y approve")
         terminal.send("yyy")
         terminal.wait_for("len(values)")
-        terminal.wait_for("F2 to decide")
-        assert len(decided(home)) == 1, "the ones behind it were for what stood there before"
-        assert core.read_text() == CORE.replace("return a - b", "return a + b")
         terminal.press("f2")
         terminal.wait_for("▌ y approve")
+        assert len(decided(home)) == 1, "the ones behind it were for what stood there before"
+        assert core.read_text() == CORE.replace("return a - b", "return a + b")
         terminal.press("down", "y")
         terminal.wait_for(re.compile(r"done +check passed"))
         assert "(len(values) + 1)" not in core.read_text()

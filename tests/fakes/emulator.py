@@ -19,6 +19,9 @@ _FOREIGN = re.compile(
 )
 _UNFINISHED = re.compile(rb"\x1b(?:[P_^X\]][^\x07\x1b]*\x1b?|\[[0-9;:<>=?$ ]*)?$", re.S)
 
+_FRAME, _WHOLE = b"\x1b[?2026h", b"\x1b[?2026l"
+"""Around what belongs together (synchronized output)."""
+
 
 class _Screen(pyte.Screen):
     def report_device_attributes(self, *args: Any, **more: Any) -> None:
@@ -35,11 +38,15 @@ class Emulator:
         self._lines: dict[int, str] = {}
 
     def feed(self, data: bytes) -> None:
-        data = _FOREIGN.sub(b"", self._tail + data)
+        """What is written between the marks of a frame is seen once the frame is whole, as on a real terminal."""
+        data = self._tail + data
         unfinished = _UNFINISHED.search(data)
         at = unfinished.start() if unfinished else len(data)
+        frame = data.rfind(_FRAME, 0, at)
+        if frame > data.rfind(_WHOLE, 0, at):
+            at = frame
         self._tail = data[at:]
-        self._stream.feed(data[:at])
+        self._stream.feed(_FOREIGN.sub(b"", data[:at]))
 
     def resize(self, rows: int, columns: int) -> None:
         self.screen.resize(rows, columns)
