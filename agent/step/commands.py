@@ -62,7 +62,9 @@ def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
     done = result.finished
     if done is None or not done.exit_code or draft.unsandboxed:
         return None
-    need = kit.sandbox.refused(done, kit.workspace.root, network=draft.network, writable=draft.writable)
+    need = kit.sandbox.refused(
+        done, kit.workspace.root, command=draft.command, network=draft.network, writable=draft.writable
+    )
     return need if need is not None and count_failing(done.full.decode("utf-8", "replace")) is None else None
 
 

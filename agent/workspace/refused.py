@@ -6,6 +6,7 @@ could write to and the command could not. What is not recognized stays a plain f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +38,12 @@ _TCP = re.compile(
 """Landlock's way to refuse it."""
 _NAMELESS = re.compile(r"^\s*PermissionError: \[Errno 13\] Permission denied$")
 """Python's, of a `connect` in the lines before."""
+_CALL_REFUSED = re.compile(r"connection refused|ECONNREFUSED|(?:couldn't|failed to) connect to", re.IGNORECASE)
+"""Under bubblewrap this machine's own servers are not there: the sandbox has a loopback of its own."""
+_WGET = re.compile(r"^Connecting to .*failed: Connection refused")
+_OWN_PORT = re.compile(r"(?:\blocalhost|\b127(?:\.\d+){3}|\[?::1\]?|\b0\.0\.0\.0)[^\w\n]{1,4}(?:port )?(\d{1,5})\b")
+_LISTENS = "0A"
+"""In /proc/net/tcp."""
 _LOOPBACK = re.compile(r"\blocalhost\b|\b127\.\d+\.\d+\.\d+\b|\[?::1\]?")
 _WRITES = {
     "bubblewrap": re.compile(r"read-only file system|\bEROFS\b|device or resource busy|\bEBUSY\b", re.IGNORECASE),
@@ -64,6 +71,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """`bubblewrap` or `landlock`."""
     ws: Path
     temp: Path
+    command: str = ""
+    """Its line."""
     network: bool
     """It was let through."""
     hide: Sequence[Path] = ()
@@ -97,10 +106,14 @@ def find_need(done: Finished, held: Held) -> Need | None:
 
 def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need | None:
     line = lines[at]
-    if not _SPEAKS.match(line) and not _UNWRITTEN.match(line):
+    if not (_SPEAKS.match(line) or _UNWRITTEN.match(line) or _WGET.match(line)):
         return None
     if not held.network and _is_network(line, lines[max(0, at - 2) : at], held.kind):
         return Need(what="the network", network=True)
+    if not held.network and held.kind == "bubblewrap" and _CALL_REFUSED.search(line):
+        ports = _own_ports(lines, held.command)
+        if ports:
+            return Need(what=f"the network (port {ports[0]} of this machine)", network=True)
     for pattern, what in _MORE:
         if pattern.search(line):
             return Need(what=f"{what}, without any sandbox", unsandboxed=True)
@@ -119,6 +132,21 @@ def _is_network(line: str, before: Sequence[str], kind: str) -> bool:
         calling = _NAMELESS.match(line) and any("connect" in near for near in before)
         return bool(_NETWORK.search(line) or _TCP.search(line) or calling)
     return bool(_NETWORK.search(line)) and not _LOOPBACK.search(line)
+
+
+def _own_ports(lines: Sequence[str], command: str) -> list[int]:
+    """Ports of this machine that were called by the command, and on which a server outside of the sandbox listens."""
+    called = {int(match[1]) for line in (command, *lines) for match in _OWN_PORT.finditer(line)}
+    return sorted(called & _listening()) if called else []
+
+
+def _listening() -> set[int]:
+    found: set[int] = set()
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        with contextlib.suppress(OSError):
+            rows = [row.split() for row in table.read_text().splitlines()[1:]]
+            found |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == _LISTENS}
+    return found
 
 
 def _paths(line: str) -> Iterator[str]:

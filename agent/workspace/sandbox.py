@@ -119,7 +119,9 @@ class Sandbox:
             processes=_PROCESSES,
         )
 
-    def refused(self, done: Finished, ws: Path, *, network: bool = False, writable: Sequence[Path] = ()) -> Need | None:
+    def refused(
+        self, done: Finished, ws: Path, *, command: str = "", network: bool = False, writable: Sequence[Path] = ()
+    ) -> Need | None:
         """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
         if self.kind is None:
             return None
@@ -127,6 +129,7 @@ class Sandbox:
             kind=self.kind,
             ws=Path(os.path.realpath(ws)),
             temp=self.temp,
+            command=command,
             network=network or self.network,
             hide=self._hide,
             writable=writable,

@@ -1,4 +1,5 @@
 import os
+import socket
 import tempfile
 from pathlib import Path
 
@@ -18,13 +19,19 @@ def place(tmp_path):
 
 @pytest.fixture
 def need(place):
-    def need(output: str, *, kind="bubblewrap", exit_code=1, network=False, writable=()):
+    def need(output: str, *, kind="bubblewrap", exit_code=1, network=False, writable=(), command=""):
         said = output.replace("OUT", str(place / "outside")).encode()
         done = Finished(
             exit_code=exit_code, output=said, dropped=0, timed_out=False, seconds=0.0, error=None, full=said
         )
         held = Held(
-            kind=kind, ws=place / "ws", temp=place / "temp", network=network, hide=[place / "keys"], writable=writable
+            kind=kind,
+            ws=place / "ws",
+            temp=place / "temp",
+            command=command,
+            network=network,
+            hide=[place / "keys"],
+            writable=writable,
         )
         return find_need(done, held)
 
@@ -95,6 +102,25 @@ def test_the_network_is_known_by_what_programs_say_of_it(need, output):
     found = need(output)
     assert found is not None and found.network and found.what == "the network" and found.place is None
     assert need(output, network=True) is None
+
+
+CALLS = {
+    "curl -s http://127.0.0.1:PORT/": "curl: (7) Failed to connect to 127.0.0.1 port PORT after 0 ms: Couldn't connect",
+    "python3 get.py localhost PORT": "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>",
+    "node get.js": "Error: connect ECONNREFUSED ::1:PORT",
+    "wget http://localhost:PORT": "Connecting to localhost|127.0.0.1|:PORT... failed: Connection refused.",
+}
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_a_server_of_this_machine_that_a_command_does_not_reach_was_refused_it(need, command):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        line, said = command.replace("PORT", port), CALLS[command].replace("PORT", port)
+        found = need(said, command=line)
+        assert found is not None and found.network and found.what == f"the network (port {port} of this machine)"
+        assert need(said, command=line, network=True) is None
+    assert need(said, command=line) is None, "nothing listens there: it is no matter of the sandbox"
 
 
 UNRELATED = [
