@@ -85,7 +85,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_waiting", "Next proposal that waits", "greater_than_sign", where="gate", typed=False),
     Action("previous_waiting", "Previous proposal that waits", "less_than_sign", where="gate", typed=False),
     Action("split", "Side by side, or one below the other", "s", where="gate", typed=False),
-    Action("full", "Give it the whole height", "f", where="gate", typed=False),
+    Action("full", "The whole height, or room for what is above", "f", where="gate", typed=False),
     Action("around", "Unfold what is around this hunk", "o", where="gate", typed=False),
     Action("whole", "Show the whole file around the change", "w", where="gate", typed=False),
     Action("again", "In conflict: the model reads it again, does it anew", "r", where="gate", typed=False),

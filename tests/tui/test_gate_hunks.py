@@ -70,6 +70,41 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
         assert command.reason == "go on"
 
 
+async def test_tab_right_after_a_hunk_was_left_asks_for_that_one(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("space")
+        assert stage.screen.gate.body.diff.current == 1
+        assert "tab why not f1" in stage.text()
+        await pilot.press("tab")
+        await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
+        await pilot.press(*"no", "enter")
+        await stage.until(pilot, lambda: 'left: "no"' in stage.text())
+        assert stage.screen.gate.body.diff.current == 1
+        await pilot.press("space", "[")
+        assert "tab reason" not in stage.text()
+        await pilot.press("]", "]")
+        assert "tab reason" in stage.text()
+        await pilot.press("y")
+        assert stage.decided[0].hunk_reasons == {0: "no"}
+
+
+async def test_a_long_proposal_makes_room_for_the_transcript_and_takes_the_height_again(stage: GateStage):
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        await stage.opened(pilot, started("mend the till"), stage.edit())
+        assert "mend the till" not in "\n".join(stage.text().splitlines()[2:])
+        assert "f smaller" in stage.text()
+        await pilot.press("f")
+        await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
+        assert "f full" in stage.text()
+        assert "y approve" in stage.text()
+        await pilot.press("f")
+        await stage.until(pilot, lambda: stage.screen.gate.takes_all and "f smaller" in stage.text())
+        await pilot.press("a", "pageup")
+        assert stage.screen.message.box.text == "a"
+        await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
+
+
 async def test_a_reason_goes_along_with_a_rejection_of_all(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
@@ -243,8 +278,8 @@ async def test_what_the_sandbox_refused_is_let_through_once_and_never_always(sta
     ask = proposal(command="touch /etc/x", beyond="write to /etc/x", rule="allow run_command `touch`")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), ask)
-        assert "the sandbox refused: write to /etc/x. y lets it run once outside the sandbox" in stage.text()
-        assert "y run it once outside" in stage.text()
+        assert "the sandbox refused: write to /etc/x. y lets that through, once" in stage.text()
+        assert "y let it through once" in stage.text()
         await pilot.press("A", "A")
         assert stage.decided == []
         await pilot.press("y")

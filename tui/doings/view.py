@@ -39,17 +39,20 @@ def _to_gate(screen: MainScreen, argument: str) -> None:
 
 def _unfold(screen: MainScreen, argument: str) -> None:
     del argument
+    screen.show_behind_gate()
     screen.transcript.action_unfold()
 
 
 def _unfold_all(screen: MainScreen, argument: str) -> None:
     del argument
+    screen.show_behind_gate()
     screen.transcript.action_unfold_all()
 
 
 def _read(screen: MainScreen, argument: str) -> None:
     del argument
     screen.show_board(False)
+    screen.show_behind_gate()
     screen.set_focus(screen.transcript)
 
 
@@ -61,6 +64,7 @@ def _find(screen: MainScreen, argument: str) -> None:
     found = screen.transcript.find(argument)
     if found.total:
         screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")
+        screen.show_behind_gate()
         screen.set_focus(screen.transcript)
     else:
         screen.tell(f"nothing found for {argument}")

@@ -15,7 +15,7 @@ from .words import is_editable, may_always
 if TYPE_CHECKING:
     from .panel import GatePanel
 
-END_FIRST = "the end was not seen yet: scroll down (PgDn, End), or f for the whole height"
+END_FIRST = "the end was not seen yet: scroll down (PgDn, End)"
 NO_ALWAYS = "there is no always for this: it is asked about each time"
 NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
 
@@ -64,6 +64,7 @@ def pick(panel: GatePanel) -> None:
     else:
         hunk = body.diff.current
         picks.toggle(hunk)
+        panel.just_left = None if picks.is_taken(hunk) else hunk
         body.mark(picks, hunk if picks.count > 1 else None)
         body.diff.go_to_hunk(hunk + 1)
         panel.show_words()
@@ -84,9 +85,9 @@ def leave_all(panel: GatePanel) -> None:
 
 
 def reason(panel: GatePanel) -> None:
-    """Ask for one: for the current hunk where it is left, else for the whole answer."""
+    """Ask for one: for the hunk that was just left, for the current one where it is left, else for the whole answer."""
     thoughts = panel.review.thoughts
-    hunk = panel.body.diff.current
+    hunk = panel.body.diff.current if panel.just_left is None else panel.just_left
     on_left = bool(panel.body.spans) and not thoughts.picks.is_taken(hunk)
     thoughts.asking, thoughts.target = True, hunk if on_left else None
     panel.sync_reason()
@@ -119,8 +120,9 @@ def edit_here(panel: GatePanel) -> None:
 
 def full(panel: GatePanel) -> None:
     """The whole height, or no longer."""
-    panel.full = not panel.full
+    panel.is_full = not panel.takes_all
     panel.fit()
+    panel.show_words()
 
 
 def next_waiting(panel: GatePanel) -> None:
@@ -137,6 +139,7 @@ def _of_diff(what: Callable[[GatePanel], None]) -> Callable[[GatePanel], None]:
     def do(panel: GatePanel) -> None:
         if panel.body.diff.display:
             what(panel)
+            panel.call_after_refresh(panel.fit)
 
     return do
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.content import Content
 from textual.widgets import Static
 
@@ -28,13 +30,14 @@ class GateHead(Static):
         self.rows = 1
         """That it takes, about."""
 
-    def tell(self, review: Review, shown: Shown, diff: Diff | None, *, editing: bool, width: int) -> None:
-        """`diff` is what stands below, in `width` cells; `editing`: not just now, a text does."""
+    def tell(self, review: Review, shown: Shown, diff: Diff | None, *, editing: bool, full: bool, width: int) -> None:
+        """`diff` is what stands below, in `width` cells, on the `full` height; `editing`: not now, a text does."""
         place, count = review.place
         about = _about(review, shown, diff, editing=editing)
         left = Content.assemble((name(shown.proposal), "bold $bright"), "   ", (about, "$dim"))
         has_split = diff is not None and width >= _WIDE
-        lines = [left if editing else _title(left, review, shown, has_split=has_split, width=width)]
+        switches = [("s", "split")] * has_split + [("f", "smaller" if full else "full")]
+        lines = [left if editing else _title(left, review, shown, switches, width)]
         if count > 1 and self.screen.size.height >= ROOMY:
             waiting = waiting_list(review.waiting, place - 1, width)
             lines.append(Content("   ").join([_waiting(text, is_shown=at) for text, at in waiting]))
@@ -54,7 +57,7 @@ def _about(review: Review, shown: Shown, diff: Diff | None, *, editing: bool) ->
     return about(shown.proposal)
 
 
-def _title(left: Content, review: Review, shown: Shown, *, has_split: bool, width: int) -> Content:
+def _title(left: Content, review: Review, shown: Shown, switches: Sequence[tuple[str, str]], width: int) -> Content:
     picks = review.thoughts.picks
     place, count = review.place
     counts: list[Content] = []
@@ -69,7 +72,6 @@ def _title(left: Content, review: Review, shown: Shown, *, has_split: bool, widt
             Content.assemble((f"◉ taken {picks.taken_count}", taken), "  ", (f"○ left {picks.left_count}", others))
         )
     right = Content("   ").join(counts)
-    switches = [("s", "split"), ("f", "full")] if has_split else [("f", "full")]
     hints = Content("  ").join([Content.assemble((key, "$foreground"), (f" {what}", "$dim")) for key, what in switches])
     for found in (Content("     ").join([right, hints]) if counts else hints, right):
         gap = width - left.cell_length - found.cell_length

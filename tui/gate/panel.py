@@ -106,6 +106,7 @@ class GatePanel(GateView, can_focus=True):
             if is_meant and self.arming.counts(event.time) and not self.review.is_answered:
                 self._do(action)
         elif self.body.scrolls(key):
+            self.just_left = None
             self.body.move(key)
         elif types:
             self.post_message(self.Left(event.character or ""))
@@ -116,6 +117,8 @@ class GatePanel(GateView, can_focus=True):
         if action != "always":
             self.always_shown = False
             self.hush()
+        if action not in ("pick", "reason"):
+            self.just_left = None
         DOING[action](self)
 
     def _on_paste(self, event: events.Paste) -> None:
@@ -201,6 +204,7 @@ class GatePanel(GateView, can_focus=True):
                 thoughts.picks.give_reason(hunk, text)
                 self.body.mark(thoughts.picks, hunk)
         thoughts.asking, thoughts.target = False, None
+        self.just_left = None
         self.sync_reason()
         self.show_words()
 

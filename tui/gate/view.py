@@ -48,7 +48,8 @@ class GateView(Vertical):
         self.review = Review(content)
         self.body = ProposalBody(content)
         self.head, self.foot = GateHead(), GateFoot()
-        self.full = False
+        self.is_full: bool | None = None
+        """The person said whether it takes the whole height; None: where it is long, it does."""
         self.takes_all = False
         """It has the transcript's room as well."""
         self.always_shown = False
@@ -57,6 +58,8 @@ class GateView(Vertical):
         """What the person edits in the proposal's place: nothing else is shown meanwhile."""
         self._stands: object = None
         """What was handed to the body last."""
+        self.just_left: int | None = None
+        """The hunk that the last key left: Tab asks why."""
         self._place = (0, 0)
         self._said = ""
 
@@ -99,7 +102,7 @@ class GateView(Vertical):
         self.display = proposal is not None
         is_other = before is None or proposal is None or self.shown.proposal.proposal_id != proposal.proposal_id
         if is_other:
-            self.full = False
+            self.is_full = None
             self.left_behind()
         if proposal is None:
             self.arming.blank()
@@ -115,7 +118,10 @@ class GateView(Vertical):
     def show_body(self) -> None:
         """Show it anew: keys count again once it was painted."""
         self.arming.blank()
+        self.just_left = None
         self.body.show(self.review)
+        self.fit()
+        self.show_words()
         self.sync_reason()
 
     def left_behind(self) -> None:
@@ -192,17 +198,25 @@ class GateView(Vertical):
         self.call_after_refresh(self._look_for_end)
 
     def fit(self) -> None:
-        """As high as it is long, some rows of the transcript left; the whole height where it is longer than that."""
+        """As high as it is long, some rows of the transcript left; the whole height where it is longer, or as said."""
         if self.review.proposal is None:
             return
         height = self.screen.size.height
         around = 1 + self.head.rows + self.foot.rows
         room = max(height // 2, height - ELSEWHERE) - around
         rows = self.body.rows
-        self.takes_all = self.full or rows > room or self.editing is not None
+        is_full = rows > room if self.is_full is None else self.is_full
+        self.takes_all = is_full or self.editing is not None
         self.set_class(height >= ROOMY and rows + 2 <= room, "-airy")
         self.set_class(self.takes_all, "-whole")
-        self.body.fill(None if self.takes_all else rows)
+        self.body.fill(None if self.takes_all else min(rows, room))
+
+    def make_room(self) -> None:
+        """The person wants to see what is above it: it takes no more than its share until they want it whole."""
+        if self.takes_all and self.editing is None:
+            self.is_full = False
+            self.fit()
+            self.show_words()
 
     def show_words(self) -> None:
         """The lines above and below the proposal, as they are now."""
@@ -213,7 +227,7 @@ class GateView(Vertical):
         width = max(20, (self.size.width or self.screen.size.width) - 4)
         is_edited = self.editing is not None
         diff = self.body.diff.diff if self.body.diff.display else None
-        self.head.tell(self.review, shown, diff, editing=is_edited, width=width)
+        self.head.tell(self.review, shown, diff, editing=is_edited, full=self.takes_all, width=width)
         self.foot.tell(
             self._keys(shown, thoughts),
             counts=self.has_focus_within,
@@ -235,5 +249,13 @@ class GateView(Vertical):
             thoughts,
             always_shown=self.always_shown,
             current=pane.current,
+            left=self._name_of_left(),
             hunks=len(pane.hunks) if pane.display else 0,
         )
+
+    def _name_of_left(self) -> str:
+        """Of the hunk that was just left, where another one is the current one by now."""
+        pane, hunk = self.body.diff, self.just_left
+        if hunk is None or hunk == pane.current or hunk >= len(pane.hunks):
+            return ""
+        return pane.hunks[hunk].name

@@ -14,6 +14,8 @@ from .thoughts import Shown, Thoughts
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: y approves your version"
 STALE = "your version was made before the file changed and does not fit it now: e takes it up again"
+_NAME = 24
+"""Letters of a hunk's name in the line of keys."""
 
 
 def name(proposal: ProposalOpened) -> str:
@@ -31,7 +33,7 @@ def about(proposal: ProposalOpened) -> str:
         return new + counted(proposal.hunks, proposal.added, proposal.removed)
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
-        held = "outside the sandbox"
+        held = "once more, with that let through"
     return f"in {one_line(proposal.cwd or '.')}   {held}"
 
 
@@ -64,7 +66,10 @@ def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thought
         found.append((STALE, True))
     if proposal.beyond is not None:
         refused = one_line(proposal.beyond)
-        found.append((f"the sandbox refused: {refused}. y lets it run once outside the sandbox", True))
+        found.append(
+            (f"the sandbox refused: {refused}. y lets that through, once", True)
+        )
+        return found + [(one_line(line), True) for line in proposal.asks if proposal.beyond not in line]
     return found + [(one_line(line), proposal.danger) for line in proposal.asks]
 
 
@@ -73,8 +78,13 @@ def may_always(proposal: ProposalOpened) -> bool:
     return proposal.rule is not None and not proposal.danger and proposal.beyond is None
 
 
-def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, hunks: int) -> list[tuple[str, str]]:
-    """Keys and what they do, the ones that matter most first. `current` is one of `hunks` that stand there."""
+def keys(
+    shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, left: str, hunks: int
+) -> list[tuple[str, str]]:
+    """Keys and what they do, the ones that matter most first.
+
+    `current` is one of `hunks` that stand there, `left` the name of another one that Tab asks about.
+    """
     proposal, picks = shown.proposal, thoughts.picks
     if shown.in_conflict and thoughts.edited is None:
         found = [("r", "ask the model again"), ("m", "keep mine"), ("e", "edit by hand"), ("n", "reject")]
@@ -87,7 +97,7 @@ def keys(shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, 
     if is_editable(proposal) and not shown.in_conflict:
         found.append(("e", "edit"))
     on_left = shown.spans and not picks.is_taken(current)
-    found.append(("tab", "why left" if on_left else "reason"))
+    found.append(("tab", f"why not {one_line(left)[:_NAME]}" if left else "why left" if on_left else "reason"))
     if may_always(proposal) and not shown.in_conflict and not picks.left_count and thoughts.edited is None:
         found.append(("A", "always: once more" if always_shown else "always…"))
     if hunks > 1:
@@ -130,7 +140,7 @@ def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list
 def _approve(shown: Shown, thoughts: Thoughts) -> str:
     picks = thoughts.picks
     if shown.proposal.beyond is not None:
-        return "run it once outside"
+        return "let it through once"
     if thoughts.edited is not None:
         return f"approve {picks.taken_count} of yours" if picks.left_count else "approve yours"
     return f"approve {picks.taken_count}" if picks.left_count else "approve"

@@ -29,6 +29,7 @@ from ..gone import GoneNotice
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
+from ..resuming import ended_on_limit
 from ..text import one_line
 from ..transcript import Transcript
 from .leave import LeaveScreen
@@ -183,6 +184,11 @@ class MainScreen(Screen[None]):
         at_gate = self.gate.has_focus_within
         self.footer.show(self.desk, at_gate=at_gate, notice=self._notice, view=view, is_board=is_board)
 
+    def show_behind_gate(self) -> None:
+        """A proposal that takes the whole height leaves room for what the person wants to see."""
+        self.gate.make_room()
+        self.refresh_view()
+
     def _show_search(self, *, is_board: bool) -> None:
         state = self.desk.state
         appears = is_board and not self.search.display
@@ -215,8 +221,12 @@ class MainScreen(Screen[None]):
             return "what is to be done?"
         if state.driving:
             return "a command, by the model's own tool; /wheel gives it back"
+        if self.desk.is_over and state.loop is LoopKind.CHAT:
+            return "a message goes on from here"
         if self.desk.is_over:
-            return "a message goes on from here" if state.loop is LoopKind.CHAT else "a hint goes on from here"
+            return "it goes on once the limit is raised" if ended_on_limit(state) else "a hint goes on from here"
+        if state.waiting == "handoff":
+            return "a message takes it up: it goes on with what you say"
         if state.finder is not None:
             return "a message, or / for commands; F2 goes to the board"
         return "a message waits for the step's end" if state.activity else "a message"
@@ -291,6 +301,8 @@ class MainScreen(Screen[None]):
 
     def on_message_box_scrolled(self, event: MessageBox.Scrolled) -> None:
         """The transcript scrolls though the box has the focus; Down goes to the board."""
+        if event.key != "down":
+            self.show_behind_gate()
         page = self.search.board if self.search.display else self.transcript
         match event.key:
             case "down":
