@@ -26,7 +26,7 @@ from rundry.agent import (
 from .resuming import way_on
 from .start import folder_of, workspace_of
 from .text import one_line
-from .verbs import VERBS, Given, commands_of, verb_of
+from .verbs import VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0
 """Until a command must have been taken out of the inbox."""
@@ -72,7 +72,7 @@ def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | Non
         raise UserError(f"ctl takes a run and a verb: {', '.join(VERBS)}")
     ref, rest = (None, words) if words[0] in VERBS else (words[0], words[1:])
     if not rest:
-        raise UserError(f"ctl {words[0]}: give a verb too: {', '.join(VERBS)}")
+        raise UserError(f"ctl {one_line(words[0])[:40]}: {near(words[0])}give a verb too: {', '.join(VERBS)}")
     reason, api_base = flags.get("reason"), flags.get("api_base")
     return ref, Given(
         verb=rest[0],

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from .actions import BY_NAME, shown_key
 from .desk import Desk
+from .resuming import ended_on_limit
 
 _ON_BOARD: Mapping[str, Sequence[str]] = {
     "findings": ("detail", "confirm", "refute", "evidence", "merge", "only", "item", "lens"),
@@ -41,7 +42,8 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
     if desk.is_over:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         handed = ["handoff"] if state.last_handoff is not None and state.outcome is not None else []
-        return ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
+        names = ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
+        return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first: list[str] = ["handoff", "wheel"] if state.handoff is not None else []
     if state.driving:
         first.append("wheel")
@@ -60,7 +62,8 @@ def _in_search(desk: Desk, *, at_gate: bool) -> list[str]:
     """Of a search, whose keys stay where they are while works come and go."""
     state = desk.state
     if desk.is_over:
-        return ["to_gate", "help", "limit", "quit", "palette", "board"]
+        names = ["to_gate", "help", "limit", "quit", "palette", "board"]
+        return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first = ["pause", "step"] if state.paused else []
     return list(
         dict.fromkeys([*([] if at_gate else ["to_gate"]), *first, "pause", "board", "limit", "help", "stop", "quit"])
@@ -95,6 +98,7 @@ class Footer(Widget):
         for name in on_board(desk, view) if view else matter(desk, at_gate=at_gate):
             action = BY_NAME[name]
             hint = "go on" if name == "pause" and (state.paused or desk.is_gone) else action.hint
+            hint = "raise the limit" if name == "limit" and desk.is_over and ended_on_limit(state) else hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

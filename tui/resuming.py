@@ -20,6 +20,7 @@ from rundry.agent import (
 )
 
 from .start import Setup, folder_of, workspace_of
+from .state import ViewState
 
 _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 
@@ -71,7 +72,7 @@ def way_on(ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mappin
         words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
     match ended.reason:
         case Reason.BUDGET:
-            words += [*_raised(ended.detail, budget), "--headless"]
+            words += [*_raised(ended, budget), "--headless"]
         case Reason.USER | Reason.ERROR | Reason.DRY:
             words.append("--headless")
         case _:
@@ -79,19 +80,32 @@ def way_on(ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mappin
     return f"resume with: {' '.join(words)}"
 
 
-def _raised(detail: str, budget: Budget) -> list[str]:
-    """The limit that `detail` says was reached (the words are those of stops/budget.py), with room above it."""
-    if "until the deadline" in detail:
-        return ["--deadline", "10m"]
-    match detail.split(" budget", 1)[0]:
+def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
+    """The limit that was reached (the words of its detail are those of stops/budget.py), and a value with room above
+    it and above what was used: a limit can be lowered below that. None where no limit ended it.
+    """
+    if "until the deadline" in ended.detail:
+        return "deadline", "10m"
+    match ended.detail.split(" budget", 1)[0]:
         case "step" if budget.steps is not None:
-            return ["--steps", str(max(budget.steps + 1, math.ceil(budget.steps * 1.5)))]
+            most = max(budget.steps, ended.steps)
+            return "steps", str(max(most + 1, math.ceil(most * 1.5)))
         case "token" if budget.tokens is not None:
-            return ["--tokens", str(max(2 * budget.tokens, 10_000))]
+            return "tokens", str(max(2 * budget.tokens, 2 * ended.tokens.total, 10_000))
         case "cost" if budget.usd is not None:
-            return ["--usd", f"{max(2 * budget.usd, 0.1):g}"]
+            return "usd", f"{max(2 * budget.usd, 2 * (ended.usd or 0.0), 0.1):g}"
         case "time" if budget.seconds is not None:
-            seconds = max(60, math.ceil(2 * budget.seconds))
-            return ["--time", f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"]
+            seconds = max(60, math.ceil(2 * max(budget.seconds, ended.seconds)))
+            return "time", f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
         case _:
-            return []
+            return None
+
+
+def ended_on_limit(state: ViewState) -> bool:
+    """The run goes on as soon as that limit is raised."""
+    return state.outcome is not None and state.budget is not None and raised(state.outcome, state.budget) is not None
+
+
+def _raised(ended: RunEnded | Outcome, budget: Budget) -> list[str]:
+    found = raised(ended, budget)
+    return [] if found is None else [f"--{found[0]}", found[1]]

@@ -78,12 +78,16 @@ def verb_of(name: str) -> Verb:
     """Raises UserError where there is no such verb."""
     found = VERBS.get(name)
     if found is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, VERBS, n=1, cutoff=0.6)
-        meant = f"did you mean `{near[0]}`? " if near else ""
-        raise UserError(f"ctl {one_line(name)[:40]!r}: there is no such verb; {meant}there are {', '.join(VERBS)}")
+        raise UserError(f"ctl {one_line(name)[:40]!r}: there is no such verb; {near(name)}there are {', '.join(VERBS)}")
     return found
+
+
+def near(name: str) -> str:
+    """`did you mean ...? `, where a verb looks like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, VERBS, n=1, cutoff=0.6)
+    return f"did you mean `{found[0]}`? " if found else ""
 
 
 def _plain(make: Callable[[Given], Command]) -> Callable[[Given, Waits], list[Command]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from rundry.agent.protocol import Budget, Price, Reason, RunEnded, Spent, Tokens
@@ -35,6 +36,12 @@ def test_after_a_budget_the_option_that_raises_it_is_named(budget: Budget, spent
     assert isinstance(end, Exhausted)
     line = way_on(ended(Reason.BUDGET, end.detail), "r1", budget, {})
     assert line == f"resume with: rundry resume r1 {option} --headless"
+
+
+def test_a_limit_that_was_lowered_below_what_was_used_is_raised_above_that():
+    budget = Budget(steps=3, tokens=None, usd=None, seconds=None)
+    end = msgspec.structs.replace(ended(Reason.BUDGET, "step budget: 20 of 3 steps"), steps=20)
+    assert way_on(end, "r1", budget, {}) == "resume with: rundry resume r1 --steps 30 --headless"
 
 
 def test_each_unfinished_end_has_a_way_on_and_no_other():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,13 @@ from rundry.agent import (
     Unpause,
     Unqueue,
     Wake,
+    parse_deadline,
     parse_duration,
     parse_money,
     parse_number,
 )
+
+from ..resuming import raised
 
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
@@ -85,12 +89,21 @@ def _step(screen: MainScreen, argument: str) -> None:
 def _limit(screen: MainScreen, argument: str) -> None:
     name, _, value = argument.partition(" ")
     if not value:
-        screen.fill("/limit " + (f"{name} " if name else ""))
+        state = screen.desk.state
+        ended, budget = state.outcome, state.budget
+        wanted = None if name or ended is None or budget is None else raised(ended, budget)
+        screen.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
         return
-    parse = {"steps": parse_number, "tokens": parse_number, "usd": parse_money, "time": parse_duration}.get(name)
-    if parse is None:
-        raise RundryError(f"/limit {name}: it is steps, tokens, usd or time")
-    screen.desk.set_limit("seconds" if name == "time" else name, parse(value.strip()))
+    parse: Mapping[str, Callable[[str], float | None]] = {
+        "steps": parse_number,
+        "tokens": parse_number,
+        "usd": parse_money,
+        "time": parse_duration,
+        "deadline": lambda text: parse_deadline(text, time.time()),
+    }
+    if name not in parse:
+        raise RundryError(f"/limit {name}: it is steps, tokens, usd, time or deadline")
+    screen.desk.set_limit("seconds" if name == "time" else name, parse[name](value.strip()))
 
 
 def _model(screen: MainScreen, argument: str) -> None:

@@ -60,6 +60,8 @@ _TOLD = {
     "background": "told the model how it ended",
     "handover": "told the model what it takes over",
     "compact": "asked for a summary of the conversation",
+    "wake": "told the model that it slept",
+    "note": "told the model where it stands",
 }
 
 
