@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fakes.played import proposal, started
 from fakes.screens import Stage
+from textual import events
 from textual.pilot import Pilot
 
 from rundry.agent import (
@@ -123,6 +125,20 @@ async def test_neither_enter_nor_a_paste_nor_a_click_decides():
         await pilot.pause()
         assert decisions(stage) == []
         assert stage.screen.message.box.text == "y", "a paste is a message"
+
+
+@pytest.mark.parametrize("words", ["hey", "/undo", "look why An y"])
+async def test_a_word_typed_in_one_go_at_the_gate_is_a_message_and_decides_nothing(words: str):
+    stage = Stage()
+    async with stage.app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        for letter in words:
+            stage.app.post_message(events.Key("space" if letter == " " else letter, letter))
+        await pilot.pause()
+        await pilot.pause()
+        assert decisions(stage) == []
+        assert stage.screen.message.box.text == words
+        assert stage.screen.message.box.has_focus
 
 
 async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_was_seen():

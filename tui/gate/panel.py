@@ -14,6 +14,7 @@ from textual.widget import Widget
 from rundry.agent import Decide, ProposalOpened
 
 from .doing import DOING
+from .editing import first_mark
 from .editor import GateEditor
 from .following import Content, follow
 from .reason import ReasonInput
@@ -55,6 +56,8 @@ class GatePanel(GateView, can_focus=True):
         super().__init__(content, on_painted)
         self._actions = actions
         self._clicked_from = float("-inf")
+        self._is_writing = False
+        """The last keys were a message: the ones behind them are of it too, until the focus came back."""
         self._reason = ReasonInput()
         self._editor = GateEditor()
 
@@ -80,7 +83,12 @@ class GatePanel(GateView, can_focus=True):
         """The keys count, or no longer."""
         self.show_words()
 
-    on_descendant_blur = on_focus = on_blur = on_descendant_focus
+    on_descendant_blur = on_blur = on_descendant_focus
+
+    def on_focus(self) -> None:
+        """What is pressed from now on is for the gate."""
+        self._is_writing = False
+        self.show_words()
 
     # keys
 
@@ -93,6 +101,9 @@ class GatePanel(GateView, can_focus=True):
             self._clicked_from = time.monotonic() + _JUST_NOW
 
     async def _on_key(self, event: events.Key) -> None:
+        if self._is_writing:
+            self._write(event)
+            return
         if self.screen.focused is not self:
             return
         action, key = self._actions.get(event.key), event.key
@@ -109,7 +120,15 @@ class GatePanel(GateView, can_focus=True):
             self.just_left = None
             self.body.move(key)
         elif types:
+            self._is_writing = event.character != "?"
             self.post_message(self.Left(event.character or ""))
+
+    def _write(self, event: events.Key) -> None:
+        # keys that came in one go, before the focus had moved
+        event.stop()
+        event.prevent_default()
+        if event.is_printable and event.character:
+            self.post_message(self.Left(event.character))
 
     def _do(self, action: str) -> None:
         if self._reason.display:  # the person left the line by a click: what it says goes along
@@ -221,7 +240,7 @@ class GatePanel(GateView, can_focus=True):
         proposal = self.shown.proposal
         self.editing = proposal
         self.add_class("-editing")
-        self._editor.open(proposal.path or "", text, self.body.first_line() - 1)
+        self._editor.open(proposal.path or "", text, first_mark(text) or self.body.first_line() - 1)
         self._editor.display = True
         self.arming.blank()
         self.fit()
