@@ -10,19 +10,21 @@ from rundry.agent import RundryError
 from ..editor import command_set
 from .editing import opened
 from .thoughts import approval, rejection, way_out
-from .words import is_editable, may_always
+from .words import can_be_joined, is_editable, may_always
 
 if TYPE_CHECKING:
     from .panel import GatePanel
 
 END_FIRST = "the end was not seen yet: scroll down (PgDn, End)"
 NO_ALWAYS = "there is no always for this: it is asked about each time"
+NOT_JOINED = "no text stands on the disk to edit: r asks the model again, m keeps it so, n rejects"
 NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
 
 
 def approve(panel: GatePanel) -> None:
     """All of it, or what is taken."""
-    if panel.end_seen:
+    is_way_out_open = panel.shown.in_conflict and panel.review.thoughts.edited is None
+    if panel.end_seen or is_way_out_open:  # which `approval` says then, and not that the end comes first
         panel.decide(lambda digest: approval(panel.shown, panel.review.thoughts, digest))
     else:
         panel.say(END_FIRST)
@@ -98,6 +100,9 @@ def edit(panel: GatePanel, *, here: bool = False) -> None:
     proposal = panel.shown.proposal
     if not is_editable(proposal):
         panel.say("there is no text here that could be edited")
+        return
+    if panel.shown.in_conflict and not can_be_joined(panel.shown):
+        panel.say(NOT_JOINED)
         return
     try:
         text = panel.body.starting_text(panel.review)

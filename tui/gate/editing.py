@@ -49,6 +49,12 @@ def opened(data: bytes | None) -> Editable:
     return Editable(body, len(body) < len(text), feeds > 0 and text.count("\r\n") == feeds == text.count("\r"))
 
 
+def first_mark(text: str) -> int | None:
+    """The line, from 0, where both versions stand the first time; None: nowhere."""
+    found = _MARKS.search(text)
+    return None if found is None else text.count("\n", 0, found.start())
+
+
 def has_conflict_marks(text: str) -> bool:
     """Both versions still stand in it."""
     return _MARKS.search(text) is not None

@@ -66,9 +66,7 @@ def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thought
         found.append((STALE, True))
     if proposal.beyond is not None:
         refused = one_line(proposal.beyond)
-        found.append(
-            (f"the sandbox refused: {refused}. y lets that through, once", True)
-        )
+        found.append((f"the sandbox refused: {refused}. y lets that through, once", True))
         return found + [(one_line(line), True) for line in proposal.asks if proposal.beyond not in line]
     return found + [(one_line(line), proposal.danger) for line in proposal.asks]
 
@@ -87,14 +85,15 @@ def keys(
     """
     proposal, picks = shown.proposal, thoughts.picks
     if shown.in_conflict and thoughts.edited is None:
-        found = [("r", "ask the model again"), ("m", "keep mine"), ("e", "edit by hand"), ("n", "reject")]
+        by_hand = [("e", "edit by hand")] * can_be_joined(shown)
+        found = [("r", "ask the model again"), ("m", "keep mine"), *by_hand, ("n", "reject")]
     elif picks.count and not picks.taken_count:
         found = [("n", "reject")]
     else:
         found = [("y", _approve(shown, thoughts)), ("n", "reject")]
     if shown.spans:
         found.append(("space", "take or leave"))
-    if is_editable(proposal) and not shown.in_conflict:
+    if is_editable(proposal) and (not shown.in_conflict or thoughts.edited is not None):
         found.append(("e", "edit"))
     on_left = shown.spans and not picks.is_taken(current)
     found.append(("tab", f"why not {one_line(left)[:_NAME]}" if left else "why left" if on_left else "reason"))
@@ -121,6 +120,11 @@ def reasons(thoughts: Thoughts) -> str:
 def is_editable(proposal: ProposalOpened) -> bool:
     """A text that is not on the disk yet."""
     return proposal.path is not None and proposal.tool != "run_command"
+
+
+def can_be_joined(shown: Shown) -> bool:
+    """In conflict: both versions stand in one text, to be edited by hand."""
+    return shown.rebasing is not None and shown.rebasing.merged is not None
 
 
 def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list[tuple[str, bool]]:
