@@ -145,6 +145,17 @@ def test_events_come_as_far_apart_as_they_did_and_long_silences_are_cut(tmp_path
     hours.close()
 
 
+async def test_after_a_limit_the_key_fills_in_one_with_room_above_it(tmp_path: Path):
+    recorded(tmp_path, steps=2).close()
+    app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert "raise the limit" in shown(app)
+        await pilot.press("f6")
+        await pilot.pause()
+        assert "› /limit steps 60" in shown(app)
+
+
 async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path: Path):
     recorded(tmp_path, steps=12).close()
     app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
