@@ -122,7 +122,7 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
         return Verdict(action="allow", why=["rules allow every part of it"])
     if standing.mode is GateMode.AUTO and (verdict := _judge_auto(line, standing)) is not None:
         return verdict
-    why = doubts or [f"no rule allows `{' '.join(part.texts)}`" for part in unruled]
+    why = [*doubts, *dict.fromkeys(f"no rule allows `{' '.join(part.texts)}`" for part in unruled)]
     if standing.mode is GateMode.AUTO:
         why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
     single = not doubts and len({tuple(part.texts) for part in unruled}) == 1
