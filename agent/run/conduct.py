@@ -84,6 +84,7 @@ class Conduct:
         """What the loop decides from."""
         finder = None
         if self.finder is not None:
+            self.pool.take_stir()
             budget, detail = self._exhausted
             finder = self.finder.state(self.pool.busy, detail if budget == self.facts.budget else None)
         now, price = self.kit.clock.now(), self.kit.model.price
@@ -161,8 +162,10 @@ class Conduct:
 
     async def perform(self, again: Again) -> list[WorkResult]:
         """Begins these works; what came of those that ended, as soon as one of all that run has."""
-        self.pool.start(again.works)
+        self.pool.start(again.works[:1] if self.step_once else again.works)
         results = await self.pool.next(again.within)
+        if any(r.interrupted for r in results):
+            results += await self.pool.drain()  # it hit them all: what starts after it must not be hit too
         if results and self.step_once:
             self.step_once = False
             self.pause("one step was asked for", by="program")
@@ -196,7 +199,9 @@ class Conduct:
             sleep = asyncio.ensure_future(self.kit.clock.sleep(decision.seconds))
             sleep.add_done_callback(lambda _: self.kit.news.set())
             try:
-                await self._until(lambda: sleep.done() or bool(self.facts.queue), of_person=False)
+                await self._until(
+                    lambda: sleep.done() or bool(self.facts.queue) or self.pool.take_stir(), of_person=False
+                )
             finally:
                 sleep.cancel()
             return

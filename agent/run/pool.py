@@ -61,6 +61,11 @@ class Pool:
         self.is_stirred = True
         self._moved.set()
 
+    def take_stir(self) -> bool:
+        """Whether someone wanted the loop to be asked again, who is heard with this."""
+        was, self.is_stirred = self.is_stirred, False
+        return was
+
     async def drain(self) -> list[WorkResult]:
         """What came of all of them, once all have ended."""
         results: list[WorkResult] = []
