@@ -13,6 +13,7 @@ import msgspec
 
 from ..journal.finding import FinderFacts, Finding
 from ..protocol import (
+    BudgetChanged,
     CriticSpoke,
     EvidenceAdded,
     FinderSpec,
@@ -20,6 +21,8 @@ from ..protocol import (
     Model,
     ModelSpec,
     Record,
+    RundryError,
+    UserError,
     VoteCast,
     Work,
     WorkFinished,
@@ -68,6 +71,7 @@ class Asking:
                 self._failed(work, item, result, record)
         finally:
             self._open.pop(name, None)
+            self._kit.stalls.pop(work.work, None)
         return WorkResult(
             work=work.work,
             steps=result.steps,
@@ -96,7 +100,10 @@ class Asking:
     async def _ask(self, work: Work) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
         if lens is not None and lens.model is not None:
-            self._kit.speak_with(await self._model(lens.model))
+            try:
+                self._kit.speak_with(await self._model(lens.model))
+            except RundryError as error:
+                return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
         tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), work.ends_with or "report"]
         order = msgspec.structs.replace(
             work,
@@ -110,8 +117,20 @@ class Asking:
     async def _model(self, name: str) -> Model:
         if name not in self._models:
             assert self.open_model is not None  # the runner gives it with the lenses
-            self._models[name] = await self.open_model(ModelSpec(name=name))
+            model = await self.open_model(_like(self._kit.facts.spec.model, name))
+            self._keep_limit(model)
+            self._models[name] = model
         return self._models[name]
+
+    def _keep_limit(self, model: Model) -> None:
+        """A limit in USD cannot be kept with a model without a price. Raises UserError where it was asked for."""
+        facts = self._kit.facts
+        limit = facts.budget.usd
+        if model.price is not None or limit is None:
+            return
+        if facts.spec.usd_asked:
+            raise UserError(f"no price is known, so the limit of {limit} USD cannot be kept")
+        self._kit.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
 
     def _system(self, work: Work) -> str:
         task, root = self._kit.facts.spec.task, self._kit.facts.spec.workspace
@@ -191,23 +210,31 @@ class Asking:
         )
 
     def _voted(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
-        twin = arguments.get("duplicate_of")
-        verdict = str(arguments["verdict"])
-        if verdict == "duplicate" and (twin == work.about or twin not in self._facts.findings):
-            verdict, twin = "refuted", None  # a duplicate of nothing that is known stands for nothing
+        finding, verdict = self._facts.findings[work.about], str(arguments["verdict"])
+        if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
+            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
+            return  # it was sent back meanwhile, and is judged anew
+        twin = self._facts.findings.get(str(arguments.get("duplicate_of")))
+        if verdict == "duplicate" and (twin is None or twin is finding):
+            verdict = "refuted"  # a duplicate of nothing that is known stands for nothing
+        elif verdict == "duplicate" and twin is not None and twin.seq > finding.seq:
+            verdict = "stands"  # of two that say the same the later one is the duplicate
         record(
             VoteCast(
                 key=work.about,
                 by=work.work or "",
                 verdict=verdict,
                 reason=str(arguments.get("reason", "")),
-                duplicate_of=str(twin) if verdict == "duplicate" else None,
+                duplicate_of=twin.key if verdict == "duplicate" and twin is not None else None,
             )
         )
         record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
 
     def _brought_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
         told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
+            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason="too late: it was sent back again"))
+            return
         detail = told[0].detail or told[0].title if told else str(arguments.get("reason", "")) or "no further evidence"
         record(EvidenceAdded(key=work.about, detail=detail, evidence=told[0].evidence if told else ""))
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
@@ -222,3 +249,10 @@ class Asking:
         else:
             record(CriticSpoke(half="model", text=text or "nothing is missing"))
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+
+
+def _like(spec: ModelSpec, name: str) -> ModelSpec:
+    """A lens's own model: at the run's server and with its key where the provider is the same."""
+    if name.partition("/")[0] != spec.name.partition("/")[0]:
+        return ModelSpec(name=name)
+    return ModelSpec(name=name, api_base=spec.api_base, key_from=spec.key_from)

@@ -16,6 +16,9 @@ from .frontier import Frontier, in_chunks
 from .keys import item_key
 from .workers import ReportedFinding
 
+LONGEST_WAIT = 600.0
+"""Seconds: who asks to be left alone for longer is not waited for; the item is set aside, and tried on resume."""
+
 
 @dataclass(frozen=True, slots=True)
 class Brought:
@@ -88,11 +91,13 @@ class Books:
     def failed(self, item: Item, error: str, record: Record, *, final: bool, wait: float | None = None) -> None:
         """Queued again with backoff, or set aside: a failure is never an empty result."""
         attempts = item.attempts + 1
+        if wait is not None and wait > LONGEST_WAIT and not final:
+            error, final = f"{error} (asks to be left alone for {wait:,.0f} s)", True
         record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
         if final:
             self.frontier.set_aside(item.key, error, attempts)
             return
-        due = self._kit.clock.now() + (backoff(attempts) if wait is None else wait)
+        due = self._kit.clock.now() + max(backoff(attempts), wait or 0.0)
         self.frontier.retry(item.key, error, due, attempts)
         record(
             ItemQueued(

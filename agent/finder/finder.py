@@ -24,7 +24,7 @@ from .asking import Asking
 from .books import Books
 from .fates import Candidate, Item, State
 from .findings import duplicate_in, verdict_of
-from .frontier import Frontier
+from .frontier import CHUNK, Frontier
 from .migrate import SCAN, Migrate
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
@@ -83,21 +83,27 @@ class Finder:
         """
         with self.kit.together():
             self.frontier.roll_back()
-            for row in self.frontier.page(State.SET_ASIDE, limit=_LISTED) if again else ():
-                self.frontier.requeue(row.key, "resume", attempts=0)
-                self.kit.record(
-                    ItemQueued(
-                        key=row.key,
-                        kind=row.kind,
-                        value=row.value,
-                        source="resume",
-                        reason="retry",
-                        was=row.state.value,
-                    )
-                )
-        known = self.facts.seen
-        if not known:
+        if again:
+            self._try_again()
+        if not self.facts.seen:
             self.begin()
+
+    def _try_again(self) -> None:
+        """What was set aside gets another chance: items all of their tries, lenses one."""
+        while rows := self.frontier.page(State.SET_ASIDE, limit=CHUNK):
+            with self.kit.together():
+                for row in rows:
+                    self.frontier.requeue(row.key, "resume", attempts=0)
+                    was = row.state.value
+                    self.kit.record(
+                        ItemQueued(
+                            key=row.key, kind=row.kind, value=row.value, source="resume", reason="retry", was=was
+                        )
+                    )
+        names = [lens.name for lens in self.facts.lenses.values() if lens.failed is not None]
+        if names:
+            text = f"{', '.join(names)} failed before: one more try, now that the run is taken up"
+            self.kit.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         """What the loop decides from, after what has come about is recorded."""
@@ -193,7 +199,9 @@ class Finder:
     def _judge(self, state: FinderState) -> None:
         record = self.kit.record
         asked = self.spec.sceptics if self.has_model else 0
-        for finding in [f for f in self.facts.findings.values() if f.verdict is None and f.wants_evidence is None]:
+        for finding in [self.facts.findings[key] for key in self.facts.unjudged]:
+            if finding.wants_evidence is not None:
+                continue
             if not asked:
                 reasons = ["no sceptic was asked"]
                 record(FindingJudged(key=finding.key, verdict="confirmed", by="none", reasons=reasons))
@@ -270,7 +278,8 @@ class Finder:
     def _finish_leads(self) -> None:
         """Every lens that could has seen them."""
         for item in self.leads:
-            self.frontier.finish(item.key)
+            if not self.frontier.finish(item.key):
+                continue  # a person skipped it meanwhile
             self.kit.record(WorkStarted(kind="item", about=item.key))
             self.kit.record(WorkFinished(kind="item", about=item.key, ok=True, reason="every lens was told of it"))
         self.leads.clear()

@@ -64,6 +64,11 @@ def _merge(finder: Finder, command: Merge) -> str | None:
             return f"there is no finding {key}"
     if command.key == command.into:
         return "a finding cannot be merged into itself"
+    last: str | None = command.into
+    while last is not None:
+        last = findings[last].duplicate_of
+        if last == command.key:
+            return f"{command.into} is itself merged into {command.key}"
     finder.kit.record(
         FindingJudged(
             key=command.key,

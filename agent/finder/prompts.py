@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from ..journal.finding import FinderFacts, Finding, LensFacts
 from .fates import Item
@@ -59,7 +60,8 @@ def sceptic(task: str, workspace: str) -> str:
 
 def on_trial(finding: Finding, facts: FinderFacts) -> str:
     """The finding with its evidence, for one who has not seen it before."""
-    others = [f"{f.key}: {f.title}" for f in facts.findings.values() if f.key != finding.key and f.verdict != "refuted"]
+    earlier = takewhile(lambda f: f.seq < finding.seq, facts.findings.values())  # of two the later is the duplicate
+    others = [f"{f.key}: {f.title}" for f in earlier if f.verdict != "refuted"]
     return "\n\n".join(part for part in (_described(finding), _listed("Other findings, by key", others)) if part)
 
 

@@ -82,6 +82,8 @@ class FinderState:
         unjudged = facts.judging
         if unjudged:
             found.append(f"{unjudged} finding{'s' if unjudged > 1 else ''} could not be judged")
+        if facts.critic_failures > self.spec.retries:
+            found.append("the critic could not be asked")
         return found
 
     def _named(self) -> str:
@@ -105,7 +107,8 @@ def next_pass(state: FinderState) -> list[str]:
     fresh = [lens for lens in alive if not lens.once or not lens.passes]
     if state.facts.streak < state.spec.dry_passes or state.ready:
         return [lens.name for lens in fresh]
-    return [lens.name for lens in fresh if not lens.passes or lens.ok_seq < state.facts.discovery_seq]
+    since = max(state.facts.discovery_seq, state.facts.said_seq)
+    return [lens.name for lens in fresh if not lens.passes or lens.ok_seq < since]
 
 
 def is_pass_over(state: FinderState) -> bool:
@@ -155,9 +158,7 @@ def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str
     """(finding, name of the work, its kind) that is not done and not given up."""
     if not state.has_model:
         return
-    for finding in state.facts.findings.values():
-        if finding.verdict is not None:
-            continue
+    for finding in map(state.facts.findings.__getitem__, state.facts.unjudged):
         if finding.wants_evidence is not None:
             named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
         else:

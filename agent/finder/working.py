@@ -69,16 +69,16 @@ class ItemWorks:
     async def _settle(self, item: Item, worked: Worked, number: int, record: Record) -> None:
         """What it brought, its own end and the step's, in one commit; more than a chunk of items in several."""
         last, brought = worked.items, Brought()
-        if not worked.error and len(worked.items) > CHUNK:
+        if len(worked.items) > CHUNK:
             brought = await self._books.items_in_chunks(worked.items[:-CHUNK], item.key, record)
             last = worked.items[-CHUNK:]
         with self._kit.together():
+            brought += self._books.items(last, item.key, record)
+            brought += self._books.findings(worked.findings, item.key, record)
             if worked.error:
                 final = worked.hopeless or item.attempts >= self._spec.retries
                 self._books.failed(item, worked.error, record, final=final, wait=worked.retry_after)
             else:
-                brought += self._books.items(last, item.key, record)
-                brought += self._books.findings(worked.findings, item.key, record)
                 self._books.frontier.finish(item.key)
             record(
                 WorkFinished(

@@ -24,7 +24,9 @@ from ..protocol import (
     PassStarted,
     RunEnded,
     RunResumed,
+    Said,
     Stamped,
+    Unpaused,
     VoteCast,
     WorkFinished,
     WorkStarted,
@@ -127,6 +129,12 @@ class FinderFacts:
 
     lenses: dict[str, LensFacts] = field(default_factory=dict[str, LensFacts])
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    unjudged: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Keys of findings that nobody judged yet, oldest first: all others need not be looked at to go on."""
+    confirmed: int = 0
+    """Findings."""
+    refuted: int = 0
+    """Findings."""
     flights: dict[str, Flight] = field(default_factory=dict[str, Flight])
     queued: int = 0
     working: int = 0
@@ -151,6 +159,8 @@ class FinderFacts:
     streak: int = 0
     discovery_seq: int = 0
     """Where the newest key that counts surfaced."""
+    said_seq: int = 0
+    """Where a person said something last: each lens has to hear it."""
     critic: CriticSpoke | None = None
     critic_seq: int = 0
     """When a model was asked last."""
@@ -164,6 +174,8 @@ class FinderFacts:
     """Number of the pass in which that was."""
     regressed: dict[str, int] = field(default_factory=dict[str, int])
     """Key to how often it failed again after it was done."""
+    ended: bool = False
+    """The run had an end, and was not taken up since."""
     broken_off: list[Flight] = field(default_factory=list[Flight])
     """Items that a runner left in the middle, until the next one begins on an item."""
 
@@ -175,19 +187,9 @@ class FinderFacts:
         )
 
     @property
-    def confirmed(self) -> int:
-        """Findings."""
-        return sum(f.verdict == "confirmed" for f in self.findings.values())
-
-    @property
-    def refuted(self) -> int:
-        """Findings."""
-        return sum(f.verdict == "refuted" for f in self.findings.values())
-
-    @property
     def judging(self) -> int:
         """Findings that nobody judged yet."""
-        return len(self.findings) - self.confirmed - self.refuted
+        return len(self.unjudged)
 
     @property
     def failed_lenses(self) -> dict[str, str]:
@@ -218,8 +220,28 @@ class FinderFacts:
                 self._critic(stamped, event)
             case RunResumed() | RunEnded():
                 self._land()
+                self._hope_again(is_over=isinstance(event, RunResumed) and self.ended)
+                self.ended = isinstance(event, RunEnded)
+            case Unpaused():
+                self._hope_again(is_over=False)
+            case Said(kind=kind) if kind != "task":
+                self.said_seq = stamped.seq
             case _:
                 pass
+
+    def _hope_again(self, *, is_over: bool) -> None:
+        """A person wants it to go on: where every lens failed for good each gets its tries again.
+
+        `is_over`: the run had ended, and so do the sceptics and critics that never answered.
+        """
+        if self.lenses and all(lens.failed is not None for lens in self.lenses.values()):
+            for lens in self.lenses.values():
+                lens.failed, lens.failures, lens.due = None, 0, 0.0
+        if is_over:
+            self.critic_failures, self.critic_due = 0, 0.0
+            for key in self.unjudged:
+                self.findings[key].failures.clear()
+                self.findings[key].due.clear()
 
     def _item(self, stamped: Stamped, event: ItemQueued | ItemFailed | ItemSkipped) -> None:
         match event:
@@ -338,6 +360,7 @@ class FinderFacts:
                 stamped.seq,
                 self.pass_number,
             )
+            self.unjudged[event.key] = True
             self._surfaced(stamped, counts=True)
             if event.source in self.lenses:
                 self.lenses[event.source].new += 1
@@ -354,6 +377,8 @@ class FinderFacts:
                 self._count_verdict(finding, -1)
                 finding.verdict, finding.wants_evidence = None, reason or "more evidence"
                 finding.votes, finding.round = [], finding.round + 1
+                finding.failures, finding.due = {}, {}
+                self.unjudged[event.key] = True
             case EvidenceAdded(detail=detail, evidence=evidence):
                 finding.wants_evidence = None
                 finding.detail = "\n\n".join(part for part in (finding.detail, detail) if part)
@@ -364,16 +389,17 @@ class FinderFacts:
         was_duplicate = finding.duplicate_of is not None
         finding.verdict, finding.by, finding.reasons = event.verdict, event.by, event.reasons
         finding.duplicate_of, finding.wants_evidence = event.duplicate_of, None
+        self.unjudged.pop(event.key, None)
         self._count_verdict(finding, +1)
         if finding.duplicate_of is not None and not was_duplicate and finding.pass_number == self.pass_number:
             self.pass_new = max(0, self.pass_new - 1)
 
     def _count_verdict(self, finding: Finding, by: int) -> None:
-        lens = self.lenses.get(finding.source)
-        if lens is not None and finding.verdict == "confirmed":
-            lens.confirmed += by
-        elif lens is not None and finding.verdict == "refuted":
-            lens.refuted += by
+        for counted in (self, self.lenses.get(finding.source)):
+            if counted is not None and finding.verdict == "confirmed":
+                counted.confirmed += by
+            elif counted is not None and finding.verdict == "refuted":
+                counted.refuted += by
 
     def _pass(self, event: PassStarted | PassFinished) -> None:
         match event:
@@ -438,5 +464,5 @@ FINDER_ONLY = frozenset[type[Event]](
     )
 )
 """What nothing else of a run's facts takes in."""
-FINDER_EVENTS = FINDER_ONLY | {PassStarted, PassFinished, RunResumed, RunEnded}
+FINDER_EVENTS = FINDER_ONLY | {PassStarted, PassFinished, RunResumed, RunEnded, Said, Unpaused}
 """What `FinderFacts` takes in; others change nothing."""

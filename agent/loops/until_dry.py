@@ -25,6 +25,10 @@ def decide(state: LoopState) -> Decision:
     if wanted or finder.in_flight:
         return Again([], within=_within(finder))
     if finder.due_in is not None:
+        deadline = state.facts.budget.deadline
+        if deadline is not None and finder.now + finder.due_in >= deadline:
+            detail = f"time budget: the next try is due in {finder.due_in:,.0f} s, and the deadline comes before"
+            return Finish(reason=Reason.BUDGET, detail=detail + _left(finder))
         return Wait(max(0.01, finder.due_in), "retry")
     return _dry(finder)
 

@@ -1,0 +1,141 @@
+"""What a person does to a search at awkward moments: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes.minded import NOTHING, MindedModel, judge, report
+
+from rundry.agent.protocol import (
+    AddItem,
+    AddLens,
+    Budget,
+    Interrupt,
+    Judge,
+    Merge,
+    Pause,
+    Say,
+    SkipItem,
+    Steer,
+    StepOnce,
+    Stop,
+    Unpause,
+)
+
+EIGHT = [f"l{n}" for n in range(8)]
+
+
+def held(turn):
+    """Says nothing until `model.released` is set, or someone ends it."""
+    return replace(turn, hold_after=0)
+
+
+async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_at_once(search):
+    model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
+    run = search(model, *EIGHT, budget=Budget(tokens=None))
+    run.on("call_admitted", Interrupt(), nth=8).on("paused", Unpause())
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
+    assert len(run.of("paused")) == 1, run.story()
+    run.assert_legal()
+
+
+async def test_a_steer_while_eight_search_is_heard_by_all_and_pauses_nothing(search):
+    model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
+    run = search(model, *EIGHT, budget=Budget(tokens=None))
+    run.on("call_admitted", Steer(text="look at the ends"), nth=8).on("paused", Unpause())
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
+    assert not run.of("paused"), run.story()
+    told = [r.messages[-1].text for r in model.requests]
+    assert sum("look at the ends" in text for text in told) >= 8
+
+
+async def test_one_step_is_one_worker_not_all_of_them(search):
+    model = MindedModel({name: [NOTHING] for name in EIGHT})
+    run = search(model, *EIGHT, budget=Budget(tokens=None))
+    run.on("run_started", Pause(), StepOnce())
+    run.on("work_finished", Stop(how="now"))
+    await run.run(watched=True)
+    assert len(run.of("work_started")) == 1, run.story()
+
+
+async def test_a_lead_that_a_person_skips_while_lenses_look_at_it_is_counted_once(search):
+    lead = report(items=[("value", "x"), ("value", "y")])
+    run = search(MindedModel({"one": [lead, held(NOTHING), NOTHING]}), "one")
+    run.on("pass_started", SkipItem(key="x"), nth=2)
+    run.on("command_taken", lambda e: run.model.released.set() or Unpause(), command="skip_item")
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "dry", run.story()
+    done = [e["about"] for e in run.of("work_finished") if e["kind"] == "item"]
+    assert done == ["y"], run.story()
+    assert len(run.of("item_skipped")) == 1
+
+
+async def test_votes_of_the_round_before_do_not_count_once_a_finding_was_sent_back(search):
+    turns = iter([held(judge("refuted", "old")), held(judge("refuted", "old"))])
+    model = MindedModel(
+        {"one": [report("x"), NOTHING]},
+        sceptic=lambda key, nth: next(turns, judge("stands", "new")),
+        evidence=[report({"title": "x", "detail": "seen"})],
+    )
+    run = search(model, "one", sceptics=2)
+    run.on("call_admitted", Judge(key="title:x", verdict="evidence", reason="where?"), nth=3)
+    run.on("finding_reopened", lambda e: model.released.set() or SkipItem(key="none"))
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "dry", run.story()
+    assert [e["reasons"] for e in run.of("finding_judged")] == [["new", "new"]], run.story()
+    assert outcome.findings.confirmed == 1
+
+
+async def test_two_findings_cannot_be_merged_into_each_other(search):
+    run = search(MindedModel({"one": [report("x", "y"), NOTHING]}), "one")
+    run.on("run_ended", Merge(key="title:x", into="title:y"), Merge(key="title:y", into="title:x"))
+    run.on("run_ended", Stop(how="now"), nth=2)
+    outcome = await run.run(watched=True, linger=True)
+    assert [e["why"] for e in run.of("command_refused")] == ["title:x is itself merged into title:y"], run.story()
+    assert (outcome.findings.confirmed, outcome.findings.refuted) == (1, 1)
+
+
+async def test_two_findings_that_sceptics_call_duplicates_of_each_other_are_one_and_not_none(search):
+    twins = {"title:x": "title:y", "title:y": "title:x"}
+    model = MindedModel(
+        {"one": [report("x"), NOTHING], "two": [report("y"), NOTHING]},
+        sceptic=lambda key, nth: judge("duplicate", of=twins[key]),
+    )
+    run = search(model, "one", "two", sceptics=3)
+    outcome = await run.run()
+    assert (outcome.findings.confirmed, outcome.findings.refuted) == (1, 1), run.story()
+    assert [e["new"] for e in run.of("pass_finished")] == [1, 0, 0]
+
+
+async def test_what_a_person_says_after_the_end_is_looked_into_by_every_lens(search):
+    model = MindedModel({"one": [NOTHING], "two": [NOTHING]})
+    run = search(model, "one", "two")
+    run.on("run_ended", Say(text="look at the ends too")).on("run_ended", Stop(how="now"), nth=2)
+    outcome = await run.run(watched=True, linger=True)
+    assert outcome.reason == "dry", run.story()
+    heard = [r for r in model.requests if "look at the ends too" in r.messages[-1].text]
+    assert len(heard) == 2, run.story()
+
+
+@pytest.mark.parametrize("verdict", ["confirmed", "refuted"])
+async def test_a_verdict_of_a_person_moves_the_lens_counters_once(search, verdict):
+    run = search(MindedModel({"one": [report("x"), NOTHING]}), "one")
+    run.on("run_ended", Judge(key="title:x", verdict="refuted"), Judge(key="title:x", verdict=verdict))
+    run.on("run_ended", Stop(how="now"), nth=2)
+    outcome = await run.run(watched=True, linger=True)
+    expected = (1, 0) if verdict == "confirmed" else (0, 1)
+    assert (outcome.findings.confirmed, outcome.findings.refuted) == expected, run.story()
+
+
+async def test_an_item_or_a_lens_that_is_added_after_the_end_is_looked_at(search):
+    model = MindedModel({"one": [NOTHING], "more": [report("late"), NOTHING]})
+    run = search(model, "one")
+    run.on("run_ended", AddItem(kind="value", value="here")).on("run_ended", AddLens(name="more", prompt="p"), nth=2)
+    run.on("run_ended", Stop(how="now"), nth=3)
+    outcome = await run.run(watched=True, linger=True)
+    assert [e["reason"] for e in run.of("run_ended")] == ["dry"] * 3, run.story()
+    assert any("value here" in r.messages[-1].text for r in model.requests)
+    assert outcome.findings.confirmed == 1
