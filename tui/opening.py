@@ -93,7 +93,7 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
             raise
         return Desk(session)
 
-    return _open(attach, flags)
+    return _open(attach, flags, "resume")
 
 
 def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
@@ -109,13 +109,13 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 
         return Desk(Session.attach(path))
 
-    return _open(attach, flags)
+    return _open(attach, flags, "watch")
 
 
-def _open(attach: Callable[[], Desk], flags: Mapping[str, object]) -> int:
+def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str) -> int:
     from .start import Setup
 
-    frame = _first_frame("", flags, "resume")
+    frame = _first_frame("", flags, command)
     try:
         desk = attach()
         setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False)
@@ -129,7 +129,8 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         from rundry.agent import UserError
 
-        raise UserError(f"there is no terminal here for a screen: use `rundry {command} --headless`")
+        instead = "rundry export` or `rundry ctl" if command == "watch" else f"rundry {command} --headless"
+        raise UserError(f"there is no terminal here for a screen: use `{instead}`")
     # before textual is imported: echo while streaming takes 15 ms with it and 32 without
     os.environ.setdefault("TEXTUAL_FPS", "120")
     model = flags.get("model")

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ..journal.facts import RunFacts
+from ..loops.improve import NO_BUDGET, is_finite
 from ..protocol import Branch, Predicates, Refusal, RunSpec
 from ..workspace import Snapshots
 from ..workspace.repository import GitFailed, Repository, repository_top, why_not_here
@@ -22,7 +23,9 @@ def branch_of(spec: RunSpec) -> Branch | None:
 
 async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
     """Nothing is changed; lines for the person. Raises Refusal where no pass may start here, and says why."""
-    branch = branch_of(spec)
+    branch, improve = branch_of(spec), spec.improve
+    if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
+        raise Refusal(NO_BUDGET)
     if branch is None:
         return []
     try:
