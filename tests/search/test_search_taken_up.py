@@ -1,0 +1,155 @@
+"""A search that is taken up after an end, at a limit, or with models that are not there."""
+
+from __future__ import annotations
+
+import time
+
+from fakes.driven import Driven
+from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.turns import call
+
+from rundry.agent.protocol import (
+    AddLens,
+    Budget,
+    FinderSpec,
+    Lens,
+    LoopKind,
+    ModelFault,
+    Say,
+    Unpause,
+    UserError,
+)
+from rundry.agent.run.orders import ResumeChanges
+
+OUT = ModelFault("server", "out of order", retryable=True)
+GONE = ModelFault("auth", "the key is refused", retryable=False)
+
+
+def by_models(search, tmp_path, place, budget=None, **more) -> Driven:
+    """Two lenses: one at the run's model, `own` at a model of its own."""
+    run = search(MindedModel({"one": [report("x"), NOTHING], "own": [report("y"), NOTHING]}), "one", budget=budget)
+    lenses = [Lens(name="one", prompt="p"), Lens(name="own", prompt="p", model="other/small")]
+    spec = FinderSpec(lenses=lenses, sceptics=1, critic=False, retries=0)
+    return Driven(tmp_path / "runs", place, run.model, task="t", loop=LoopKind.UNTIL_DRY, finder=spec, **more)
+
+
+async def test_a_lens_answers_at_its_own_model_and_is_metered_apart(search, tmp_path, place):
+    run = by_models(search, tmp_path, place)
+    other = MindedModel({"own": [report("y"), NOTHING]}, name="other/small")
+    run.open_model = lambda spec: other if spec.name == "other/small" else run.model
+    outcome = await run.run()
+    assert (outcome.reason, outcome.findings.confirmed) == ("dry", 2), run.story()
+    assert {e["work"] for e in run.of("charged") if e["model"] == "other/small"} == {"lens:own"}
+    assert set(other.asked) == {"lens own"}
+
+
+async def test_a_lens_whose_model_cannot_be_opened_fails_by_name_and_the_others_go_on(search, tmp_path, place):
+    run = by_models(search, tmp_path, place)
+
+    def open_model(spec):
+        if spec.name == "other/small":
+            raise UserError("no such model")
+        return run.model
+
+    run.open_model = open_model
+    outcome = await run.run()
+    assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", False, 1), run.story()
+    assert "lens own: its model other/small: no such model" in outcome.detail
+
+
+async def test_a_lens_whose_model_has_no_price_does_not_slip_past_a_limit_in_usd(search, tmp_path, place):
+    run = by_models(search, tmp_path, place, usd_asked=True)
+    other = MindedModel({"own": [report("y"), NOTHING]}, name="other/small", price=None)
+    run.open_model = lambda spec: other if spec.name == "other/small" else run.model
+    outcome = await run.run()
+    assert not other.asked and outcome.reason == "dry" and not outcome.complete, run.story()
+    assert "no price is known" in outcome.detail
+
+
+async def test_where_every_lens_failed_a_resume_asks_them_again(search):
+    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
+    assert (await run.run()).reason == "error", run.story()
+    outcome = await run.run()
+    assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 1), run.story()
+
+
+async def test_where_every_lens_failed_going_on_asks_them_again(search):
+    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
+    run.on("paused", Unpause())
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 1), run.story()
+    assert len(run.of("paused")) == 1
+
+
+async def test_resume_of_a_dry_run_tries_once_more_what_failed_in_it(search):
+    sceptics = iter([GONE, judge("stands")])
+    model = MindedModel(
+        {"one": [report("x"), NOTHING], "bad": [GONE, GONE, report("y"), NOTHING]},
+        sceptic=lambda key, nth: next(sceptics, judge("stands")),
+    )
+    run = search(model, "one", "bad", retries=0)
+    first = await run.run()
+    assert (first.reason, first.complete) == ("dry", False), run.story()
+    assert "lens bad" in first.detail and "1 finding could not be judged" in first.detail
+    outcome = await run.run()
+    assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 2), run.story()
+    asked = len(model.asked)
+    again = await run.run()
+    assert (again.reason, again.complete, len(model.asked)) == ("dry", True, asked), "a complete run has nothing to do"
+
+
+async def test_a_critic_that_cannot_be_asked_leaves_the_search_incomplete(search):
+    model = MindedModel({"one": [report("x"), NOTHING]}, critic=[GONE, call("propose", reason="nothing is missing")])
+    run = search(model, "one", critic=True, retries=0)
+    first = await run.run()
+    assert (first.reason, first.complete) == ("dry", False), run.story()
+    assert "the critic could not be asked" in first.detail
+    assert (await run.run()).complete
+
+
+async def test_a_hint_on_resume_is_heard_by_every_lens(search):
+    model = MindedModel({"one": [report("x"), NOTHING], "two": [NOTHING]})
+    run = search(model, "one", "two")
+    await run.run()
+    before = len(model.asked)
+    await run.run(changes=ResumeChanges(hint="look at the ends"))
+    assert sorted(model.asked[before:]) == ["lens one", "lens two"], run.story()
+    assert "look at the ends" in run.heard()
+
+
+async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
+    late = ModelFault("server", "no", retryable=True)
+    model = MindedModel({"one": [NOTHING], "bad": [late]})
+    run = search(model, "one", "bad", budget=Budget(deadline=time.time() + 8, seconds=None))
+    outcome = await run.run()
+    assert outcome.reason == "budget", run.story()
+    assert time.time() <= run.spec.budget.deadline + 1
+
+
+async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_at_once(search):
+    model = MindedModel({"one": [OUT, OUT, OUT, OUT, NOTHING], "new": [report("x"), NOTHING]})
+    run = search(model, "one")
+    run.on("work_finished", AddLens(name="new", prompt="p"), ok=False)
+    outcome = await run.run()
+    assert (outcome.reason, outcome.findings.confirmed) == ("dry", 1), run.story()
+
+
+async def test_steps_that_are_raised_on_resume_go_on_without_asking_twice(search):
+    model = MindedModel({f"l{n}": [report(f"f{n}"), NOTHING] for n in range(8)})
+    run = search(model, *(f"l{n}" for n in range(8)), budget=Budget(steps=5, tokens=None), sceptics=3)
+    first = await run.run()
+    assert (first.reason, first.steps, first.complete) == ("budget", 5, False), run.story()
+    outcome = await run.run(changes=ResumeChanges(limits={"steps": 100}))
+    assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 8), run.story()
+    votes = [(e["key"], e["by"]) for e in run.of("vote_cast")]
+    assert len(votes) == len(set(votes)) == 24
+    run.assert_legal()
+
+
+async def test_a_message_is_not_lost_where_the_budget_ends_before_a_lens_hears_it(search):
+    model = MindedModel({"one": [NOTHING]})
+    run = search(model, "one", budget=Budget(steps=1))
+    run.on("step_started", Say(text="look at the ends"))
+    assert (await run.run()).reason == "budget", run.story()
+    await run.run(changes=ResumeChanges(limits={"steps": 20}))
+    assert any("look at the ends" in run.heard(n) for n in range(len(model.requests))), run.story()
