@@ -45,6 +45,11 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "worktree": _option(
         "--worktree", is_flag=True, default=None, help="Passes work in a git worktree and on a branch of their own."
     ),
+    "edit_format": _option(
+        "--edit-format",
+        metavar="HOW",
+        help="tools (default), or constrained for small models: the program picks the file, JSON makes the edit.",
+    ),
     "commit": _option(
         "--commit", is_flag=True, default=None, help="A git commit for each edit of the model that was let through."
     ),

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from typing import cast
 from urllib.parse import urlsplit
 
-from ..protocol import CACHE_TTL, PROTECTED, Better, GateMode, LoopKind, Rule, UserError, Verify
+from ..protocol import BY_TOOLS, CACHE_TTL, CONSTRAINED, PROTECTED, Better, GateMode, LoopKind, Rule, UserError, Verify
 from .handing import read_model, read_tiers
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
@@ -191,6 +191,7 @@ OPTIONS: dict[str, Option] = {
     "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
     "worktree": Option("worktree", _yes_or_no, False, from_env=False),
+    "edit_format": Option("edit_format", _choice((BY_TOOLS, CONSTRAINED)), BY_TOOLS),
     "commit": Option("commit", _yes_or_no, False, from_env=False),
     "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),
     "score": Option("improve.score", _block, from_env=False),

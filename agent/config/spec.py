@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import (
+    BY_TOOLS,
+    CONSTRAINED,
     Budget,
     GateMode,
     GatePolicy,
@@ -74,6 +76,7 @@ def to_spec(
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
         commit=commits(settings, loop),
+        edit_format=_edit_format(settings, loop),
     )
     return placed(spec, branch, worktrees)
 
@@ -94,6 +97,15 @@ def _loop(settings: Settings, *, headless: bool) -> LoopKind:
     if asked is not None:
         return asked
     return LoopKind.GOAL if headless or _predicates(settings).exist else LoopKind.CHAT
+
+
+def _edit_format(settings: Settings, loop: LoopKind) -> str:
+    """Raises UserError where constrained edits were asked for and nothing would tell when they are enough."""
+    asked = settings["edit_format"]
+    fits = loop is LoopKind.GOAL and _predicates(settings).exist
+    if asked.value == CONSTRAINED and asked.origin == FLAG and not fits:
+        raise UserError("--edit-format constrained: it works towards a check, give one with --until CMD")
+    return CONSTRAINED if asked.value == CONSTRAINED and fits else BY_TOOLS
 
 
 def _predicates(settings: Settings) -> Predicates:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..journal.facts import RunFacts
-from ..protocol import Again, Decision, Finish, Reason, Work
-from ..step import feedback, hint
+from ..protocol import CONSTRAINED, Again, Decision, Finish, Reason, Work
+from ..step import NOTHING, feedback, hint
 from .state import LoopState, ends, failing_checks, is_silent, met
 
 NUDGE = (
@@ -45,7 +45,9 @@ def next_words(facts: RunFacts) -> tuple[str, str | None]:
     if claimed:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Go on."))
     if is_silent(facts):
-        parts.append(("nudge", CUT if facts.reply is not None and facts.reply.finish == "length" else NUDGE))
+        was_cut = facts.reply is not None and facts.reply.finish == "length"
+        said = NOTHING if facts.spec.edit_format == CONSTRAINED else NUDGE
+        parts.append(("nudge", CUT if was_cut else said))
     if facts.stall is not None and facts.stall.response == "hint":
         parts.append(("hint", hint(facts.stall.kind, facts.stall.signature)))
     if not parts:

@@ -17,7 +17,7 @@ from .prices import Tariff
 from .reach import check_reachable, missing_key
 from .reading import Reply
 from .source import Patience, Timer, chunks_of, settle
-from .wire import to_wire, tools_to_wire
+from .wire import schema_to_wire, to_wire, tools_to_wire
 
 
 class LiteModel:
@@ -121,6 +121,8 @@ class LiteModel:
             arguments["api_base"] = at.api_base
         if request.tools:
             arguments["tools"] = tools_to_wire(request.tools)
+        if request.schema is not None:
+            arguments["response_format"] = schema_to_wire(request.schema)
         return arguments
 
 

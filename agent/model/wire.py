@@ -36,6 +36,11 @@ def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
+def schema_to_wire(schema: dict[str, Any]) -> dict[str, Any]:
+    """What the answer's text is held to."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+
+
 def is_object(arguments: str) -> bool:
     """The text is one whole JSON object."""
     try:

@@ -155,6 +155,8 @@ from .outcome import (
     exit_code,
 )
 from .spec import (
+    BY_TOOLS,
+    CONSTRAINED,
     GateMode,
     GatePolicy,
     HandoffTier,
@@ -176,7 +178,9 @@ from .work import (
 
 __all__ = [
     "ALWAYS_COMPLETE",
+    "BY_TOOLS",
     "CACHE_TTL",
+    "CONSTRAINED",
     "FREE",
     "PROTECTED",
     "Act",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -53,6 +53,8 @@ class ModelFault(Exception):
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
+    schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer's text is to fit."""
     max_tokens: int
     seconds: float | None = None
     """The stream is cut after so long (fault `deadline`); None: no limit."""

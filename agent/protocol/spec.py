@@ -11,6 +11,9 @@ from .budget import Budget
 from .clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from .finder import FinderSpec
 
+BY_TOOLS, CONSTRAINED = "tools", "constrained"
+"""How the model makes an edit: with tools, or by a small JSON object that the program makes an edit of."""
+
 
 class LoopKind(StrEnum):
     CHAT = "chat"
@@ -161,6 +164,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of a `paced` run."""
     improve: ImproveSpec | None = None
     """Of an `improve` run."""
+    edit_format: str = BY_TOOLS
+    """`tools`, or `constrained`: the program picks the file, the model fills a small JSON object."""
     commit: bool = False
     """Each edit of the model that was let through becomes a git commit of its own."""
     extra: dict[str, Any] = {}

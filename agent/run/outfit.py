@@ -13,9 +13,10 @@ from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
 from ..model import KEY_NAMES, NOBODY, NoModel, open_model
-from ..protocol import Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
+from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
+from ..step.constrained import Constrained
 from ..stops import Guard, Quotas, default_guard, guard_of_items
 from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
@@ -87,6 +88,8 @@ async def outfit(
         kit.commits = Commits(spec, journal, git_env)
         kit.notes += await kit.commits.first_look()
         kit.on_event = kit.commits.hear(on_event, lambda: facts.hands.wheel is not None)
+    if spec.edit_format == CONSTRAINED:
+        kit.constrained = Constrained(workspace, facts, guard, lambda: kit.model.window)
     kit.tools.seconds_left = kit.seconds_for_work
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit

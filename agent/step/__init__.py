@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .act import OVER_QUOTA, perform_calls
 from .commands import note_lost_command, settle_lost_command
+from .constrained import NOTHING
 from .feedback import feedback
 from .kit import Kit, PersonInterrupted
 from .lost import charge_lost_calls
@@ -15,6 +16,7 @@ from .verify import verify
 from .wrap_up import wrap_up
 
 __all__ = [
+    "NOTHING",
     "OVER_QUOTA",
     "Kit",
     "NotSummarised",

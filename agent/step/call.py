@@ -17,6 +17,7 @@ from ..protocol import (
     ToolSpec,
 )
 from ..stops import Exhausted, Grant, Margin, admit, reserve_for
+from .constrained import SCHEMA, Constrained, plain_messages
 from .context import Fitted, fit, output_room
 from .kit import Kit, PersonInterrupted
 from .stream import Reply, Stream
@@ -80,6 +81,7 @@ async def call(
     grant: Grant,
     *,
     wrap_up: bool = False,
+    form: Constrained | None = None,
 ) -> CallResult:
     """The reply to the fitted conversation. Every attempt is admitted on its own. Raises PersonInterrupted.
 
@@ -87,7 +89,7 @@ async def call(
     """
     while True:
         with kit.one_model() as other_waits:
-            attempts = _Attempts(kit, work, tools, record, wrap_up)
+            attempts = _Attempts(kit, work, tools, record, wrap_up, form)
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
@@ -107,6 +109,7 @@ class _Attempts:
     tools: Sequence[ToolSpec]
     record: Record
     wrap_up: bool
+    form: Constrained | None
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """None: another model is to make the next attempt."""
@@ -115,7 +118,7 @@ class _Attempts:
         _note_trim(kit, fitted, record)
         while True:
             record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
-            fault = await _attempt(kit, record, fitted, grant, self.tools)
+            fault = await _attempt(kit, record, fitted, grant, self.tools, self.form)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and not trimmed:
@@ -123,6 +126,9 @@ class _Attempts:
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = _fit_harder(kit, self.work, self.tools)
                 _note_trim(kit, fitted, record)
+            elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
+                self.form.plain = True
+                record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
             elif (wait := _wait_before_retry(fault, attempt, kit.seconds_left())) is not None:
                 attempt += 1
                 record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
@@ -139,11 +145,22 @@ class _Attempts:
 
 
 async def _attempt(
-    kit: Kit, record: Record, fitted: Fitted, grant: Grant, tools: Sequence[ToolSpec]
+    kit: Kit,
+    record: Record,
+    fitted: Fitted,
+    grant: Grant,
+    tools: Sequence[ToolSpec],
+    form: Constrained | None,
 ) -> Reply | ModelFault:
     """The reply, or why there is none. Whatever ends it, what may be billed is charged. Raises PersonInterrupted."""
-    stream = Stream(kit, record, fitted, grant)
-    request = Request(messages=fitted.messages, tools=tools, max_tokens=grant.max_tokens, seconds=grant.seconds)
+    stream = Stream(kit, record, fitted, grant, form)
+    request = Request(
+        messages=fitted.messages if form is None else plain_messages(fitted.messages),
+        tools=tools,
+        schema=SCHEMA if form is not None and not form.plain else None,
+        max_tokens=grant.max_tokens,
+        seconds=grant.seconds,
+    )
     try:
         with kit.watch.running():
             return await kit.interruptible(stream.run(request))

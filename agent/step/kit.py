@@ -20,6 +20,7 @@ from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
 from .background import Background
 from .commits import Commits
+from .constrained import Constrained
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -74,6 +75,8 @@ class Kit:
     """Commands that run on beside the steps."""
     commits: Commits | None = None
     """Of `--commit`."""
+    constrained: Constrained | None = None
+    """Of `--edit-format constrained`."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0

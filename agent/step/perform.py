@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from ..protocol import (
@@ -20,6 +21,7 @@ from ..tools import offered
 from .act import Acted, act
 from .call import Failed, call, prepare
 from .commands import notice_background
+from .constrained import NO_FILE, TOOLS, Constrained
 from .context import Fitted
 from .kit import Kit, PersonInterrupted
 from .observe import hint, look_for_stalls
@@ -33,15 +35,21 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
         kit.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
         kit.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
-    specs = offered(work.tools if work.tools is not None else tools)
+    form = kit.constrained if work.work is None else None
+    specs = offered(work.tools if work.tools is not None else tools) if form is None else []
     for done in range(work.step_cap):
+        if form is not None:
+            shown = await asyncio.to_thread(form.show)
+            if shown is None:
+                return WorkResult(work=work.work, steps=done, fault=NO_FILE)
+            kit.record(Prompted(kind="file", text=shown))
         fitted, grant = prepare(kit, work.work, specs)
         if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
             kit.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
             fitted, grant = prepare(kit, work.work, specs)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
-        result = await _step(kit, work, specs, fitted, grant)
+        result = await _step(kit, work, specs, fitted, grant, form)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -60,20 +68,23 @@ def _has_last_word(kit: Kit, work: str | None) -> bool:
     return bool(messages) and messages[-1].role == "assistant"
 
 
-async def _step(kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant) -> Acted | WorkResult:
+async def _step(
+    kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant, form: Constrained | None
+) -> Acted | WorkResult:
     """One step, from its start to its end in the journal."""
     number = kit.facts.step + 1
     record = kit.recorder(number, work.work)
     record(StepStarted(number=number))
     runs = "model"
     try:
-        reply = await call(kit, work.work, specs, record, fitted, grant)
+        reply = await call(kit, work.work, specs, record, fitted, grant, form=form)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
-        acted = await act(kit, reply, record, step=number, work=work.work, names=[spec.name for spec in specs])
+        names = [spec.name for spec in specs] if form is None else TOOLS
+        acted = await act(kit, reply, record, step=number, work=work.work, names=names)
         runs = "check"
         stall = await _look_back(kit, work, reply, acted, record)
         return _handed_off(kit, work, acted) or _stalled(kit, work, stall) or acted

@@ -24,6 +24,7 @@ from ..protocol import (
     UsagePart,
 )
 from ..stops import Grant
+from .constrained import Constrained
 from .context import Fitted
 from .kit import Kit
 
@@ -43,8 +44,10 @@ class Reply:
 class Stream:
     """One attempt: parts into the journal, merged; what it cost, known or estimated."""
 
-    def __init__(self, kit: Kit, record: Record, fitted: Fitted, grant: Grant) -> None:
+    def __init__(self, kit: Kit, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None) -> None:
+        """`form`: what makes calls of the answer's text, where no tools are on offer."""
         self._kit, self._record, self._fitted, self._grant = kit, record, fitted, grant
+        self._form = form
         self.began = False
         self._charged = False
         self._reply = Reply()
@@ -87,6 +90,8 @@ class Stream:
         else:
             self.charge_estimate(whole=True)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
+        if self._form is not None:
+            self._reply.calls = self._form.read(self._reply.text)
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 

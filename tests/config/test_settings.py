@@ -113,6 +113,7 @@ guard = ["*.lock"]
 on_stall = "stop"
 worktree = true
 commit = true
+edit_format = "constrained"
 protected = ["release"]
 cache_ttl = "1h"
 runs_dir = "/var/runs"

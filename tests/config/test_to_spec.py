@@ -147,3 +147,10 @@ def test_edits_are_committed_where_asked_and_passes_instead_of_them(folder: Path
     assert not spec_of(folder, every="5m", config="commit = true").commit
     with pytest.raises(UserError, match="--commit"):
         spec_of(folder, every="5m", commit=True)
+
+
+def test_constrained_edits_need_a_check_to_work_towards(folder: Path) -> None:
+    assert spec_of(folder, edit_format="constrained", until=("true",)).edit_format == "constrained"
+    assert spec_of(folder, config="edit_format = 'constrained'").edit_format == "tools"
+    with pytest.raises(UserError, match="--until"):
+        spec_of(folder, edit_format="constrained")

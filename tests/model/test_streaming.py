@@ -270,3 +270,15 @@ async def test_a_connection_is_used_again_for_the_next_call(opened, serve, sse):
     for _ in range(3):
         await asked.ask()
     assert len(peers) == 1
+
+
+async def test_a_schema_goes_to_the_server_and_the_answer_comes_as_text(opened):
+    schema = {"type": "object", "properties": {"find": {"type": "string"}}, "required": ["find"]}
+    with ScriptedServer([say('{"find": "a"}'), say("hi")]) as server:
+        asked = await opened(server.base_url)
+        await asked.ask(tools=(), schema=schema)
+        assert asked.text == '{"find": "a"}' and asked.of(CallPart) == []
+        await asked.ask(tools=())
+    wanted = server.requests[0].body["response_format"]
+    assert wanted["type"] == "json_schema" and wanted["json_schema"]["schema"] == schema
+    assert "response_format" not in server.requests[1].body and "tools" not in server.requests[0].body

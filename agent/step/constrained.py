@@ -1,0 +1,208 @@
+"""Edits for small models (REQUIREMENTS 7.4): the program picks the file, the model fills a small JSON object, the
+program makes the edit of it. Neither the choice of a tool nor the escaping of its arguments is the model's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from ..gate import look
+from ..journal.facts import RunFacts
+from ..protocol import Message, ToolCall
+from ..stops import Guard
+from ..workspace import Ignore, PathRefused, UnreadableFile, Workspace
+from ..workspace.states import editable
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"find": {"type": "string"}, "replace": {"type": "string"}, "done": {"type": "boolean"}},
+    "required": ["find", "replace", "done"],
+    "additionalProperties": False,
+}
+TOOLS = ("edit_file", "write_file")
+"""What an answer may become."""
+NOTHING = (
+    "No edit came of your answer, and the goal is not met yet. Answer with one JSON object and nothing else: "
+    '{"find": ..., "replace": ..., "done": ...}.'
+)
+NO_FILE = (
+    "--edit-format constrained: there is no text file here that may be edited; make one, or take --edit-format tools"
+)
+_ASK = (
+    'Answer with one JSON object and nothing else: {"find": some lines of this file, copied exactly, "replace": what '
+    'is to stand there instead, "done": false}. Make one small change. Where this file needs none: '
+    '{"find": "", "replace": "", "done": true}.'
+)
+_ASK_NEW = (
+    "There is no file `{path}` yet. Answer with one JSON object and nothing else: "
+    '{{"find": "", "replace": the whole text of the file, "done": false}}.'
+)
+_HEAD = "The file `"
+_MOST_FILES = 5_000
+_MOST_TEXT = 100_000
+"""Characters of a guarded file that are looked through for the names of others."""
+
+
+class Constrained:
+    """Of one run. It remembers which file the model has set aside, until others were looked at as often."""
+
+    def __init__(self, workspace: Workspace, facts: RunFacts, guard: Guard, window: Callable[[], int]) -> None:
+        self._workspace, self._facts, self._guard, self._window = workspace, facts, guard, window
+        self._set_aside: dict[str, int] = {}
+        self._path = ""
+        self._is_new = False
+        self.plain = False
+        """The server takes no schema: the JSON is only asked for in words."""
+
+    def show(self) -> str | None:
+        """The file of the next edit with what the model has to answer; None: there is none to work on."""
+        missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
+        if missing:
+            self._path, self._is_new = missing[0], True
+            return _ASK_NEW.format(path=self._path)
+        self._is_new = False
+        for path in self._ranked():
+            text = self._text(path)
+            if text is not None:
+                self._path = path
+                return f"{_HEAD}{path}` as it is now{self._excerpt(path, text)}\n\n{_ASK}"
+        return None
+
+    def read(self, answer: str) -> list[ToolCall]:
+        """The call that the answer means; none where it is no such object, or says that nothing is to be done."""
+        found = _object(answer)
+        find, replace = found.get("find"), found.get("replace")
+        if isinstance(find, str) and isinstance(replace, str) and find != replace:
+            if self._is_new:
+                return [_call("write_file", {"path": self._path, "content": replace})]
+            return [
+                _call("edit_file", {"path": self._path, "edits": [{"old_text": find, "new_text": replace}]}),
+            ]
+        if found.get("done") is True:
+            self._set_aside[self._path] = self._set_aside.get(self._path, 0) + 1
+        return []
+
+    def _is_missing(self, path: str) -> bool:
+        try:
+            state = look(self._workspace, path)
+        except (PathRefused, UnreadableFile):
+            return False
+        return not state.exists or not state.data
+
+    def _text(self, path: str) -> str | None:
+        """None: it is no text that an edit could change."""
+        try:
+            state = look(self._workspace, path)
+            return state.text() if state.exists and state.data and not editable(state) else None
+        except (PathRefused, UnreadableFile):
+            return None
+
+    def _ranked(self) -> list[str]:
+        """Files that may be edited, the likeliest first: by what the check prints, the task says, the tests name."""
+        said = "\n".join(check.output for check in self._facts.checks.values() if not check.passed)
+        files = self._files()
+        told = [
+            text[:_MOST_TEXT]
+            for path in files
+            if self._guard.matches(path) and _names(path, said)
+            if (text := self._text(path)) is not None
+        ]
+        known = self._facts.touched()
+        scored: list[tuple[int, int, str]] = []
+        for path in files:
+            if self._guard.matches(path) or self._workspace.caution(Path(path)) is not None:
+                continue
+            score = 8 * _names(path, said) + 6 * _names(path, self._facts.spec.task)
+            score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
+            scored.append((self._set_aside.get(path, 0), -score, path))
+        likely = [one for one in scored if one[1]] or scored
+        return [path for _, _, path in sorted(likely)]
+
+    def _files(self) -> list[str]:
+        found: list[str] = []
+        for path, entry in Ignore(self._workspace.root).walk():
+            if entry.is_file(follow_symlinks=False):
+                found.append(path)
+                if len(found) == _MOST_FILES:
+                    break
+        return found
+
+    def _excerpt(self, path: str, text: str) -> str:
+        """The whole, or as much of it as fits well into the window, around the line that the check names."""
+        most = max(2_000, int(self._window() * 1.2))
+        if len(text) <= most:
+            return f":\n```\n{text}\n```"
+        lines = text.splitlines(keepends=True)
+        said = "\n".join(check.output for check in self._facts.checks.values() if not check.passed)
+        named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", said)
+        first = last = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
+        size = len(lines[first])
+        while size < most and (first > 0 or last < len(lines) - 1):
+            if last < len(lines) - 1:
+                last += 1
+                size += len(lines[last])
+            if first > 0 and size < most:
+                first -= 1
+                size += len(lines[first])
+        shown = "".join(lines[first : last + 1])[: most * 2]
+        return f", lines {first + 1} to {last + 1} of {len(lines)}:\n```\n{shown}\n```"
+
+
+def plain_messages(messages: Sequence[Message]) -> list[Message]:
+    """The conversation without calls and results, which not every small model's template knows; each side speaks in
+    turn. Of the files that were shown only the newest stays.
+    """
+    shown = [i for i, message in enumerate(messages) if message.role == "user" and message.text.startswith(_HEAD)]
+    out: list[Message] = []
+    for i, message in enumerate(messages):
+        role, text = message.role, message.text
+        if i in shown[:-1]:
+            text = f"({text.partition(chr(10))[0].rstrip(':')} stood here.)"
+        elif role == "tool":
+            role, text = "user", f"What came of your edit: {text}"
+        elif message.calls:
+            text = text or message.calls[0].arguments
+        if out and out[-1].role == role and role != "system":
+            text = f"{out.pop().text}\n\n{text}"
+        out.append(Message(role=role, text=text))
+    return out
+
+
+def _names(path: str, text: str) -> int:
+    """How surely that text speaks of the file: 3 by its path, 2 by its name or module, 1 by its stem, 0 not."""
+    stem = path.rpartition(".")[0] or path
+    module = stem.removesuffix("/__init__").replace("/", ".")
+    name, last = path.rpartition("/")[2], stem.rpartition("/")[2]
+    if "/" in path and _stands(path, text):
+        return 3
+    if _stands(name, text) and name != "__init__.py":
+        return 2
+    if "/" in stem and (_stands(module, text) or _stands(stem, text)):
+        return 2
+    return 1 if len(last) > 2 and _stands(last, text) else 0
+
+
+def _stands(name: str, text: str) -> bool:
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _object(answer: str) -> dict[str, Any]:
+    """The first JSON object in the text, also between fences, also with bare line ends in its strings; else empty."""
+    decoder = json.JSONDecoder(strict=False)
+    for place in (match.start() for match in re.finditer(r"\{", answer)):
+        try:
+            found, _ = decoder.raw_decode(answer, place)
+        except (ValueError, RecursionError):
+            continue
+        return cast("dict[str, Any]", found)
+    return {}
+
+
+def _call(tool: str, arguments: dict[str, Any]) -> ToolCall:
+    return ToolCall("", tool, msgspec.json.encode(arguments).decode())

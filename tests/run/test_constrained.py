@@ -1,0 +1,116 @@
+"""`--edit-format constrained`: the program picks the file, the model fills three fields, the gate sees an edit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.driven import Driven
+from fakes.model import ScriptedModel
+from fakes.project import CHECK, make_project
+from fakes.turns import Turn, say
+
+from rundry.agent.protocol import Budget, Decide, GateMode, ModelFault, Predicates
+
+Make = Callable[..., Driven]
+
+
+@pytest.fixture
+def calc(tmp_path: Path) -> Make:
+    """A red suite in a git project, and a run on it by constrained edits."""
+    project, runs = tmp_path / "project", tmp_path / "runs"
+    project.mkdir()
+    runs.mkdir(mode=0o700)
+    make_project(project)
+
+    def make(*turns: Any, until: str = CHECK, then: Turn | None = None, **more: Any) -> Driven:
+        options = {"task": "make the tests pass", "until": [until], "budget": Budget(steps=8), **more}
+        return Driven(runs, project, ScriptedModel(turns, then=then), edit_format="constrained", **options)
+
+    return make
+
+
+def answer(find: str, replace: str, *, done: bool = False) -> Turn:
+    return say(json.dumps({"find": find, "replace": replace, "done": done}))
+
+
+ADD = answer("return a - b", "return a + b")
+MEAN = answer("(len(values) + 1)", "len(values)")
+
+
+async def test_the_file_behind_a_red_check_is_shown_and_two_small_answers_turn_it_green(calc: Make, tmp_path: Path):
+    run = calc(ADD, MEAN)
+    outcome = await run.run()
+    assert outcome.reason == "done" and outcome.files_changed == ["calc/core.py"], run.story()
+    assert [e["path"] for e in run.of("proposal_opened")] == ["calc/core.py"] * 2
+    first, second = run.model.requests
+    assert first.schema is not None and list(first.schema["properties"]) == ["find", "replace", "done"]
+    assert not first.tools and "The file `calc/core.py` as it is now:" in first.messages[-1].text
+    assert "return a - b" in first.messages[-1].text and "test_add" in first.messages[-1].text
+    roles = [message.role for message in second.messages]
+    assert roles == ["system", "user", "assistant", "user"] and not any(m.calls for m in second.messages)
+    assert run.heard(1).count("def mean(values)") == 1, "only the newest state of a file is heard"
+    assert "What came of your edit: calc/core.py changed" in second.messages[-1].text
+
+
+async def test_fences_bare_line_ends_and_a_call_that_is_no_json_are_taken_as_they_are_meant(calc: Make):
+    fenced = say(
+        'Sure!\n```json\n{"find": "def add(a, b):\n    return a - b", "replace": "def add(a, b):\n'
+        '    return a + b", "done": false}\n```'
+    )
+    run = calc(say("I would change the minus."), fenced, MEAN)
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    assert "No edit came of your answer" in run.heard(1)
+
+
+async def test_what_the_gate_refuses_and_what_does_not_match_is_told_and_changes_nothing(calc: Make, tmp_path: Path):
+    before = (tmp_path / "project/calc/core.py").read_bytes()
+    run = calc(answer("return a * b", "return a + b"), ADD, then=answer("", "", done=True), gate=GateMode.ASK)
+    run.on(
+        "proposal_opened",
+        lambda e: Decide(proposal_id=e["proposal_id"], digest=e["digest"], verdict="reject", reason="not so"),
+    )
+    await run.run(watched=True, within=20)
+    assert (tmp_path / "project/calc/core.py").read_bytes() == before
+    assert "old_text" in run.heard(1) or "not found" in run.heard(1)
+    assert "not so" in run.heard(2)
+
+
+async def test_a_file_that_the_model_sets_aside_makes_room_for_the_next_and_what_decides_is_never_picked(calc: Make):
+    run = calc(then=answer("", "", done=True), task="look at NOTES.md and calc/core.py", budget=Budget(steps=3))
+    await run.run()
+    shown = [e["text"].split("`")[1] for e in run.of("prompted") if e["kind"] == "file"]
+    assert shown[:2] == ["calc/core.py", "NOTES.md"], run.story()
+    assert not any("test_core" in path for path in shown)
+
+
+async def test_a_missing_file_that_is_wanted_is_written_whole(calc: Make, tmp_path: Path):
+    run = calc(answer("", "all is well\n"), until="true", predicates=Predicates(until_file=["out/report.txt"]))
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    assert (tmp_path / "project/out/report.txt").read_text() == "all is well\n"
+
+
+async def test_a_server_that_refuses_the_schema_is_asked_once_more_in_words(calc: Make):
+    refused = ModelFault("bad-request", "response_format is not supported", status=400)
+    run = calc(refused, ADD, MEAN)
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    assert [request.schema is not None for request in run.model.requests] == [True, False, False]
+    assert "without a schema" in run.of("fault")[0]["text"]
+
+
+async def test_a_run_that_was_cut_down_goes_on(calc: Make, tmp_path: Path):
+    run = calc(ADD, MEAN)
+    await run.run()
+    killed = run.killed_at("tool_called")
+    (tmp_path / "project/calc/core.py").write_text(
+        (tmp_path / "project/calc/core.py").read_text().replace("a + b", "a - b")
+    )
+    killed.model.turns[:], killed.model.requests[:] = [ADD], []
+    outcome = await killed.run()
+    assert outcome.reason == "done", killed.story()
