@@ -114,15 +114,16 @@ class Constrained:
             if (text := self._text(path)) is not None
         ]
         known = self._facts.touched()
-        scored: list[tuple[int, int, str]] = []
+        scored: list[tuple[int, int, bool, str]] = []
         for path in files:
             if self._guard.matches(path) or self._workspace.caution(Path(path)) is not None:
                 continue
             score = 8 * _names(path, said) + 6 * _names(path, self._facts.spec.task)
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
-            scored.append((self._set_aside.get(path, 0), -score, path))
+            is_hidden = path.startswith(".") or "/." in path
+            scored.append((self._set_aside.get(path, 0), -score, is_hidden, path))
         likely = [one for one in scored if one[1]] or scored
-        return [path for _, _, path in sorted(likely)]
+        return [path for *_, path in sorted(likely)]
 
     def _files(self) -> list[str]:
         found: list[str] = []

@@ -114,3 +114,10 @@ async def test_a_run_that_was_cut_down_goes_on(calc: Make, tmp_path: Path):
     killed.model.turns[:], killed.model.requests[:] = [ADD], []
     outcome = await killed.run()
     assert outcome.reason == "done", killed.story()
+
+
+async def test_where_nothing_names_a_file_a_hidden_one_comes_last(calc: Make):
+    run = calc(then=answer("", "", done=True), until="false", task="tidy", budget=Budget(steps=1))
+    await run.run()
+    (shown, *_) = [e["text"].split("`")[1] for e in run.of("prompted") if e["kind"] == "file"]
+    assert shown == "NOTES.md"

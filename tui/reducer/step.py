@@ -51,6 +51,7 @@ _AT_GATE = ("edit", "command")
 """Kinds of calls that begin when their proposal opens: until then it is another one's turn."""
 _TOLD = {
     "nudge": "nudged",
+    "file": "showed the model a file",
     "hint": "hinted",
     "review": "asked for a review",
     "wrap_up": "asked for a last answer",
