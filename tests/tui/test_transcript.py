@@ -309,3 +309,15 @@ async def test_a_removed_block_is_gone() -> None:
         await pilot.pause(0.1)
         assert "file_2" in _text(transcript)
         assert "file_3" not in _text(transcript)
+
+
+async def test_a_way_back_to_fewer_entries_can_be_drawn_anew_at_once() -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 12)) as pilot:
+        transcript = app.query_one(Transcript)
+        transcript.show([_tool(number) for number in range(100)], 0)
+        await pilot.pause()
+        transcript.show([_tool(number) for number in range(101)], 100)
+        transcript.show([_tool(1)], 0)  # within the time in which nothing is drawn, as when a replay goes to its start
+        transcript.repaint()
+        assert "file_1.py" in _rows(transcript)[0] and not any(_rows(transcript)[1:])

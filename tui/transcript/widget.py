@@ -78,12 +78,17 @@ class Transcript(LineView):
     # what is shown
 
     def show(self, blocks: Sequence[Block], changed_from: int) -> None:
-        """These are the blocks now; those before `changed_from` are as they were. Drawn within 40 ms, at most 25 Hz."""
+        """These are the blocks now; those before `changed_from` are as they were. Drawn within 40 ms, at most 25 Hz.
+
+        Fewer than before are drawn at once: the lines of one that is gone can be asked for at any time.
+        """
         self._blocks = blocks
         self._changed_from = changed_from if self._changed_from is None else min(self._changed_from, changed_from)
-        if self._flush_at is None and self.is_mounted:
+        is_waiting = self._flush_at is not None
+        if self.is_mounted and (not is_waiting or len(blocks) < len(self.heights)):
             self._flush()
-            self._flush_at = self.set_timer(FRAME, self._flush_again)
+            if not is_waiting:
+                self._flush_at = self.set_timer(FRAME, self._flush_again)
 
     @property
     def new_below(self) -> int:
