@@ -15,9 +15,10 @@ class ClockworkLine(PieceLine):
     ClockworkLine { height: 1; padding: 0 1; display: none; }
     """
 
-    def __init__(self, keymap: dict[str, str]) -> None:
+    def __init__(self, keymap: dict[str, str] | None = None) -> None:
+        """Without keys nobody can be woken: a replay."""
         super().__init__()
-        self._wake_key = shown_key(keymap.get("wake", BY_NAME["wake"].keys))
+        self._wake_key = "" if keymap is None else shown_key(keymap.get("wake", BY_NAME["wake"].keys))
 
     def show(self, state: ViewState, now: float, width: int) -> None:
         """`now` in unix seconds, `width` in cells."""

@@ -30,7 +30,7 @@ def arrange_clockwork(state: ViewState, now: float, width: int, wake_key: str) -
 def _asleep(state: ViewState, sleep: Sleeping, now: float, width: int, wake_key: str) -> list[Piece]:
     left = state.asleep_since + sleep.seconds - now
     head = [Piece("sleeping ", "name"), Piece(clock(left), "number"), Piece(f" of {clock(sleep.seconds)}", "rest")]
-    tail = [Piece(f"{wake_key} ", "number"), Piece("wake", "rest")]
+    tail = [Piece(f"{wake_key} ", "number"), Piece("wake", "rest")] if wake_key else []
     room = width - _cells(head) - _cells(tail) - 3
     reason = one_line(sleep.why).strip()
     for told in _about_cache(state, sleep, now):

@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from rundry.agent import RundryError
 
+from ..clockwork import ClockworkLine
 from ..head import HeaderLine, MeterLine
 from ..transcript import Transcript
 from .bar import Scrubber
@@ -52,6 +53,7 @@ class ReplayScreen(Screen[str]):
         self.header = HeaderLine()
         self.meters = MeterLine()
         self.transcript = Transcript()
+        self.clockwork = ClockworkLine()
         self.scrubber = Scrubber(player)
 
     def compose(self) -> ComposeResult:
@@ -59,6 +61,7 @@ class ReplayScreen(Screen[str]):
         yield self.header
         yield self.meters
         yield self.transcript
+        yield self.clockwork
         yield self.scrubber
 
     def on_mount(self) -> None:
@@ -76,12 +79,13 @@ class ReplayScreen(Screen[str]):
             await asyncio.sleep(FRAME_SECONDS)
             now = time.monotonic()
             passed, before = now - before, now
+            playing = self.player.playing
             try:
                 moved = self.player.advance(passed)
             except RundryError as error:
                 self.dismiss(str(error))
                 return
-            if moved or not self.player.playing:
+            if moved or playing != self.player.playing:
                 self.refresh_view()
 
     def refresh_view(self) -> None:
@@ -92,6 +96,7 @@ class ReplayScreen(Screen[str]):
         count, first = len(state.blocks), state.take_changes()
         if first <= count:
             self.transcript.show(state.blocks, first)
+        self.clockwork.show(state, state.last_at, self.size.width)
         self.scrubber.show()
 
     def on_scrubber_picked(self, event: Scrubber.Picked) -> None:
