@@ -54,7 +54,7 @@ def _open_drafted(
         frame.abandon()
         raise
     parting = _show(desk, frame, setup, flags)
-    code = _part(desk, parting)
+    code = _part(desk, parting, flags)
     return open_demo({}) if parting.next == "demo" else code
 
 
@@ -72,7 +72,7 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup, flags))
+    return _part(desk, _show(desk, frame, setup, flags), flags)
 
 
 def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:
@@ -122,7 +122,7 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str)
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup, flags))
+    return _part(desk, _show(desk, frame, setup, flags), flags)
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
@@ -220,14 +220,15 @@ def _tell_crash(trace: str, log: Path) -> None:
     print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
 
-def _part(desk: Desk, parting: Parting) -> int:
+def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind
 
     from .plain import outcome_line
+    from .resuming import way_on
     from .text import one_line
 
-    state = desk.state
+    state, is_gone = desk.state, desk.is_gone
     desk.link.close(stop=parting.stop)
     if parting.signal:
         return 128 + parting.signal
@@ -235,8 +236,12 @@ def _part(desk: Desk, parting: Parting) -> int:
         return 1 if parting.failed else 0
     if state.outcome is not None and not parting.failed:
         print(outcome_line(state.outcome), file=sys.stderr)
+        on = None if state.budget is None else way_on(state.outcome, state.run_id, state.budget, flags, attended=True)
+        if on is not None and state.loop is not LoopKind.CHAT:
+            print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
     if parting.stop is not None:
         return 0 if state.loop is LoopKind.CHAT else 130
-    print(f"the run goes on: rundry watch {one_line(state.run_id)}".rstrip(), file=sys.stderr)
+    told = "its runner is gone: rundry resume" if is_gone else "the run goes on: rundry watch"
+    print(f"{told} {one_line(state.run_id)}".rstrip(), file=sys.stderr)
     return 1 if parting.failed else 0

@@ -60,21 +60,23 @@ def changes_from(flags: Mapping[str, object], hint: str | None) -> ResumeChanges
     )
 
 
-def way_on(ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mapping[str, object]) -> str | None:
+def way_on(
+    ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mapping[str, object], *, attended: bool = False
+) -> str | None:
     """`resume with: rundry resume RUN --steps 60 --headless`; None where nothing is left to go on with.
 
-    After a budget it names the option that raises the limit, above what it was.
+    After a budget it names the option that raises the limit, above what it was. `attended`: on a screen.
     """
     if ended.complete or ended.reason is Reason.REFUSED:
         return None
-    words = ["rundry", "resume", run_id]
+    words, headless = ["rundry", "resume", run_id], [] if attended else ["--headless"]
     if flags.get("runs_dir"):
         words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
     match ended.reason:
         case Reason.BUDGET:
-            words += [*_raised(ended, budget), "--headless"]
+            words += [*_raised(ended, budget), *headless]
         case Reason.USER | Reason.ERROR | Reason.DRY:
-            words.append("--headless")
+            words += headless
         case _:
             words += ["--hint", '"..."']
     return f"resume with: {' '.join(words)}"
