@@ -202,6 +202,11 @@ class ProposalBody(Vertical):
             of_command(self.command)
         self.call_after_refresh(self._say_scrolled)
 
+    def show_current(self) -> None:
+        """The current hunk is in sight, also where there is less room now."""
+        if self.diff.display and self.spans:
+            self.diff.go_to_hunk(self.diff.current)
+
     def on_diff_pane_begun(self, event: DiffPane.Begun) -> None:
         """The first screen can be read; more is compared meanwhile."""
         event.stop()

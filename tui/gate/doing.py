@@ -128,6 +128,7 @@ def full(panel: GatePanel) -> None:
     panel.is_full = not panel.takes_all
     panel.fit()
     panel.show_words()
+    panel.call_after_refresh(panel.body.show_current)
 
 
 def next_waiting(panel: GatePanel) -> None:

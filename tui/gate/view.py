@@ -217,6 +217,7 @@ class GateView(Vertical):
             self.is_full = False
             self.fit()
             self.show_words()
+            self.call_after_refresh(self.body.show_current)
 
     def show_words(self) -> None:
         """The lines above and below the proposal, as they are now."""
