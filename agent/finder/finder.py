@@ -200,7 +200,7 @@ class Finder:
         record = self.kit.record
         asked = self.spec.sceptics if self.has_model else 0
         for finding in [self.facts.findings[key] for key in self.facts.unjudged]:
-            if finding.wants_evidence is not None:
+            if finding.wants_evidence is not None or len(finding.votes) + len(finding.failures) < asked:
                 continue
             if not asked:
                 reasons = ["no sceptic was asked"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from ..journal.finding import FinderFacts, Finding, LensFacts
 from ..protocol import FinderSpec, Work
@@ -63,7 +64,8 @@ class FinderState:
     def due_in(self) -> float | None:
         """Seconds until something that failed may be tried again, or an item is due; None: nothing waits."""
         facts = self.facts
-        times = [f.due.get(name, 0.0) for f, name, _ in _pending_on_findings(self)]
+        late = (facts.findings[key] for key in facts.unjudged if facts.findings[key].due) if self.has_model else ()
+        times = [finding.due.get(name, 0.0) for finding in late for name, _ in _pending(finding, self.spec)]
         times += [lens.due for lens in _missing_in_pass(facts)]
         if is_critic_due(self):
             times.append(facts.critic_due)
@@ -92,8 +94,12 @@ class FinderState:
 
 
 def works(state: FinderState) -> list[Work]:
-    """What can begin now, the most urgent first: judge what was found, then look for more, then ask the critic."""
-    found = [*_on_findings(state), *_lens_works(state), *_item_works(state)]
+    """What can begin now, the most urgent first: judge what was found, then look for more, then ask the critic.
+
+    As many as there are workers: thousands of findings may wait for theirs.
+    """
+    urgent = chain(_on_findings(state), _lens_works(state), _item_works(state))
+    found = list(islice(urgent, max(1, state.spec.concurrency)))
     if state.spec.check is not None and state.is_scan_due:
         found.append(Work(work=f"scan#{state.facts.pass_number}", kind="scan", about="scan"))
     if not found and not state.busy and is_critic_due(state) and state.facts.critic_due <= state.now:
@@ -146,12 +152,10 @@ def is_critic_due(state: FinderState) -> bool:
     )
 
 
-def _on_findings(state: FinderState) -> list[Work]:
-    return [
-        Work(work=name, kind=kind, about=finding.key, ends_with="judge" if kind == "sceptic" else "report")
-        for finding, name, kind in _pending_on_findings(state)
-        if name not in state.busy and finding.due.get(name, 0.0) <= state.now
-    ]
+def _on_findings(state: FinderState) -> Iterator[Work]:
+    for finding, name, kind in _pending_on_findings(state):
+        if name not in state.busy and finding.due.get(name, 0.0) <= state.now:
+            yield Work(work=name, kind=kind, about=finding.key, ends_with="judge" if kind == "sceptic" else "report")
 
 
 def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str]]:
@@ -159,14 +163,20 @@ def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str
     if not state.has_model:
         return
     for finding in map(state.facts.findings.__getitem__, state.facts.unjudged):
-        if finding.wants_evidence is not None:
-            named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
-        else:
-            named = [(f"sceptic:{finding.key}#{finding.round}.{i + 1}", "sceptic") for i in range(state.spec.sceptics)]
-        voted = {vote.by for vote in finding.votes}
-        for name, kind in named:
-            if name not in voted and finding.failures.get(name, 0) <= state.spec.retries:
-                yield finding, name, kind
+        for name, kind in _pending(finding, state.spec):
+            yield finding, name, kind
+
+
+def _pending(finding: Finding, spec: FinderSpec) -> Iterator[tuple[str, str]]:
+    """(name of the work, its kind)."""
+    if finding.wants_evidence is not None:
+        named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
+    else:
+        named = [(f"sceptic:{finding.key}#{finding.round}.{i + 1}", "sceptic") for i in range(spec.sceptics)]
+    voted = {vote.by for vote in finding.votes}
+    for name, kind in named:
+        if name not in voted and finding.failures.get(name, 0) <= spec.retries:
+            yield name, kind
 
 
 def _missing_in_pass(facts: FinderFacts) -> list[LensFacts]:

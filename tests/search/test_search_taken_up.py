@@ -8,18 +8,25 @@ from fakes.driven import Driven
 from fakes.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
+from rundry.agent.finder.state import FinderState, works
+from rundry.agent.journal.facts import RunFacts
+from rundry.agent.journal.finding import FinderFacts
 from rundry.agent.protocol import (
     AddLens,
     Budget,
     FinderSpec,
+    FindingReported,
     Lens,
     LoopKind,
     ModelFault,
     Say,
+    Stamped,
     Unpause,
     UserError,
 )
 from rundry.agent.run.orders import ResumeChanges
+from rundry.tui.reducer import reduce
+from rundry.tui.state import ViewState
 
 OUT = ModelFault("server", "out of order", retryable=True)
 GONE = ModelFault("auth", "the key is refused", retryable=False)
@@ -153,3 +160,30 @@ async def test_a_message_is_not_lost_where_the_budget_ends_before_a_lens_hears_i
     assert (await run.run()).reason == "budget", run.story()
     await run.run(changes=ResumeChanges(limits={"steps": 20}))
     assert any("look at the ends" in run.heard(n) for n in range(len(model.requests))), run.story()
+
+
+async def test_the_board_knows_what_the_runner_knows_at_every_event(search):
+    """Two folds of one journal: what the loop decides from, and what the person sees."""
+    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING], "two": [GONE, NOTHING]}), "one", "two")
+    run.on("pass_finished", Say(text="look at the ends"))
+    await run.run()
+    await run.run(changes=ResumeChanges(hint="once more"))
+    facts, view = RunFacts(run.spec), ViewState()
+    for stamped in run.stamped:
+        facts.apply(stamped)
+        reduce(view, stamped)
+        assert view.finder == facts.finder, stamped
+
+
+async def test_thousands_of_findings_that_wait_do_not_make_a_decision_dear(search):
+    """Each is asked about thrice: a decision that looked at all of them would cost minutes in all."""
+    facts, spec = FinderFacts.of(FinderSpec(lenses=[Lens(name="one", prompt="p")])), FinderSpec()
+    for n in range(5_000):
+        event = FindingReported(key=f"k{n}", title=f"t{n}", source="one")
+        facts.apply(Stamped(n + 1, 1.0, None, None, event))
+    state = FinderState(spec=spec, facts=facts, ready=[], item_in=None, now=2.0)
+    began = time.process_time()
+    for _ in range(20):
+        assert len(works(state)) == spec.concurrency
+        assert state.is_judging and state.due_in is None
+    assert time.process_time() - began < 20 * 0.015

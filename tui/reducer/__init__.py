@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rundry.agent import ItemDuplicate, ReasoningArrived, Stamped, TextArrived
+from rundry.agent import ItemDuplicate, ReasoningArrived, Said, Stamped, TextArrived, Unpaused
 
 from ..state import ViewState
 from .finder import FINDER, see_finder, see_flights
@@ -41,6 +41,8 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         return
     _SEERS.get(kind, see_step)(state, stamped, event)
     if state.finder is not None:
+        if kind is Said or kind is Unpaused:
+            state.finder.apply(stamped)
         see_flights(state, stamped)
 
 
