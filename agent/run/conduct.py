@@ -254,7 +254,7 @@ class Conduct:
         if decision.wrap_up and self.stop != "now" and self.finder is None:
             answer = await wrap_up(self.kit, decision.detail)
         if self.facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
-            await self._until_more()
+            await self._until_more(decision.detail)
             return None
         return outcome_of(
             self.facts,
@@ -315,10 +315,10 @@ class Conduct:
         deadline = self.facts.budget.deadline
         return deadline is not None and self.kit.clock.now() >= deadline
 
-    async def _until_more(self) -> None:
+    async def _until_more(self, detail: str) -> None:
         """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
         budget = self.facts.budget
-        self.kit.record(Waiting(why="message"))
+        self.kit.record(Waiting(why="message", detail=detail))
         await self._until(lambda: bool(self.facts.queue) or self.facts.budget != budget)
 
     async def _until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:

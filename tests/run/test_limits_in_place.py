@@ -14,6 +14,7 @@ async def test_a_chat_goes_on_with_the_same_message_once_a_limit_is_raised(drive
     run.on("waiting", SetLimit(name="steps", value=5), why="message")
     run.on("waiting", Stop(how="now"), why="message", nth=2)
     await run.run(watched=True)
+    assert [event.get("detail", "") for event in run.of("waiting")] == ["step budget: 1 of 1 steps", ""]
     texts = [m.text for m in run.model.requests[-1].messages]
     assert "do it" in texts and "so far: one" in texts, run.story()
     assert len(run.of("step_started")) == 2

@@ -165,6 +165,13 @@ def test_a_chats_budget_is_for_each_message():
     assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).busy.read(0) == 0
 
 
+def test_a_chat_that_a_limit_stopped_says_which_and_what_goes_on():
+    block = seen(Waiting(why="message", detail="step budget: 2 of 2 steps"), loop=LoopKind.CHAT).blocks[-1]
+    assert (block.kind, block.title) == ("stall", "step budget: 2 of 2 steps")
+    assert "/limit" in block.text
+    assert [one.kind for one in seen(Waiting(why="message"), loop=LoopKind.CHAT).blocks] == ["task"]
+
+
 def test_time_runs_while_something_runs_and_stands_at_the_gate():
     state, script = ViewState(), Script()
     reduce_all(state, script.stamp(started(), StepStarted(number=1), ADMITTED))

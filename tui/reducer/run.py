@@ -180,6 +180,9 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
         case Waiting():
             state.waiting, state.activity = event.why, ""
             state.busy.halt(stamped.at)
+            if event.detail:
+                on = "a message goes on with a fresh budget, /limit with what is raised"
+                add(state, stamped, "stall", text=on, title=event.detail)
         case Sleeping():
             state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
             note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{_weighed(event)}")

@@ -152,6 +152,8 @@ class Waiting(EventBase, frozen=True, kw_only=True):
     """The run does nothing until someone acts: `message`, `gate`, `question`, `handoff`."""
 
     why: str
+    detail: str = ""
+    """Which limit stopped the chat, where one did."""
 
 
 class Sleeping(EventBase, frozen=True, kw_only=True):
