@@ -29,11 +29,13 @@ def search(tmp_path: Path, place: Path) -> Callable[..., Driven]:
     runs = tmp_path / "runs"
     runs.mkdir(mode=0o700)
 
-    def make(model: MindedModel, *lenses: str, budget: Any = None, **more: Any) -> Driven:
+    def make(model: MindedModel, *lenses: str, budget: Any = None, quotas: Any = None, **more: Any) -> Driven:
         spec = FinderSpec(
             lenses=[Lens(name=name, prompt=f"look like {name}") for name in lenses],
             **{"sceptics": 1, "critic": False, **more},
         )
-        return Driven(runs, place, model, task="find it", loop=LoopKind.UNTIL_DRY, finder=spec, budget=budget)
+        return Driven(
+            runs, place, model, task="find it", loop=LoopKind.UNTIL_DRY, finder=spec, budget=budget, quotas=quotas
+        )
 
     return make
