@@ -308,6 +308,8 @@ def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
             f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"
         )
         return Advice(limit=limit, verdict="too tight", why=why)
+    if limit == "usd" and not any(having.values()):
+        return Advice(limit=limit, verdict="unknown", why=f"none of {len(having)} runs cost anything: local models")
     p90 = quantile([*having.values()], 0.9)
     if p90 < LOOSE:
         why = f"nine in ten of {len(having)} runs used at most {p90:.0%} of it: it would stop a runaway late"

@@ -142,6 +142,7 @@ def test_undo_needs_no_runner(home: Home, project: Path):
         (("r", "pause"), "fits 2 runs"),
         (("r1", "paws"), "did you mean `pause`?"),
         (("r1",), "give a verb"),
+        (("puase",), "did you mean `pause`? give a verb"),
         (("r1", "pause", "now"), "takes nothing more"),
         (("r1", "steer"), "takes a text"),
         (("r1", "limit", "steps"), "NAME=VALUE"),

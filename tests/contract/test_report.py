@@ -79,6 +79,14 @@ def refused(ran: Ran, *words: str) -> None:
         assert word in line, ran
 
 
+def test_a_limit_of_money_is_not_judged_by_runs_that_cost_nothing(home: Home, project: Path):
+    for name in ("l1", "l2", "l3", "l4"):
+        record(home, project, name, *steps(4, usd=0.0), ended(Reason.DONE, complete=True))
+    told = json.loads(home.run("report", "--json", cwd=project).stdout)
+    (usd,) = [each for each in told["advice"] if each["limit"] == "usd"]
+    assert (usd["verdict"], usd["why"]) == ("unknown", "none of 4 runs cost anything: local models")
+
+
 def test_a_report_adds_up_exits_shares_detectors_and_spend_and_names_the_limit_that_does_not_fit(
     home: Home, project: Path
 ):
