@@ -13,7 +13,7 @@ from fakes.site import Site
 from rundry.agent.finder import FrontierView, State
 from rundry.agent.journal import Journal
 from rundry.agent.journal.facts import fold
-from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
+from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed, WorkerSpec
 
 ODD = [
     "/page/0",
@@ -106,3 +106,40 @@ def test_a_crawl_that_is_killed_again_and_again_ends_with_the_same_sets(tmp_path
                 break
         assert run_until(killed, 0) == "dry"
     assert sets(killed) == sets(whole)
+
+
+async def test_a_site_that_asks_to_be_left_alone_for_a_day_is_not_waited_for_and_asked_again_on_resume(tmp_path):
+    with Site(pages=3) as site:
+        run = await played(tmp_path, crawl(site, tmp_path, "/page/0", "/busy-until/86400"))
+        assert (run.result.reason, run.result.complete) == ("dry", False), run.story()
+        (failed,) = run.of("item_failed")
+        assert failed["final"] and "asks to be left alone" in failed["error"]
+        hits = site.hits["/busy-until/86400"]
+        again = await take_up(run.path)
+        assert site.hits["/busy-until/86400"] == hits + 1
+    assert [e["reason"] for e in again.of("item_queued")] == ["retry"], again.story()
+
+
+async def test_what_a_worker_found_before_it_failed_is_kept(tmp_path):
+    """A key is seen the moment it surfaces."""
+    (tmp_path / "worker.py").write_text(
+        "import json, sys\n"
+        "item = json.load(sys.stdin)\n"
+        "found = [{'kind': 'value', 'value': 'b'}] if item['value'] == 'a' else []\n"
+        "print(json.dumps({'items': found, 'error': 'cut off' if found else ''}))\n"
+    )
+    finder = FinderSpec(
+        seeds=[Seed(kind="value", value="a")],
+        worker=WorkerSpec(command=["python3", "worker.py"]),
+        sceptics=0,
+        retries=0,
+    )
+    spec = spec_of(
+        None, tmp_path, task="t", loop=LoopKind.UNTIL_DRY, model=ModelSpec(name="none"), budget=Budget(), finder=finder
+    )
+    runs = tmp_path / "runs"
+    runs.mkdir(mode=0o700)
+    run = await played(runs, spec)
+    assert (run.result.reason, run.result.complete, run.result.seen) == ("dry", False, 2), run.story()
+    assert run.result.failed_items == ["a"]
+    assert [e["about"] for e in run.of("work_finished") if e["ok"]] == ["b"]
