@@ -158,7 +158,7 @@ class Desk:
         where = self.link.runner_state()
         if where == "gone" and self.state.outcome is None:
             return "runner gone"
-        if where == "warming" and self.state.last_seq == 0:
+        if where == "warming":
             return "starting"
         return self.state.phase
 

@@ -26,7 +26,7 @@ class Session:
         self.journal = journal
         self._runner = runner
         self._view = f"{name}-{os.getpid()}"
-        self._after = 0
+        self._after = self._resumed_at = 0
         self._more = journal is not None
         self._ended = False
 
@@ -59,7 +59,7 @@ class Session:
             self._more = True
             self._greet()
         stale = [command_id for command_id, _ in self.journal.untaken()]
-        self._ended = False
+        self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
     def put(self, command: Command) -> int:
@@ -101,7 +101,7 @@ class Session:
     def runner_state(self) -> str:
         """`warming`, `running`, `ended`, or `gone` when the runner died before the end."""
         if self._runner is not None and self._runner.poll() is None:
-            return "ended" if self._ended else "running" if self._after else "warming"
+            return "ended" if self._ended else "running" if self._after > self._resumed_at else "warming"
         if self._ended:
             return "ended"
         if self.journal is not None and holder(self.journal.path) is not None:
