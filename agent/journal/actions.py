@@ -10,6 +10,8 @@ from ..protocol import ToolFinished
 
 _KEPT = 400
 """Characters of a result that are kept beside the journal."""
+_WHOLE = 200
+"""The newest calls of a search, which may make tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,13 @@ def close_action(actions: list[Action], finished: ToolFinished) -> Action | None
             )
             return done
     return None
+
+
+def forget_older(actions: list[Action]) -> None:
+    """To be called after each call: of one that is not among the newest only what is counted stays."""
+    place = len(actions) - _WHOLE - 1
+    if place >= 0:
+        actions[place] = replace(actions[place], arguments=None, result="")
 
 
 def arguments_of(action: Action) -> dict[str, Any]:

@@ -54,7 +54,7 @@ from ..protocol import (
     WheelGiven,
     WorkFinished,
 )
-from .actions import Action, arguments_of, close_action, paths_read
+from .actions import Action, arguments_of, close_action, forget_older, paths_read
 from .conversation import SPOKEN, Conversation
 from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
@@ -324,6 +324,8 @@ class RunFacts:
                 self.stall = stall
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 self.actions.append(Action(call_id, tool, arguments, stamped.step))
+                if not self.may_change_files:
+                    forget_older(self.actions)
             case ToolFinished() as finished:
                 self._close_action(finished, stamped.seq)
             case Snapshotted(world=world):

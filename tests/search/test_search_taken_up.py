@@ -21,6 +21,8 @@ from rundry.agent.protocol import (
     ModelFault,
     Say,
     Stamped,
+    ToolCalled,
+    ToolFinished,
     Unpause,
     UserError,
 )
@@ -187,3 +189,15 @@ async def test_thousands_of_findings_that_wait_do_not_make_a_decision_dear(searc
         assert len(works(state)) == spec.concurrency
         assert state.is_judging and state.due_in is None
     assert time.process_time() - began < 20 * 0.015
+
+
+def test_what_is_kept_of_the_calls_of_a_long_search_does_not_grow_with_them(search):
+    facts = RunFacts(search(MindedModel({}), "one").spec)
+    for n in range(500):
+        called = ToolCalled(call_id=f"call{n}", tool="read_file", arguments={"path": "a.txt"})
+        finished = ToolFinished(call_id=f"call{n}", tool="read_file", ok=True, result="x" * 400)
+        facts.apply(Stamped(2 * n + 1, 1.0, n, "lens:one", called))
+        facts.apply(Stamped(2 * n + 2, 1.0, n, "lens:one", finished))
+    whole = [action for action in facts.actions if action.result]
+    assert len(whole) == 200 and whole[-1].call_id == "call499"
+    assert sum(action.ok is not None for action in facts.actions) == 500, "quotas count them all"
