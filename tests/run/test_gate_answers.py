@@ -156,3 +156,23 @@ async def test_an_interrupt_ends_every_proposal_of_the_review_and_each_call_has_
     assert run.of("file_changed") == []
     assert len(run.results("write_file")) == 3
     run.assert_legal()
+
+
+async def test_a_review_that_a_kill_cut_short_goes_on_with_the_changes_that_were_not_decided(driven, work):
+    asked = [Call("write_file", {"path": name, "content": "new\n"}) for name in ("a.txt", "b.txt", "c.txt")]
+    first = driven(calls(*asked), DONE, gate=GateMode.ASK)
+    for at in (1, 0, 2):
+        first.on("proposal_opened", lambda _, at=at: answered()(first.of("proposal_opened")[at]), nth=3)
+    await first.run(watched=True)
+    run = first.killed_at("proposal_decided")
+    (work / "a.txt").write_text("one\n")
+    (work / "b.txt").write_text("two\n")
+    (work / "c.txt").unlink()
+    run.on("proposal_opened", answered()).on("proposal_opened", answered(), nth=2)
+    await run.run(watched=True)
+    assert [event["path"] for event in run.of("proposal_opened")] == ["a.txt", "c.txt"], run.story()
+    assert ((work / "a.txt").read_text(), (work / "c.txt").read_text()) == ("new\n", "new\n")
+    (lost,) = [event["result"] for event in run.of("tool_finished") if event["call_id"] == "call_1_2"]
+    assert "not done" in lost
+    assert (work / "b.txt").read_text() == "two\n", "it was approved, and the program died before it was written"
+    run.assert_legal()
