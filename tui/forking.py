@@ -13,7 +13,7 @@ from rundry.agent import fork_run
 from .reducer.numbers import plural
 from .resuming import find_any
 from .start import folder_of
-from .text import one_line
+from .text import one_line, show
 
 _MOST = 12
 """Files that are named."""
@@ -27,13 +27,17 @@ def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files:
         sys.stdout.buffer.write(msgspec.json.encode(forked) + b"\n")
         return 1 if forked.left else 0
     of = "" if forked.step == forked.steps else f" of {forked.steps}"
-    print(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")
+    _say(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")
     if files:
-        print(f"{plural(len(forked.restored), 'file')} brought back to what stood there then")
+        _say(f"{plural(len(forked.restored), 'file')} brought back to what stood there then")
     for line in forked.left[:_MOST]:
-        print(f"left as it is: {one_line(line)}")
+        _say(f"left as it is: {one_line(line)}")
     if len(forked.left) > _MOST:
-        print(f"left as it is: {len(forked.left) - _MOST} more")
+        _say(f"left as it is: {len(forked.left) - _MOST} more")
     where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
-    print(f'go on with: rundry resume {forked.run_id}{where} --hint "..."')
+    _say(f'go on with: rundry resume {forked.run_id}{where} --hint "..."')
     return 1 if forked.left else 0
+
+
+def _say(text: str) -> None:
+    print(show(text))

@@ -13,7 +13,7 @@ from rundry.agent import Advice, Report, Share, UserError, pending, report
 
 from .reducer.numbers import plural, short
 from .start import folder_of, workspace_of
-from .text import one_line
+from .text import one_line, show
 
 _TASK, _SIGNATURE = 70, 60
 _MOST = 12
@@ -28,13 +28,13 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
         sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
         return 0
     if not found:
-        print("no run waits for a person")
+        _say("no run waits for a person")
     for place, run in enumerate(found):
         since = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.since))
-        print(("\n" if place else "") + f"{run.run_id}  {run.waits}  since {since}  {_cut(run.task, _TASK)}")
-        print(f"  why      {_cut(run.reason, 200)}")
-        print(f"  next     {_cut(run.suggested_action, 200)}")
-        print(f"  take up  {one_line(run.take_up)}")
+        _say(("\n" if place else "") + f"{run.run_id}  {run.waits}  since {since}  {_cut(run.task, _TASK)}")
+        _say(f"  why      {_cut(run.reason, 200)}")
+        _say(f"  next     {_cut(run.suggested_action, 200)}")
+        _say(f"  take up  {one_line(run.take_up)}")
     return 0
 
 
@@ -46,44 +46,44 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> 
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
         return 0
-    print(f"{plural(told.runs, 'run')} in {days:g} days" + (f", {told.unreadable} damaged" if told.unreadable else ""))
+    _say(f"{plural(told.runs, 'run')} in {days:g} days" + (f", {told.unreadable} damaged" if told.unreadable else ""))
     if told.runs:
         _print_shares(told)
         _print_besides(told)
-        print("\nlimits")
+        _say("\nlimits")
         for advice in told.advice:
-            print(_advice(advice))
+            _say(_advice(advice))
     return 0
 
 
 def _print_shares(told: Report) -> None:
     """Exits by reason, and how much of each limit was used: median and 90th percentile."""
     columns = ("steps", "tokens", "usd", "seconds")
-    print(f"\n{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>16}" for name in columns))
+    _say(f"\n{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>16}" for name in columns))
     rows = [(each.reason, each.runs, each.share, each.budget) for each in told.exits]
     for reason, runs, share, budget in (*rows, ("all", told.runs, 1.0, told.budget)):
         shares = "".join(f"{_share(budget.get(name)):>16}" for name in columns)
-        print(f"{reason:<14}{runs:>6}{share:>6.0%}{shares}")
-    print("of each limit: median, 90th percentile")
+        _say(f"{reason:<14}{runs:>6}{share:>6.0%}{shares}")
+    _say("of each limit: median, 90th percentile")
 
 
 def _print_besides(told: Report) -> None:
     if told.detectors:
-        print("\ndetectors")
+        _say("\ndetectors")
         for each in told.detectors[:_MOST]:
             did = ", ".join(f"{name} {count}" for name, count in each.responses.items())
             signature = _cut(each.signature, _SIGNATURE)
-            print(f"{each.firings:>6}x  {each.kind:<12} {signature:<{_SIGNATURE}}  {plural(each.runs, 'run')}  {did}")
+            _say(f"{each.firings:>6}x  {each.kind:<12} {signature:<{_SIGNATURE}}  {plural(each.runs, 'run')}  {did}")
     if told.handoffs:
-        print("\nhand-offs")
+        _say("\nhand-offs")
         for handed in told.handoffs[:_MOST]:
-            print(f"{handed.times:>6}x  {_cut(handed.reason, 90)}")
+            _say(f"{handed.times:>6}x  {_cut(handed.reason, 90)}")
     if told.models:
-        print(f"\n{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}")
+        _say(f"\n{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}")
         for model in told.models[:_MOST]:
             usd = "no price" if model.usd is None else f"{'~' if model.estimated else ''}{model.usd:.4f}"
             used = f"{model.calls:>8}{short(model.tokens_in):>10}{short(model.tokens_out):>10}{usd:>14}"
-            print(f"{_cut(model.model, 38):<40}{used}")
+            _say(f"{_cut(model.model, 38):<40}{used}")
 
 
 def _share(share: Share | None) -> str:
@@ -97,3 +97,7 @@ def _advice(advice: Advice) -> str:
 def _cut(text: str, most: int) -> str:
     line = one_line(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _say(text: str) -> None:
+    print(show(text))

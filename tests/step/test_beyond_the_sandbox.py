@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.model import ScriptedModel
+from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Decide, GateMode, Interrupt, Stop
@@ -17,7 +18,7 @@ async def place(pytestconfig):
     found = await Sandbox.detect(ways=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
-    with tempfile.TemporaryDirectory(dir=pytestconfig.rootpath, prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
         for name in ("work", "outside", "runs"):
             (Path(folder) / name).mkdir(mode=0o700)
         yield Path(folder)

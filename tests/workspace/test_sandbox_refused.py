@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fakes.places import lasting
 
 from rundry.agent.workspace import Finished, Sandbox, command_env
 from rundry.agent.workspace.refused import Held, find_need
@@ -189,7 +190,7 @@ REAL = {
 @pytest.fixture
 def real_place(pytestconfig):
     """Not below /tmp: bubblewrap has another one."""
-    with tempfile.TemporaryDirectory(dir=pytestconfig.rootpath, prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
         for name in ("ws", "outside", "keys"):
             (Path(folder) / name).mkdir()
         (Path(folder) / "outside" / "old").write_text("old")
