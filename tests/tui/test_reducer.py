@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from fakes.played import Script, proposal, started
 
@@ -28,6 +29,8 @@ from rundry.agent import (
     RunEnded,
     RunResumed,
     Said,
+    ShellFinished,
+    ShellStarted,
     Sleeping,
     StallDetected,
     Stamped,
@@ -357,3 +360,10 @@ def _made(hint: object) -> object:
     if isinstance(hint, type) and hasattr(hint, "__members__"):
         return next(iter(hint))  # type: ignore[call-overload]
     return [] if "list" in str(hint) else None
+
+
+def test_what_a_persons_own_command_printed_stands_there_to_be_read_unless_it_is_long():
+    begun = ShellStarted(shell_id=1, command="ls", told=True)
+    short = ShellFinished(shell_id=1, ok=True, how="exit code 0", output="a\nb\n", seconds=0.1)
+    assert seen(begun, short).blocks[-1].open
+    assert not seen(begun, msgspec.structs.replace(short, output="a\n" * 300)).blocks[-1].open
