@@ -270,6 +270,8 @@ class MainScreen(Screen[None]):
     def on_message_box_sent(self, event: MessageBox.Sent) -> None:
         """A command, a shell line, or words for the model."""
         text = event.text
+        if not text.startswith("/"):  # some commands ask once more, and look whether they did
+            self.tell("")
         try:
             if text.startswith("/") and not text.startswith("//") and "\n" not in text:
                 self._slash(text)
