@@ -28,6 +28,7 @@ _LOOKUP = f"""
 """
 _LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
 _FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working' RETURNING id"
+_LENGTHEN = "UPDATE frontier_tally SET tail = tail + ?, queued = queued + ? RETURNING tail"
 _OPEN = (State.QUEUED, State.WAITING, State.WORKING)
 
 T = TypeVar("T", bound=Named)
@@ -163,17 +164,16 @@ class Frontier(FrontierView):
     def _enter(self, items: Sequence[Item]) -> None:
         if not items:
             return
-        self._journal.write(_INSERT, self._as_rows(items, self._at_end(len(items))))
-        self._tally(queued=len(items))
+        self._journal.write(_INSERT, self._as_rows(items, self._at_end(len(items), queued=len(items))))
 
     def _as_rows(self, items: Sequence[Item], place: int) -> Iterator[tuple[object, ...]]:
         for place_of, item in enumerate(items, place):
             value = None if item.value == item.key else tables.stored(item.value)
             yield self._hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
 
-    def _at_end(self, n: int) -> int:
-        """The first of so many new places at the end of the queue."""
-        (tail,) = self._journal.rows("UPDATE frontier_tally SET tail = tail + ? RETURNING tail", (n,))[0]
+    def _at_end(self, n: int, queued: int = 0) -> int:
+        """The first of so many new places at the end of the queue, of which so many are counted as queued now."""
+        (tail,) = self._journal.rows(_LENGTHEN, (n, queued))[0]
         return tail - n + 1
 
     def _located(self, key: str) -> list[tuple[int, str]]:
