@@ -74,7 +74,7 @@ async def test_the_reason_and_the_next_action_stand_first(size):
     async with stage.app.run_test(size=size) as pilot:
         lines = (await opened(stage, pilot)).splitlines()
         assert "hand-off" in lines[0] and "waits for you" in lines[0]
-        assert lines[2].split() == "why it did the same again, with the same result read_file calc/core.py".split()
+        assert " ".join(lines[2].split()) == "why it did the same again, with the same result read_file calc/core.py"
         assert lines[3].split(None, 1)[0] == "next" and "Look at why `pytest -q` fails" in lines[3]
         assert "esc back" in lines[-1]
 
@@ -185,6 +185,7 @@ async def test_the_head_says_who_is_asked_while_it_is_not_the_person():
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started(), OPENED, TierAsked(number=2, kind="command", name="mail me", until=None))
+        await pilot.pause(0.1)
         await pilot.press("ctrl+r")
         await pilot.pause(0.1)
         assert "asks mail me" in stage.text().splitlines()[0]
