@@ -99,7 +99,7 @@ def _step(number: int) -> list[Event]:
 def _attached(home: Home, project: Path, name: str) -> tuple[float, float]:
     """Seconds to the first frame, and to the end of the run on the screen."""
     with home.screen("watch", name, cwd=project) as view:
-        view.wait_for_bytes(END.encode())
+        view.wait_for(END)  # on the screen: the bytes may be in a frame that is not whole yet
         seen = watch(view, [(0.0, _painted), (0.0, lambda lines: any(END in line for line in lines))])
         first, state = (at - view.started if at is not None else 60.0 for at in seen)
         return first, state
