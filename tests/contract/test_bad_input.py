@@ -88,7 +88,7 @@ def test_a_screen_where_there_is_no_terminal_names_what_goes_without_one(home: H
     for argv, names in (
         (["run", "x"], "rundry run --headless"),
         (["resume", run_id], "rundry resume --headless"),
-        (["watch"], "rundry resume --headless"),
+        (["watch"], "rundry export"),
         (["demo"], "rundry demo --headless"),
     ):
         refused(home.run(*argv, cwd=project), names)
