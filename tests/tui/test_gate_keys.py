@@ -27,7 +27,7 @@ async def opened(pilot: Pilot, stage: Stage, *events: object) -> None:
     await until(pilot, lambda: stage.screen.gate.arming.painted is not None)
 
 
-async def until(pilot: Pilot, fact: object, rounds: int = 60) -> None:
+async def until(pilot: Pilot, fact: object, rounds: int = 400) -> None:
     for _ in range(rounds):
         if fact():  # type: ignore[operator]
             return
@@ -43,7 +43,7 @@ async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_th
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        assert stage.screen.gate.has_focus
+        await until(pilot, lambda: stage.screen.gate.has_focus)
         await pilot.press("y")
         (command,) = stage.link.commands
         assert isinstance(command, Decide)
