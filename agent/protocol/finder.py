@@ -65,8 +65,6 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """migrate: which files."""
     checks: int = 8
     """migrate: how many checks run at once while all files are looked at."""
-    worktrees: bool = False
-    """migrate: each item in a git worktree of its own, several at once."""
     rate: float | None = None
     """crawl: requests a second; None: no limit."""
     include: list[str] = []
