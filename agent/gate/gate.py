@@ -78,21 +78,7 @@ class Gate:
     async def pass_(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
         """Opens a proposal and brings its end. Cancelled, it rejects the proposal before it ends."""
         verdict = self._judge(draft)
-        name = self._new_id(call_id)
-        digest = digest_of(draft, self._sandbox)
-        parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
-        record(
-            opened(
-                draft,
-                verdict,
-                parts,
-                self._keep,
-                proposal_id=name,
-                call_id=call_id,
-                digest=digest,
-                sandbox=self._sandbox,
-            )
-        )
+        name, digest, parts = self._announce(draft, verdict, call_id, record)
         if verdict.action != "ask" or not self._attended():
             ruling = self._by_policy(draft, verdict)
             record(decided(name, ruling, self._keep))
@@ -104,22 +90,7 @@ class Gate:
     def pass_person(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
         """What a person does who has the wheel: recorded like any proposal, and approved by them who made it."""
         verdict = Verdict(action="allow", why=["the person has the wheel"])
-        name, parts = self._new_id(call_id), None
-        if isinstance(draft, FileDraft):
-            parts = split_bytes(draft.before, draft.after)
-        digest = digest_of(draft, self._sandbox)
-        record(
-            opened(
-                draft,
-                verdict,
-                parts,
-                self._keep,
-                proposal_id=name,
-                call_id=call_id,
-                digest=digest,
-                sandbox=self._sandbox,
-            )
-        )
+        name, _, _ = self._announce(draft, verdict, call_id, record)
         ruling = approved(draft, by="person")
         record(decided(name, ruling, self._keep))
         return ruling
@@ -169,6 +140,25 @@ class Gate:
                 unsandboxed_ok=self.unsandboxed_ok,
             ),
         )
+
+    def _announce(self, draft: Draft, verdict: Verdict, call_id: str, record: Record) -> tuple[str, str, Split | None]:
+        """Records that the proposal is there; its id, its digest and its hunks."""
+        name = self._new_id(call_id)
+        digest = digest_of(draft, self._sandbox)
+        parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
+        record(
+            opened(
+                draft,
+                verdict,
+                parts,
+                self._keep,
+                proposal_id=name,
+                call_id=call_id,
+                digest=digest,
+                sandbox=self._sandbox,
+            )
+        )
+        return name, digest, parts
 
     def _new_id(self, call_id: str) -> str:
         """Unique in the run, also after a resume: made from the call's id, which is."""
