@@ -27,6 +27,7 @@ from rundry.agent import (
     Shell,
     Stamped,
     Steer,
+    Stop,
     SwitchModel,
     Undo,
     Unpause,
@@ -79,8 +80,8 @@ class Link(Protocol):
         """`warming`, `running`, `ended` or `gone`."""
         ...
 
-    def close(self, *, stop: str | None = None) -> None:
-        """Detach; `stop`: `wrap_up` or `now` ends the run too."""
+    def close(self) -> None:
+        """Detach; the run goes on."""
         ...
 
 
@@ -185,6 +186,16 @@ class Desk:
         """Nothing would be lost by leaving: no run, or a chat that waits for a message."""
         waits = self.state.loop is LoopKind.CHAT and self.state.waiting == "message"
         return not self.begun or self.is_over or waits
+
+    def stop(self, how: str, within: float) -> None:
+        """End the run, `wrap_up` or `now`, and see its end if it comes within so many seconds. Raises RundryError."""
+        if not self.begun or self.is_over:
+            return
+        self.link.put(Stop(how=how))
+        until = time.monotonic() + within
+        while not self.is_over and time.monotonic() < until:
+            if not self.catch_up():
+                time.sleep(0.01)
 
     def put(self, command: Command) -> int:
         """Into the run's inbox. Raises RundryError."""

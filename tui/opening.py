@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .finding import FindSetup
     from .start import Setup
 
+LAST_SECONDS = 5.0
+"""How long the end of a run that was told to stop is waited for."""
+
 
 def open_new(task: str | None, flags: Mapping[str, object]) -> int:
     """The screen of a new run; with a task it begins at once. The exit code. Raises RundryError."""
@@ -228,8 +231,10 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
     from .resuming import way_on
     from .text import one_line
 
+    if parting.stop is not None:
+        desk.stop(parting.stop, within=0 if desk.is_idle else LAST_SECONDS)
     state, is_gone = desk.state, desk.is_gone
-    desk.link.close(stop=parting.stop)
+    desk.link.close()
     if parting.signal:
         return 128 + parting.signal
     if not desk.begun:
@@ -240,8 +245,11 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
         if on is not None and state.loop is not LoopKind.CHAT:
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
-    if parting.stop is not None:
-        return 0 if state.loop is LoopKind.CHAT else 130
+    if parting.stop is not None and state.loop is LoopKind.CHAT:
+        return 0
+    if parting.stop is not None and not is_gone:
+        print(f"it was told to stop and has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
+        return 130
     told = "its runner is gone: rundry resume" if is_gone else "the run goes on: rundry watch"
     print(f"{told} {one_line(state.run_id)}".rstrip(), file=sys.stderr)
     return 1 if parting.failed else 0

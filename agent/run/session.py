@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..journal import Journal, holder
-from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Stop, Undo
+from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Undo
 from .orders import Order, ResumeChanges
 
 BATCH = 2000
@@ -108,11 +108,9 @@ class Session:
             return "running"
         return "gone"
 
-    def close(self, *, stop: str | None = None) -> None:
-        """Detaches. `stop`: `wrap_up` or `now` ends the run too; None lets it go on."""
+    def close(self) -> None:
+        """Detaches; the run goes on."""
         if self.journal is not None:
-            if stop is not None and self.runner_state() in ("warming", "running"):
-                self.journal.put(Stop(how=stop))
             self.journal.detach(self._view)
             self.journal.close()
         if self._runner is not None and self._runner.stdin is not None:

@@ -147,6 +147,7 @@ def test_the_terminal_shows_colours_answers_questions_and_hears_keys():
 
 
 def test_a_terminal_that_hangs_up_ends_the_program():
-    with Terminal(["sleep", "100"]) as terminal:
+    with Terminal(["sh", "-c", "echo here; exec sleep 100"]) as terminal:
+        terminal.wait_for("here")  # a terminal that goes before its program came has nobody to tell
         terminal.hang_up()
         assert terminal._reap() == -signal.SIGHUP
