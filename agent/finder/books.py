@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..journal.finding import backoff
-from ..protocol import FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped, Record
+from ..protocol import Event, FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped
 from ..step import Kit
-from .fates import Candidate, Item, State
+from .fates import Candidate, Item, State, Surfaced
 from .findings import finding_key
 from .frontier import Frontier, in_chunks
 from .keys import item_key
@@ -18,6 +18,9 @@ from .workers import ReportedFinding
 
 LONGEST_WAIT = 600.0
 """Seconds: who asks to be left alone for longer is not waited for; the item is set aside, and tried on resume."""
+
+Note = Callable[[Event], object]
+"""Records an event, or puts it beside those that are recorded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +42,27 @@ class Books:
         self.frontier = frontier
         self._kit, self._root = kit, root
 
-    def items(self, found: Sequence[Candidate], source: str, record: Record, *, reason: str = "new") -> Brought:
+    def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: str = "new") -> Brought:
         """Queues those with a new key; every other one is a duplicate that is logged with where it came from.
 
         At most CHUNK of them.
         """
-        surfaced = self.frontier.surface(found, source, self._root)
+        (surfaced,) = self.surface_all([(found, source)])
+        return self.note_items(surfaced, source, record, reason=reason)
+
+    def surface_all(self, brought: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
+        """What each of several sources brought is seen, and queued where it is new; `note_items` is to follow."""
+        return self.frontier.surface_all(brought, self._root)
+
+    def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: str = "new") -> Brought:
+        """An event for each item that surfaced."""
         for item in surfaced.new:
             record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
         for key, value in surfaced.known:
-            record(ItemDuplicate(key=key, source=source, value=value))
+            record(ItemDuplicate(key=key, source=source, value="" if value == key else value))
         return Brought(len(surfaced.new), len(surfaced.known))
 
-    async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Record) -> Brought:
+    async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Note) -> Brought:
         """All but the last chunk, each a commit of its own; killed in between, the item is worked again and they are
         duplicates then.
         """
@@ -62,7 +73,7 @@ class Books:
             await asyncio.sleep(0)
         return total
 
-    def again(self, one: Candidate, record: Record) -> str | None:
+    def again(self, one: Candidate, record: Note) -> str | None:
         """A person wants a known item worked once more; why that cannot be, or None."""
         key = item_key(one.kind, one.value, self._root)
         row = self.frontier.find(key)
@@ -73,7 +84,7 @@ class Books:
         record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
         return None
 
-    def findings(self, found: Sequence[ReportedFinding], source: str, record: Record) -> Brought:
+    def findings(self, found: Sequence[ReportedFinding], source: str, record: Note) -> Brought:
         """Those with a key that nobody had seen are reported, whoever judges them later."""
         new = known = 0
         for one in found:
@@ -88,7 +99,7 @@ class Books:
                 known += 1
         return Brought(new, known)
 
-    def failed(self, item: Item, error: str, record: Record, *, final: bool, wait: float | None = None) -> None:
+    def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:
         """Queued again with backoff, or set aside: a failure is never an empty result."""
         attempts = item.attempts + 1
         if wait is not None and wait > LONGEST_WAIT and not final:
@@ -111,7 +122,7 @@ class Books:
             )
         )
 
-    def skipped(self, key: str, record: Record) -> bool:
+    def skipped(self, key: str, record: Note) -> bool:
         """Takes it out of the queue; false where it is not in there."""
         if not self.frontier.skip(key):
             return False

@@ -25,6 +25,7 @@ from .books import Books
 from .fates import Candidate, Item, State
 from .findings import duplicate_in, verdict_of
 from .frontier import CHUNK, Frontier
+from .item_passes import ItemPasses
 from .migrate import SCAN, Migrate
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
@@ -107,7 +108,11 @@ class Finder:
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         """What the loop decides from, after what has come about is recorded."""
-        self._book(busy)
+        state = self._look(busy, None)
+        seq = self.kit.facts.last_seq
+        self._book(state)
+        if self.kit.facts.last_seq == seq and exhausted is None:
+            return state
         return self._look(busy, exhausted)
 
     async def perform(self, work: Work) -> WorkResult:
@@ -187,9 +192,8 @@ class Finder:
             return None
         return f"every lens failed: {next(lens.failed for lens in lenses if lens.failed)}"
 
-    def _book(self, busy: frozenset[str]) -> None:
+    def _book(self, state: FinderState) -> None:
         """Records what follows from what is known: verdicts, ends and beginnings of passes, the critic's plain half."""
-        state = self._look(busy, None)
         self._judge(state)
         if state.by_lenses:
             self._book_passes_of_lenses(state)
@@ -245,15 +249,17 @@ class Finder:
             self.kit.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
 
     def _book_passes_of_items(self, state: FinderState) -> None:
-        """A pass is a batch of items: as many as there are workers."""
-        facts, is_drained = self.facts, state.is_drained
+        """Those of a worker's items are booked with them."""
         if self._migrate is not None:
             self._book_scans(state)
             return
-        if facts.pass_open and (facts.pass_done >= self.spec.concurrency or (is_drained and facts.pass_done)):
-            self._finish_pass(0 if facts.pass_new else facts.streak + 1)
-        if not facts.pass_open and state.ready:
-            self.kit.record(PassStarted(number=facts.pass_number + 1))
+        passes = ItemPasses(self.facts, self.spec)
+        if state.is_drained or self.facts.pass_done >= self.spec.concurrency:
+            for event in passes.end():
+                self.kit.record(event)
+        if state.ready and self._worker is None:
+            for event in passes.begin():
+                self.kit.record(event)
 
     def _book_scans(self, state: FinderState) -> None:
         """A pass is a full scan, and the work on what it found."""

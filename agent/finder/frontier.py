@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from ..journal import Journal
 from . import tables
 from .fates import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable
@@ -20,6 +21,10 @@ __all__ = ["CHUNK", "Candidate", "Frontier", "Item", "State", "Surfaced", "in_ch
 CHUNK = 2_000
 """Candidates in one `surface`, each in a transaction of its own: a larger one keeps others from writing for long."""
 
+_REMEMBERED = 16_384
+_SHORT = 256
+"""Characters of the longest key that is remembered."""
+
 _INSERT = """
     INSERT INTO frontier(hash, key, kind, value, source, state, place, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
 """
@@ -27,7 +32,7 @@ _LOOKUP = f"""
     SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{tables.FINDING}'
 """
 _LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
-_FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working' RETURNING id"
+_FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working'"
 _LENGTHEN = "UPDATE frontier_tally SET tail = tail + ?, queued = queued + ? RETURNING tail"
 _OPEN = (State.QUEUED, State.WAITING, State.WORKING)
 
@@ -48,26 +53,33 @@ class Frontier(FrontierView):
     changes nothing, so that a step which is repeated after a kill does no harm; the methods say whether they did.
     """
 
+    def __init__(self, journal: Journal, hash_of: Callable[[str], int] = tables.hash_of) -> None:
+        """As of a view: `hash_of` stays the same for a journal's whole life."""
+        super().__init__(journal, hash_of)
+        self._recent: set[str] = set()
+        """Keys of items that are in the table: most links of a site lead to a few of its pages."""
+        self._rollbacks = journal.rollbacks
+
     def surface(self, candidates: Sequence[Named], source: str, root: Path) -> Surfaced:
         """Enters them as seen and queues those that nobody had seen; two spellings are one new and one known item.
 
         To be called with at most CHUNK candidates at once (`in_chunks`). Relative paths start from `root`. Raises
         ValueError for a kind that is none of KINDS.
         """
-        keyed = [(item_key(one.kind, one.value, root), one) for one in candidates]
-        source = tables.legible(source)
-        new: list[Item] = []
-        known: list[tuple[str, str]] = []
+        return self.surface_all([(candidates, source)], root)[0]
+
+    def surface_all(self, brought: Sequence[tuple[Sequence[Named], str]], root: Path) -> list[Surfaced]:
+        """`surface` of what several sources brought at once, the first of them first."""
+        keys = [[item_key(one.kind, one.value, root) for one in candidates] for candidates, _ in brought]
         with self._writing():
-            seen = self._seen_of([key for key, _ in keyed])
-            for key, one in keyed:
-                if key in seen:
-                    known.append((key, one.value))
-                else:
-                    seen.add(key)
-                    new.append(Item(key, one.kind, one.value, source))
-            self._enter(new)
-        return Surfaced(new, known)
+            seen = self._seen_of([key for some in keys for key in some])
+            surfaced = [
+                _told_apart(zip(some, candidates, strict=True), tables.legible(source), seen)
+                for some, (candidates, source) in zip(keys, brought, strict=True)
+            ]
+            self._enter([item for one in surfaced for item in one.new])
+            self._recent.update(key for some in keys for key in some if len(key) <= _SHORT)
+        return surfaced
 
     def note_finding(self, key: str) -> bool:
         """Enters a finding's key as seen; whether nobody had seen it."""
@@ -98,11 +110,15 @@ class Frontier(FrontierView):
 
     def finish(self, key: str) -> bool:
         """It was in work and is done."""
+        return self.finish_all([key]) == 1
+
+    def finish_all(self, keys: Sequence[str]) -> int:
+        """How many of them were in work and are done."""
         with self._writing():
-            rows = self._journal.rows(_FINISH, (self._hash_of(key), key))
-            if rows:
-                self._tally(working=-1, done=1)
-        return bool(rows)
+            count = self._journal.write(_FINISH, [(self._hash_of(key), key) for key in keys])
+            if count:
+                self._tally(working=-count, done=count)
+        return count
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """It was in work, failed so many times, and is queued again from that Unix time on."""
@@ -158,8 +174,17 @@ class Frontier(FrontierView):
                 self._journal.rows(statement)
 
     def _seen_of(self, keys: Sequence[str]) -> set[str]:
-        hashes = msgspec.json.encode([self._hash_of(key) for key in keys]).decode()
-        return {key for (key,) in self._journal.rows(_LOOKUP, (hashes,))}
+        """Those of them that are in the table."""
+        recent = self._recent
+        if len(recent) > _REMEMBERED or self._rollbacks != self._journal.rollbacks:
+            self._rollbacks = self._journal.rollbacks
+            recent.clear()
+        unsure = [key for key in keys if key not in recent]
+        seen = recent.intersection(keys)
+        if unsure:
+            hashes = msgspec.json.encode([self._hash_of(key) for key in unsure]).decode()
+            seen.update(key for (key,) in self._journal.rows(_LOOKUP, (hashes,)))
+        return seen
 
     def _enter(self, items: Sequence[Item]) -> None:
         if not items:
@@ -199,3 +224,16 @@ class Frontier(FrontierView):
     def _tally(self, **by: int) -> None:
         names = ", ".join(f"{name} = {name} + ?" for name in by)
         self._journal.rows(f"UPDATE frontier_tally SET {names}", tuple(by.values()))
+
+
+def _told_apart(keyed: Iterable[tuple[str, Named]], source: str, seen: set[str]) -> Surfaced:
+    """Those whose key is not among the seen ones, where it is from now on, and the others."""
+    new: list[Item] = []
+    known: list[tuple[str, str]] = []
+    for key, one in keyed:
+        if key in seen:
+            known.append((key, one.value))
+        else:
+            seen.add(key)
+            new.append(Item(key, one.kind, one.value, source))
+    return Surfaced(new, known)

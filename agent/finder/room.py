@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
+from ..protocol import Spent
 from ..step import Kit
 from ..stops import Exhausted, Margin, admit, reserve_for
 
 OUT_OF_TIME = "time budget: it ended while items were worked"
 
 
-def no_room(kit: Kit) -> str | None:
-    """Why nothing further fits the budget: steps and time alone count, nothing is billed. None: it fits."""
+def no_room(kit: Kit, more: int = 0) -> str | None:
+    """Why nothing further fits the budget: steps and time alone count, nothing is billed. None: it fits.
+
+    `more`: steps that begin now and are not recorded yet.
+    """
     budget = msgspec.structs.replace(kit.facts.budget, tokens=None, usd=None)
     end = admit(
         budget,
-        kit.spent(),
+        kit.spent() + Spent(steps=more),
         0,
         price=kit.model.price,
         margin=Margin([]),

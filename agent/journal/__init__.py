@@ -1,13 +1,14 @@
 """Events and commands of a run on disk: written once, read by anyone, redacted on the way in."""
 
 from .claim import Claim, Holder, claim, holder
-from .journal import Journal
+from .journal import Entry, Journal
 from .redact import Redactor
 from .runs import RunLine, find_run, journal_path, list_runs, new_run_id, runs_dir
 from .streaming import StreamRedactor
 
 __all__ = [
     "Claim",
+    "Entry",
     "Holder",
     "Journal",
     "Redactor",

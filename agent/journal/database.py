@@ -21,8 +21,12 @@ VERSION = 1
 BUSY_SECONDS = 5.0
 """How long a writer waits for another one."""
 
-LANDMARKS = "type IN ('run_started', 'run_resumed', 'run_ended', 'step_started', 'charged')"
-"""The events that lists of runs are made from: SQLite uses their index where a query repeats these very words."""
+_MARKS = ("run_started", "run_resumed", "run_ended", "step_started", "charged")
+LANDMARKS = "(" + " OR ".join(f"type = '{mark}'" for mark in _MARKS) + ")"
+"""The events that lists of runs are made from: SQLite uses their index where a query repeats these very words.
+
+Not `type IN (...)`: with each event that is written SQLite would make a table of that list, half of what it costs.
+"""
 
 _SCHEMA = f"""
 BEGIN IMMEDIATE;

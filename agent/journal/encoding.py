@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import msgspec
@@ -31,6 +32,17 @@ def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
         return event, raw
     raw = msgspec.json.encode(hidden)
     return decode_event(event_type(event), raw), raw
+
+
+def encode_all(events: Sequence[Event], redactor: Redactor) -> list[tuple[Event, bytes]]:
+    """`encode` of each. Where nothing is to be hidden in any of them, that is found out once for all."""
+    try:
+        raws = [encode_event(event) for event in events]
+    except (UnicodeEncodeError, OverflowError):
+        return [encode(event, redactor) for event in events]
+    if redactor.is_hinted(b"\n".join(raws)):
+        return [encode(event, redactor) for event in events]
+    return list(zip(events, raws, strict=True))
 
 
 def decode(kind: object, raw: object) -> Event:

@@ -213,21 +213,25 @@ class RunFacts:
         kind = type(event)
         if self.finder is not None and kind in FINDER_EVENTS:
             self.finder.apply(stamped)
-            self._forget_conversation(stamped)
+            if kind is WorkFinished or kind is RunResumed:
+                self._forget_conversation(stamped)
             if kind in FINDER_ONLY:
                 return
         if isinstance(event, SPOKEN):
             self.conversation(stamped.work).apply(event, stamped.seq)
         if self.passing is not None:
             self.passing.apply(stamped)
-        self._apply_frame(stamped)
-        self.handing.apply(event)
+        is_step = kind is StepStarted or kind is StepFinished  # the most of those that come so far
+        if not is_step:
+            self._apply_frame(stamped)
+            self.handing.apply(event)
         self.spending.apply(stamped)
         if self.may_change_files:
             self.changes.apply(stamped)
         self._apply_step(stamped)
-        self._apply_person(stamped)
-        self.hands.apply(stamped)
+        if not is_step:
+            self._apply_person(stamped)
+            self.hands.apply(stamped)
 
     def _forget_conversation(self, stamped: Stamped) -> None:
         """Lenses go on with theirs in the next pass; the other works of a finder have a fresh one each time."""

@@ -25,13 +25,16 @@ from ..protocol import (
 )
 from . import database
 from .claim import holder
-from .encoding import decode, decode_inboxed, encode, hide_in_command
+from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
 from .redact import Redactor
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body) VALUES (?, ?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
+
+Entry = tuple[Event, int | None, str | None]
+"""An event with its step and its work."""
 
 
 class Journal:
@@ -52,6 +55,8 @@ class Journal:
         self._db = connection
         self._lock = threading.RLock()
         self._one_at_a_time = _Guard(self._lock, path)
+        self.rollbacks = 0
+        """Transactions that were left by an exception: what was read in them may not be there."""
         self._depth = 0
         self._durable = False
         self._wrote = False
@@ -113,6 +118,15 @@ class Journal:
                 self._settle()
         assert seq is not None  # SQLite gives one for every insert
         return Stamped(seq, at, step, work, event)
+
+    def append_all(self, entries: Sequence[Entry]) -> list[Stamped]:
+        """Records these in their order, all or none, as `append` does each: many at once cost half."""
+        encoded = encode_all([event for event, _, _ in entries], self.redactor)
+        with self._one_at_a_time:
+            if self._depth:
+                return self._keep_for_later(entries, encoded)
+            with self.transaction():
+                return self._keep_for_later(entries, encoded)
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:
@@ -248,16 +262,18 @@ class Journal:
         with self._one_at_a_time:
             return self._db.execute(sql, values).fetchall()
 
-    def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
-        """A statement for each row of values, on a table beside the events: it moves with the transaction around it."""
+    def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
+        """A statement for each row of values, on a table beside the events: it moves with the transaction around it.
+
+        How many rows it changed.
+        """
         with self._one_at_a_time:
             if not self._wrote:
                 self._begin_writing()
             if self._depth:
-                self._db.executemany(sql, rows)
-                return
+                return self._db.executemany(sql, rows).rowcount
             with self.transaction():
-                self._db.executemany(sql, rows)
+                return self._db.executemany(sql, rows).rowcount
 
     def landmarks(self) -> list[Event]:
         """Starts, resumes, ends, steps and charges alone, oldest first: found without reading the other events."""
@@ -285,6 +301,16 @@ class Journal:
     def _newest(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
 
+    def _keep_for_later(self, entries: Sequence[Entry], encoded: Sequence[tuple[Event, bytes]]) -> list[Stamped]:
+        at, stamped = self.now(), list[Stamped]()
+        if not self._appended:
+            self._next = self._newest() + 1
+        for (_, step, work), (event, body) in zip(entries, encoded, strict=True):
+            self._appended.append((self._next, at, step, work, event_type(event), body))
+            stamped.append(Stamped(self._next, at, step, work, event))
+            self._next += 1
+        return stamped
+
     def _flush(self) -> None:
         if self._appended:
             rows, self._appended = self._appended, []
@@ -311,6 +337,7 @@ class Journal:
                 raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
 
     def _undo(self, mark: str) -> None:
+        self.rollbacks += 1
         if self._depth == 0:
             self._durable = False
             if self._db.in_transaction:  # SQLite rolls back by itself when the disk is full

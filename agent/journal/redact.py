@@ -41,6 +41,7 @@ class Redactor:
         self.values = tuple(sorted((w for w in written if len(w) >= SHORTEST), key=lambda w: (-len(w), w)))
         """Every spelling of the known secrets, the longest first."""
         self._hints = (*in_json(self.values), *_CLUES)
+        self._joints, self._whole = _quick(self._hints)
         self._any_value = re.compile("|".join(map(re.escape, self.values))) if self.values else None
 
     @staticmethod
@@ -71,6 +72,8 @@ class Redactor:
     def is_hinted(self, encoded: bytes) -> bool:
         """False: nothing is to be hidden in this JSON. True: look closer. Microseconds, for a short event."""
         text = encoded.decode("utf-8", "replace")  # `in` on str is five times as fast as on bytes
+        if self._joints.search(text) is None and not any(map(text.__contains__, self._whole)):
+            return False
         return any(map(text.__contains__, self._hints))
 
     def event(self, fields: dict[str, object]) -> dict[str, object]:
@@ -90,6 +93,15 @@ class Redactor:
             pairs = cast("dict[str, object]", value).items()
             return {self(k): self._tree(v, only_known=only_known or k in _PLACES) for k, v in pairs}
         return value
+
+
+def _quick(hints: Iterable[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """A pattern that fits wherever a hint with a `-` or `_` stands, in half the time, and the hints without one."""
+    parts = {hint: re.match(r"[^_-]*([^_-]{2}[_-])(.*)", hint, re.DOTALL) for hint in hints}
+    split = sorted({(re.escape(found[1]), re.escape(found[2])) for found in parts.values() if found})
+    joints = "|".join(dict.fromkeys(joint for joint, _ in split))
+    tails = "|".join(f"(?<={joint}){tail}" for joint, tail in split)
+    return re.compile(f"[_-](?<={joints})(?:{tails})"), tuple(hint for hint, found in parts.items() if not found)
 
 
 def _looks_secret(value: str) -> bool:

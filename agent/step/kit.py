@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..gate import Gate
-from ..journal import Journal
+from ..journal import Entry, Journal
 from ..journal.checkpoint import EVERY
 from ..journal.checkpoint import save as save_checkpoint
 from ..journal.facts import RunFacts
@@ -106,6 +106,15 @@ class Kit:
         else:
             self._recorded.append(stamped)
         return stamped
+
+    def record_all(self, entries: Sequence[Entry]) -> None:
+        """`record` of each, in their order and in one commit."""
+        stamped = self.journal.append_all(entries)
+        if self._recorded is not None:
+            self._recorded += stamped
+            return
+        for one in stamped:
+            self._take_in(one)
 
     @contextmanager
     def together(self) -> Generator[None]:

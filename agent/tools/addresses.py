@@ -65,6 +65,11 @@ def joined(base: str, reference: str) -> str | None:
         return None
 
 
+def is_plain(url: str) -> bool:
+    """The URL, whose origin is serialised, is so on the whole, and has no fragment. False: `address` can tell."""
+    return "#" not in url and len(url) <= LONGEST and _PLAIN.fullmatch(url, url.find("/", 8)) is not None
+
+
 def origin(url: str) -> str:
     """Scheme, host and port of a URL that `address` or `joined` gave; with a user's name, that too, so it fits none."""
     return url[: url.index("/", 8)]

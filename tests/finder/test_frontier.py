@@ -172,6 +172,34 @@ def test_what_a_transaction_wrote_that_failed_never_was(journal: Journal):
     assert len(frontier.surface(values("a"), "seed", ROOT).new) == 1
 
 
+def test_what_was_seen_in_a_transaction_that_failed_is_new_afterwards(journal: Journal):
+    frontier = Frontier(journal)
+    frontier.surface(values("kept"), "seed", ROOT)
+    with pytest.raises(RuntimeError), journal.transaction():
+        frontier.surface(values("lost"), "seed", ROOT)
+        assert frontier.surface(values("lost", "kept"), "again", ROOT).new == []
+        raise RuntimeError
+    surfaced = frontier.surface(values("lost", "kept"), "later", ROOT)
+    assert [item.key for item in surfaced.new] == ["lost"]
+    assert frontier.counts() == Counts(queued=2)
+
+
+def test_of_several_sources_at_once_the_first_is_the_one_that_found_it(frontier: Frontier):
+    frontier.surface(values("old"), "seed", ROOT)
+    first, second = frontier.surface_all([(values("a", "b"), "one"), (values("b", "old", "c"), "two")], ROOT)
+    assert [(item.key, item.source) for item in first.new + second.new] == [("a", "one"), ("b", "one"), ("c", "two")]
+    assert (first.known, second.known) == ([], [("b", "b"), ("old", "old")])
+    assert [item.key for item in frontier.ready(9, 0)] == ["old", "a", "b", "c"]
+
+
+def test_what_is_finished_at_once_is_counted_once(frontier: Frontier):
+    frontier.surface(values("a", "b", "c"), "seed", ROOT)
+    frontier.take(["a", "b"])
+    assert frontier.finish_all(["a", "b", "c", "nowhere"]) == 2
+    assert frontier.finish_all(["a"]) == 0
+    assert frontier.counts() == Counts(done=2, queued=1)
+
+
 def test_a_journal_without_a_frontier_reads_as_an_empty_one_and_stays_as_it_is(journal: Journal):
     view = FrontierView(journal)
     assert (view.counts(), view.counts().seen) == (Counts(), 0)

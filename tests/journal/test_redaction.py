@@ -258,3 +258,40 @@ def test_hostile_text_is_redacted_in_linear_time() -> None:
         text = unit * (400_000 // len(unit))
         assert len(redact(text)) == len(text)
     assert time.perf_counter() - began < 5
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    secret=st.text(st.sampled_from('ab-_.8Z/+ ü"'), min_size=6, max_size=14),
+    before=st.text(st.sampled_from("x-_k "), max_size=4),
+    after=st.text(st.sampled_from("x-_k "), max_size=4),
+)
+def test_the_quick_look_over_many_events_misses_no_value_and_no_shape(secret: str, before: str, after: str):
+    redactor = Redactor([secret])
+    kept = [*(shape[:24] for shape in SHAPES), *redactor.values]
+    for text in kept:
+        encoded = json.dumps(["item_duplicate", "work_started", before + text + after, "set_aside"], ensure_ascii=False)
+        assert redactor.is_hinted(encoded.encode()), text
+
+
+def test_many_at_once_are_recorded_as_each_alone_would_be(journal: Journal):
+    journal.redactor = Redactor([PLAIN])
+    said = [Said(text="plain"), Said(text=f"it is {PLAIN}"), Said(text="\ud800 half")]
+    alone = [journal.append(one, step=1, work="w") for one in said]
+    with journal.transaction():
+        first = journal.append(Said(text="before"))
+        together = journal.append_all([(one, 1, "w") for one in said])
+        last = journal.append(Said(text="after"))
+    assert [s.event for s in together] == [s.event for s in alone]
+    assert [s.seq for s in (first, *together, last)] == list(range(4, 9))
+    assert journal.read(4, 3) == together
+    assert PLAIN not in journal.path.read_bytes().decode("latin-1")
+
+
+def test_many_at_once_are_all_there_or_none(journal: Journal):
+    with pytest.raises(RuntimeError), journal.transaction():
+        journal.append_all([(Said(text="a"), None, None), (Said(text="b"), None, None)])
+        raise RuntimeError
+    (kept,) = journal.append_all([(Said(text="c"), None, None)])
+    assert journal.read() == [kept]
+    assert kept.seq == 1

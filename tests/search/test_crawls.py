@@ -59,6 +59,36 @@ async def test_a_crawl_follows_every_link_once_and_ends_dry(tmp_path):
     assert {e["source"] for e in run.of("item_duplicate")} <= {f"{site.url}/page/{n}" for n in range(60)}
 
 
+async def test_a_pass_is_a_batch_of_at_most_as_many_items_as_there_are_workers(tmp_path):
+    with Site(pages=60) as site:
+        run = await played(tmp_path, crawl(site, tmp_path, concurrency=7))
+    opened, passes = 0, list[tuple[int, int]]()
+    done = new = 0
+    for event in run.of("pass_started", "pass_finished", "work_finished", "item_queued"):
+        match event["type"]:
+            case "pass_started":
+                opened, done, new = event["number"], 0, 0
+            case "pass_finished":
+                assert (event["number"], event["new"]) == (opened, new)
+                passes.append((event["number"], done))
+            case "work_finished":
+                done += 1
+            case _:
+                new += event["reason"] == "new"
+    assert [number for number, _ in passes] == list(range(1, len(passes) + 1))
+    assert max(count for _, count in passes) == 7
+    assert sum(count for _, count in passes) == 60, "every item is in a pass"
+    assert [e["number"] for e in run.of("step_started")] == list(range(1, 61))
+
+
+async def test_works_that_begin_together_do_not_pass_the_limit_of_steps_together(tmp_path):
+    with Site(pages=60) as site:
+        run = await played(tmp_path, crawl(site, tmp_path, concurrency=8, budget=Budget(steps=13)))
+        asked = sum(site.hits.values()) - site.hits["/robots.txt"]
+    assert (run.result.reason, run.result.steps) == ("budget", 13), run.story()
+    assert asked == 13
+
+
 async def test_a_page_that_fails_is_tried_again_and_then_set_aside_and_named(tmp_path):
     with Site(pages=3) as site:
         run = await played(tmp_path, crawl(site, tmp_path, "/page/0", "/flaky/1", "/broken", retries=2))

@@ -7,7 +7,7 @@ import re
 from ...tools.addresses import joined
 from ...tools.markup import base_of, tree_of
 
-_WHERE = "a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
+_WHERE = "base[href],a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
 _LINKED = frozenset({"next", "prev", "canonical", "alternate"})
 """Kinds of `<link>` that lead to pages; the others are what a page is drawn with."""
 _REFRESH = re.compile(r"\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
@@ -20,15 +20,17 @@ def links_of(page: str | bytes, url: str) -> list[str]:
     Without fragments, and without the page itself. Raises UnreadablePage.
     """
     tree = tree_of(page)
-    base = base_of(tree, url)
+    base = url
     told: dict[str, None] = {}
     for node in tree.css(_WHERE):
-        attributes = node.attributes
+        attributes, tag = node.attributes, node.tag
         reference = attributes.get("href") or attributes.get("src")
-        if node.tag == "link":
+        if tag == "link":
             reference = reference if _LINKED & set((attributes["rel"] or "").lower().split()) else None
-        elif node.tag == "meta":
+        elif tag == "meta":
             reference = _refresh(attributes)
+        elif tag == "base":
+            base, reference = base_of(tree, url), None
         if reference and not reference.startswith("#"):
             told[reference] = None
     links = dict.fromkeys(joined(base, reference) for reference in told)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...protocol import UserError
-from ...tools.addresses import AddressRefused, address, origin
+from ...tools.addresses import AddressRefused, address, is_plain, origin
 
 _ON_ANY_HOST = "[^/]*//[^/]*"
 
@@ -45,6 +45,8 @@ class Scope:
 
     def require(self, url: str) -> str:
         """The URL, serialised, without a fragment. Raises AddressRefused where the crawl may not ask for it."""
+        if url.startswith(self._below) and is_plain(url):  # most: they came out of `sort`
+            return url
         found = address(url)
         if origin(found) not in self.origins:
             raise AddressRefused(f"{found} is not on the crawl's host ({', '.join(sorted(self.origins))})")

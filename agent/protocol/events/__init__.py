@@ -285,6 +285,7 @@ Record = Callable[[Event], Stamped]
 """Puts an event into the journal: bound to a step by whoever hands it on."""
 
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
+_names: dict[type[Any], str] = {kind: name for name, kind in _kinds.items()}
 
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
@@ -302,9 +303,7 @@ _encoder = msgspec.json.Encoder()
 
 def event_type(event: Event) -> str:
     """Its name on the wire: `run_started`."""
-    if isinstance(event, Unknown):
-        return event.type
-    return str(event.__struct_config__.tag)
+    return event.type if isinstance(event, Unknown) else _names[type(event)]
 
 
 def encode_event(event: Event) -> bytes:

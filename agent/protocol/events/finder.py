@@ -55,7 +55,7 @@ class ItemDuplicate(EventBase, frozen=True, kw_only=True):
     key: str
     source: str
     value: str = ""
-    """As it was spelled this time."""
+    """As it was spelled this time; empty: as its key."""
 
 
 class ItemFailed(EventBase, frozen=True, kw_only=True):
