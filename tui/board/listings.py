@@ -180,7 +180,7 @@ def _told(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) -> li
         case ItemFailed():
             return [("key", entry.key), ("failed", f"{entry.attempts} times"), ("error", entry.error)]
         case ItemDuplicate():
-            return [("spelled", entry.value), ("key", entry.key), ("from", entry.source)]
+            return [("spelled", entry.value or entry.key), ("key", entry.key), ("from", entry.source)]
         case ItemQueued():
             return [("item", entry.value), ("key", entry.key), ("kind", entry.kind), ("from", entry.source)]
 
