@@ -55,7 +55,6 @@ class Conduct:
         self.stop: str | None = None
         """`wrap_up` or `now` once someone asked for it."""
         self.stop_detail = ""
-        self.step_once = False
         self._to_tell: list[Prompted] = []
         self.steers: set[int] = set()
         """Queued messages that interrupted the step."""
@@ -107,7 +106,7 @@ class Conduct:
     async def between_steps(self) -> None:
         """Hears what a person asked for, honours a pause, then delivers the messages that waited."""
         await self.look()
-        await self._until(lambda: not self.facts.paused or self.step_once or self.deadline_passed())
+        await self._until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
         await self._let_drive()
         self.deliver()
         if self.facts.is_check_due and self.stop is None:
@@ -162,14 +161,15 @@ class Conduct:
 
     async def perform(self, again: Again) -> list[WorkResult]:
         """Begins these works; what came of those that ended, as soon as one of all that run has."""
-        self.pool.start(again.works[:1] if self.step_once else again.works)
+        if self.kit.step_once and again.works:
+            self.kit.step_once = False
+            self.pool.start(again.works[:1])
+        else:
+            self.pool.start(again.works)
         results = await self.pool.next(again.within)
         if any(r.interrupted for r in results):
             results += await self.pool.drain()  # it hit them all: what starts after it must not be hit too
-        if results and self.step_once:
-            self.step_once = False
-            self.pause("one step was asked for", by="program")
-        elif any(r.interrupted for r in results):
+        if any(r.interrupted for r in results):
             self.rest()
         self._note_exhausted(results)
         return results
@@ -233,7 +233,7 @@ class Conduct:
                 return "person"
             if self.facts.queue:
                 return "message"
-            if self.deadline_passed():
+            if self.kit.deadline_passed():
                 return "deadline"
             return "clock" if timer.done() else None
 
@@ -295,7 +295,7 @@ class Conduct:
 
         A message, a stop or a deadline that came with the interrupt goes on at once.
         """
-        if self.stop is not None or self.facts.queue or self.deadline_passed():
+        if self.stop is not None or self.facts.queue or self.kit.deadline_passed():
             return
         if self.facts.spec.loop is not LoopKind.CHAT and not self.wheel_asked:
             self.pause("interrupted", by="person")
@@ -309,11 +309,6 @@ class Conduct:
         """The run goes on."""
         if self.facts.paused:
             self.kit.record(Unpaused())
-
-    def deadline_passed(self) -> bool:
-        """The wall clock is over."""
-        deadline = self.facts.budget.deadline
-        return deadline is not None and self.kit.clock.now() >= deadline
 
     async def _until_more(self, detail: str) -> None:
         """A chat whose budget is used up goes on with the next message, or where a limit is raised."""

@@ -200,7 +200,7 @@ def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop)
         case StepOnce():
             if not run.facts.paused:
                 kit.record(Paused(why="one step was asked for"))
-            run.step_once = True
+            kit.step_once = True
         case Interrupt():
             if interrupt_shells(run):
                 return None

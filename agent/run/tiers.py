@@ -142,7 +142,9 @@ class Ladder:
         run.waits = until is None
         try:
             await run.kit.until(
-                lambda: self._is_taken() or given_up() or run.deadline_passed() or (timer is not None and timer.done())
+                lambda: (
+                    self._is_taken() or given_up() or run.kit.deadline_passed() or (timer is not None and timer.done())
+                )
             )
         finally:
             run.waits = False

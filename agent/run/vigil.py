@@ -17,7 +17,7 @@ async def keep_vigil(run: Conduct) -> None:
         await kit.clock.sleep(LOOK_SECONDS)
         kit.news.set()
         at_gate = bool(kit.gate.open or kit.facts.questions)
-        if not (run.waits or at_gate) or kit.watched():
+        if not (run.waits or kit.rests or at_gate) or kit.watched():
             alone_since = None
         elif alone_since is None:
             alone_since = kit.clock.monotonic()

@@ -61,6 +61,8 @@ class Kit:
     """Lines for the person at the start of the run."""
     interrupted: str | None = None
     """How a person interrupted what runs, until that has ended."""
+    step_once: bool = False
+    """A person wants one step of a paused run."""
     changed: bool = False
     """Something in the workspace may have changed since the last snapshot."""
     unverified: bool = False
@@ -85,6 +87,7 @@ class Kit:
     """Of a commit that is not done yet."""
     _counted: float = 0.0
     _active: int = 0
+    _resting: int = 0
     _running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
@@ -267,6 +270,32 @@ class Kit:
         while not enough():
             self.news.clear()
             await self.news.wait()
+
+    async def rest_between_steps(self) -> bool:
+        """A work of several steps honours a pause between two of them. False: a person ended the work meanwhile."""
+
+        def goes_on() -> bool:
+            return not self.facts.paused or self.step_once or self.interrupted is not None or self.deadline_passed()
+
+        if not goes_on():
+            self._resting += 1
+            try:
+                await self.until(goes_on)
+            finally:
+                self._resting -= 1
+        if self.facts.paused:
+            self.step_once = False
+        return self.interrupted is None
+
+    @property
+    def rests(self) -> bool:
+        """All that runs honours a pause."""
+        return 0 < self._active == self._resting
+
+    def deadline_passed(self) -> bool:
+        """The wall clock is over."""
+        deadline = self.facts.budget.deadline
+        return deadline is not None and self.clock.now() >= deadline
 
     async def look_at_world(self) -> str | None:
         """Fingerprint of the workspace, taken anew where something may have changed."""

@@ -38,6 +38,8 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
     form = kit.constrained if work.work is None else None
     specs = offered(work.tools if work.tools is not None else tools) if form is None else []
     for done in range(work.step_cap):
+        if done and not await kit.rest_between_steps():
+            return WorkResult(work=work.work, steps=done, interrupted=True)
         if form is not None:
             shown = await asyncio.to_thread(form.show)
             if shown is None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.turns import call
 
 from rundry.agent.protocol import (
     AddItem,
@@ -59,6 +60,62 @@ async def test_one_step_is_one_worker_not_all_of_them(search):
     run.on("work_finished", Stop(how="now"))
     await run.run(watched=True)
     assert len(run.of("work_started")) == 1, run.story()
+
+
+def while_paused(run, kind):
+    """Events of that type between the first pause and its end."""
+    types = run.types()
+    return types[types.index("paused") : types.index("unpaused")].count(kind)
+
+
+LOOK = call("read_file", path="a.txt")
+
+
+def paused_in_second_step(search, *names):
+    """The person pauses while all of them are in their second step, which then comes to its end."""
+    model = MindedModel({name: [LOOK, held(LOOK), LOOK, LOOK, NOTHING] for name in names})
+    run = search(model, *names, budget=Budget(steps=200, tokens=None))
+    run.on("call_admitted", Pause(), nth=2 * len(names))
+    return run.on("paused", lambda _: model.released.set() or SkipItem(key="none"))
+
+
+async def test_a_pause_holds_lenses_between_two_of_their_steps(search):
+    run = paused_in_second_step(search, *EIGHT)
+    for nth in range(1, 10):  # the person has time to do other things
+        run.on("command_refused", SkipItem(key="none"), nth=nth)
+    run.on("command_refused", Unpause(), nth=10)
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
+    assert while_paused(run, "step_finished") == 8, run.story()
+    assert while_paused(run, "step_started") == 0, run.story()
+    assert while_paused(run, "work_finished") == 0, "a lens that rests is not at its end"
+    run.assert_legal()
+
+
+async def test_one_step_of_a_paused_lens_is_one_step(search):
+    run = paused_in_second_step(search, "one", "two")
+    run.on("step_finished", StepOnce(), nth=4).on("step_finished", SkipItem(key="none"), nth=5)
+    run.on("command_refused", Unpause(), nth=2)
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "dry", run.story()
+    assert while_paused(run, "step_started") == 1, run.story()
+
+
+async def test_lenses_that_rest_can_be_interrupted_and_go_on_later(search):
+    run = paused_in_second_step(search, "one", "two")
+    run.on("step_finished", Interrupt(), nth=4).on("work_finished", Unpause(), nth=2, interrupted=True)
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
+    assert len(run.of("paused")) == 1, run.story()
+    run.assert_legal()
+
+
+async def test_a_stop_ends_lenses_that_rest(search):
+    run = paused_in_second_step(search, "one", "two")
+    run.on("step_finished", Stop(how="now"), nth=4)
+    outcome = await run.run(watched=True)
+    assert (outcome.reason, outcome.steps) == ("user", 4), run.story()
+    assert [e["interrupted"] for e in run.of("work_finished")] == [True, True], run.story()
 
 
 async def test_a_lead_that_a_person_skips_while_lenses_look_at_it_is_counted_once(search):
