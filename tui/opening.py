@@ -232,21 +232,21 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
     from .text import one_line
 
     if parting.stop is not None:
-        desk.stop(parting.stop, within=0 if desk.is_idle else LAST_SECONDS)
+        desk.stop(parting.stop, within=LAST_SECONDS)
     state, is_gone = desk.state, desk.is_gone
     desk.link.close()
     if parting.signal:
         return 128 + parting.signal
     if not desk.begun:
         return 1 if parting.failed else 0
+    if parting.stop is not None and state.loop is LoopKind.CHAT:
+        return 0  # nobody needs to be told that they left
     if state.outcome is not None and not parting.failed:
         print(outcome_line(state.outcome), file=sys.stderr)
         on = None if state.budget is None else way_on(state.outcome, state.run_id, state.budget, flags, attended=True)
         if on is not None and state.loop is not LoopKind.CHAT:
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
-    if parting.stop is not None and state.loop is LoopKind.CHAT:
-        return 0
     if parting.stop is not None and not is_gone:
         print(f"it was told to stop and has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
         return 130

@@ -24,6 +24,7 @@ SHIPPED = ("dark", "light", "high-contrast", "terminal")
 """In the order in which a person is offered them."""
 _FOLDER = Path(__file__).parent.parent / "themes"
 _STYLE = "style-of-"
+_FEW = "tokens-256"
 _ANSI = {
     "ansi-background": "ansi_black",
     "ansi-foreground": "ansi_white",
@@ -81,13 +82,18 @@ class Palette:
     inline_code: Style
 
 
-def load_theme(path: Path) -> Theme:
-    """The theme in a TOML file. Raises ConfigError naming the file, the key and the mend."""
+def load_theme(path: Path, *, few_colors: bool = False) -> Theme:
+    """The theme in a TOML file. Raises ConfigError naming the file, the key and the mend.
+
+    `few_colors`: for a terminal of 256, which takes the nearest it has; what would look the same then has other values
+    in `[tokens-256]`.
+    """
     from textual.color import Color, ColorParseError
     from textual.theme import Theme
 
     table = _read(path)
     colors, tokens = _strings(path, table, "colors"), _strings(path, table, "tokens")
+    other = _strings(path, table, _FEW) if _FEW in table else {}
     for key, value in colors.items():
         try:
             Color.parse(value)
@@ -97,6 +103,10 @@ def load_theme(path: Path) -> Theme:
     _refuse(path, "colors", unknown=set(colors) - known, missing={"primary"} - set(colors))
     names = {field.name.replace("_", "-") for field in fields(Palette)}
     _refuse(path, "tokens", unknown=set(tokens) - names, missing=names - set(tokens))
+    _refuse(path, _FEW, unknown=set(other) - names, missing=set())
+    for name, value in other.items():
+        _parse(path, name, value)
+    tokens = {**tokens, **other} if few_colors else tokens
     variables = dict(_ANSI) if table.get("ansi") else {}
     for name, value in tokens.items():
         variables[_STYLE + name] = value
@@ -116,8 +126,9 @@ def load_theme(path: Path) -> Theme:
 
 def register_themes(app: App[Any]) -> None:
     """Make the shipped themes known to the app; `app.theme = "dark"` then picks one."""
+    few_colors = not app.is_headless and app.console.color_system != "truecolor"
     for name in SHIPPED:
-        app.register_theme(load_theme(_FOLDER / f"{name}.toml"))
+        app.register_theme(load_theme(_FOLDER / f"{name}.toml", few_colors=few_colors))
 
 
 def palette_of(app: App[Any]) -> Palette:

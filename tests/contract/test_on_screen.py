@@ -25,10 +25,16 @@ def goal(server: ScriptedServer) -> list[str]:
 
 
 def on_goal(
-    home: Home, project: Path, server: ScriptedServer, *more: str, rows: int = 40, columns: int = 120
+    home: Home,
+    project: Path,
+    server: ScriptedServer,
+    *more: str,
+    rows: int = 40,
+    columns: int = 120,
+    truecolor: bool = True,
 ) -> Terminal:
     """The screen of a run that has to turn the suite green."""
-    return home.screen(*goal(server), *more, cwd=project, rows=rows, columns=columns)
+    return home.screen(*goal(server), *more, cwd=project, rows=rows, columns=columns, truecolor=truecolor)
 
 
 def recorded(home: Home) -> list[Stamped]:
@@ -109,6 +115,17 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
     assert (ended["reason"], ended["steps"], ended["files_changed"]) == ("done", 4, ["calc/core.py"])
 
 
+@pytest.mark.parametrize("truecolor", [True, False])
+def test_what_is_added_and_what_is_removed_stand_on_grounds_of_their_own(home: Home, project: Path, truecolor: bool):
+    with (
+        ScriptedServer([FIX_ADD]) as server,
+        on_goal(home, project, server, columns=100, truecolor=truecolor) as terminal,
+    ):
+        at_gate(terminal)
+        grounds = {text: terminal.colours(text)[1] for text in ("rundry", "return a - b", "return a + b")}
+    assert len(set(grounds.values())) == 3, grounds
+
+
 def test_a_message_can_be_typed_from_the_first_frame_on_and_a_chat_answers(home: Home, project: Path):
     with ScriptedServer([say("It is a **small** project."), say("Two tests fail.")]) as server:
         with home.screen("--model", "fake", "--api-base", server.base_url, cwd=project) as terminal:
@@ -120,6 +137,7 @@ def test_a_message_can_be_typed_from_the_first_frame_on_and_a_chat_answers(home:
             assert "**" not in terminal.text()
             terminal.send("and the tests?\r")
             terminal.wait_for("Two tests fail.")
+            terminal.wait_for(lambda lines: "waiting for you" in lines[0])
             terminal.press("ctrl+c", "ctrl+c")
             assert terminal.wait_for_exit() == 0
         assert text_of(server.requests[0].messages[-1]) == "what is this?"

@@ -131,10 +131,17 @@ class Home:
         return Running([str(RUNDRY), *argv], cwd=cwd, env={**self.env, **(env or {})})
 
     def screen(
-        self, *argv: str, cwd: Path, rows: int = 40, columns: int = 120, env: Mapping[str, str] | None = None
+        self,
+        *argv: str,
+        cwd: Path,
+        rows: int = 40,
+        columns: int = 120,
+        env: Mapping[str, str] | None = None,
+        truecolor: bool = True,
     ) -> Terminal:
         """Opens it in a pseudo-terminal."""
-        return Terminal([str(RUNDRY), *argv], rows=rows, columns=columns, env={**self.env, **(env or {})}, cwd=cwd)
+        environment = {**self.env, **(env or {})}
+        return Terminal([str(RUNDRY), *argv], rows=rows, columns=columns, env=environment, cwd=cwd, truecolor=truecolor)
 
 
 class Running:

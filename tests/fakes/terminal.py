@@ -62,8 +62,9 @@ class Terminal:
         columns: int = 120,
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
+        truecolor: bool = True,
     ) -> None:
-        """`env` is the whole environment, but for what names the terminal."""
+        """`env` is the whole environment, but for what names the terminal. Not `truecolor`: it has 256 colours."""
         self.rows, self.columns = rows, columns
         self.output: list[tuple[float, bytes]] = []
         """Everything that the program wrote: monotonic seconds, bytes."""
@@ -73,7 +74,7 @@ class Terminal:
         self._news = threading.Condition()
         self._closed = False
         base = dict(os.environ if env is None else env)
-        environment = {**base, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment = {**base, "TERM": "xterm-256color", "COLORTERM": "truecolor" if truecolor else ""}
         self.started = time.monotonic()
         self.pid, self._master = self._fork(list(argv), environment, cwd)
         self._process = psutil.Process(self.pid)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.color import Color, ColorSystem
 from textual.app import App
 
 from rundry.agent import ConfigError
@@ -63,6 +64,19 @@ def test_what_is_to_be_read_stands_out_from_its_ground(name: str, tokens: list[s
         assert _contrast(theme.variables[token], theme.background) >= least, token
 
 
+@pytest.mark.parametrize("name", ["dark", "light", "high-contrast"])
+def test_where_256_colours_are_all_there_is_what_differs_is_drawn_differently(name: str) -> None:
+    theme = load_theme(THEMES / f"{name}.toml", few_colors=True)
+    assert theme.background is not None
+    grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
+    shown = [_nearest(theme.background), *(_nearest(theme.variables[token]) for token in grounds)]
+    assert len(set(shown)) == len(shown), dict(zip(["background", *grounds], shown, strict=True))
+
+
+def _nearest(color: str) -> int | None:
+    return Color.parse(color).downgrade(ColorSystem.EIGHT_BIT).number
+
+
 def test_added_and_removed_differ_in_more_than_colour_in_the_terminals_own() -> None:
     palette = shipped_palette("terminal")
     assert palette.diff_added_word.underline
@@ -80,6 +94,8 @@ def test_added_and_removed_differ_in_more_than_colour_in_the_terminals_own() -> 
         ('name = "dark"', "", "needs a name"),
         ("\n[tokens]", "\n[other]", "needs a table [tokens]"),
         ("dark = true", "dark = ", "cannot be read"),
+        ("[tokens-256]", "[tokens-256]\ndimm = 'red'", "tokens-256 knows no dimm"),
+        ("[tokens-256]", "[tokens-256]\ndim = 'loud'", "tokens.dim"),
     ],
 )
 def test_a_bad_theme_file_is_refused_with_the_key_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
