@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from ..diff.code import Piece, lex, lexer_for, painted
+from ..keys import do_bound
 from ..text import show
 from ..theme import palette_of
 
@@ -93,6 +94,7 @@ class GateEditor(TextArea):
     async def _on_key(self, event: events.Key) -> None:
         if event.key != "escape":
             self._asked = False
+            await do_bound(self, event)
             return
         event.stop()
         event.prevent_default()

@@ -6,6 +6,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
+from ..keys import do_bound
 from ..text import strip
 
 
@@ -41,6 +42,8 @@ class ReasonInput(Input):
             event.stop()
             event.prevent_default()
             self.post_message(self.Given(self.value.strip(), kept=event.key == "enter"))
+        else:
+            await do_bound(self, event)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()

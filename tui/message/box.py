@@ -9,6 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from ..keys import do_bound
 from ..text import bare, in_place
 from .completion import complete
 from .history import History
@@ -100,6 +101,8 @@ class MessageBox(TextArea):
         if handled:
             event.stop()
             event.prevent_default()
+        else:
+            await do_bound(self, event)
         at = event.time
         self.call_later(lambda: self.post_message(self.Keyed(at, not self.text)))
 

@@ -1,0 +1,57 @@
+"""A slow line or a macro sends many keys at once: each does its work in its turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fakes.gated import GateStage
+from fakes.played import started
+from textual import events
+
+KEYS = ["a", "b", "c", "home", "x", "end", "y", "z", "backspace", "left", "d"]
+"""Leaves `xabcdy`."""
+SIZE = (100, 40)
+
+
+def send(stage: GateStage) -> None:
+    for key in KEYS:
+        stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def test_letters_and_arrows_of_a_message_keep_their_order(tmp_path: Path):
+    stage = GateStage(tmp_path)
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started())
+        box = stage.screen.message.box
+        await stage.until(pilot, lambda: box.has_focus)
+        send(stage)
+        await stage.until(pilot, lambda: len(box.text) == 6)
+        await pilot.pause()
+        assert box.text == "xabcdy"
+
+
+async def test_letters_and_arrows_of_a_reason_keep_their_order(tmp_path: Path):
+    stage = GateStage(tmp_path)
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press("tab")
+        send(stage)
+        await pilot.pause()
+        await pilot.press("enter", "n")
+        (command,) = stage.decided
+        assert command.reason == "xabcdy"
+
+
+async def test_letters_and_arrows_of_an_edit_keep_their_order(tmp_path: Path):
+    stage = GateStage(tmp_path)
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(old=None, new="\n", path="new.txt", tool="write_file"))
+        await pilot.press("E")
+        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        send(stage)
+        await pilot.pause()
+        await pilot.press("ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await pilot.press("y")
+        (command,) = stage.decided
+        assert command.text == "xabcdy\n"
