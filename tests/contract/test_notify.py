@@ -77,7 +77,7 @@ def test_it_calls_at_a_question_and_quiet_calls_nobody(home: Home, project: Path
         terminal.send(FOCUS_OUT)
         server.release()
         raw = shown(terminal, b"\x1b]9;rundry has a question for you\x07")
-        assert b"]0;owned" not in raw
+        assert b"\x1b]0;" not in raw, "the question is a text, wherever it is shown"
     home.end_runners()
     with ScriptedServer([held]) as server, on_goal(home, project, server, "--quiet") as terminal:
         terminal.wait_for("I think about")
