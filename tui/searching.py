@@ -125,8 +125,8 @@ class SearchLines:
             counts = [f"{facts.done:,} done", f"{facts.queued:,} in the queue", f"{facts.seen:,} seen"]
             if facts.findings:
                 counts.append(plural(len(facts.findings), "finding"))
-            if facts.retries or facts.set_aside:
-                counts.append(f"{facts.retries:,} tried again, {facts.set_aside:,} set aside")
+            rare = ((facts.retries, "tried again"), (facts.set_aside, "set aside"))
+            counts += [f"{count:,} {what}" for count, what in rare if count]
             yield f"pass {event.number}  {', '.join(counts)}"
 
 

@@ -120,7 +120,8 @@ class Finder:
         if self._migrate is not None and work.kind == SCAN:
             return await self._migrate.scan(work)
         if self._migrate is not None:
-            return await self._migrate.fix(work, self._items.offered.pop(work.about))
+            item = self._items.take(work)
+            return WorkResult(work=work.work) if item is None else await self._migrate.fix(work, item)
         if work.kind == "item":
             return await self._items.perform(work)
         return await self._asking.perform(work)

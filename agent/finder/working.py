@@ -61,22 +61,30 @@ class ItemWorks:
     async def perform(self, work: Work) -> WorkResult:
         """The item is done, or what became of it is said in the journal."""
         if self._worker is None:
-            return await self._asking.perform(work, self.offered.pop(work.about))
+            item = self.take(work)
+            return WorkResult(work=work.work) if item is None else await self._asking.perform(work, item)
         begun = await self._begin(work)
-        if isinstance(begun, str):
-            return WorkResult(work=work.work, exhausted=begun)
-        return await self._by_worker(begun, self._worker)
+        if isinstance(begun, _Step):
+            return await self._by_worker(begun, self._worker)
+        return WorkResult(work=work.work, exhausted=begun)
 
-    def _begin_all(self, works: Sequence[Work]) -> list[_Step | str]:
-        """Each item's step, recorded as begun; the budget that leaves no room for one more."""
-        begun: list[_Step | str] = []
+    def take(self, work: Work) -> Item | None:
+        """The item that a work is about; None: a person skipped it between its order and its beginning."""
+        return self.offered.pop(work.about, None)
+
+    def _begin_all(self, works: Sequence[Work]) -> list[_Step | str | None]:
+        """Each item's step, recorded as begun; the budget that leaves no room for one more; None: it was skipped."""
+        begun: list[_Step | str | None] = []
         steps: list[_Step] = []
         is_roomy = no_room(self._kit, len(works)) is None
         for work in works:
             if not is_roomy and (end := no_room(self._kit, len(steps))) is not None:
                 begun.append(end)
                 continue
-            step = _Step(self.offered.pop(work.about), work.work, self._kit.facts.step + len(steps) + 1)
+            if (item := self.take(work)) is None:
+                begun.append(None)
+                continue
+            step = _Step(item, work.work, self._kit.facts.step + len(steps) + 1)
             step.note(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
             step.note(StepStarted(number=step.number))
             steps.append(step)

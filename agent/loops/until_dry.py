@@ -58,9 +58,13 @@ def _left(finder: FinderState) -> str:
     return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
 
 
+def _keys_seen(count: int) -> str:
+    return f"{count:,} key{'' if count == 1 else 's'} seen"
+
+
 def _dry(finder: FinderState) -> Finish:
     facts, gaps = finder.facts, finder.gaps()
-    found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else f"{facts.seen:,} keys seen"
+    found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else _keys_seen(facts.seen)
     if finder.spec.check is not None:
         how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 from fakes.played import spec
+from fakes.searched import Search, crawl
 
 from rundry.agent import FinderSpec, ItemDuplicate, Journal, LoopKind
 from rundry.agent.finder.fates import Candidate
 from rundry.agent.finder.frontier import Frontier
+from rundry.tui.board.listings import listing_of
+from rundry.tui.board.look import Look
 from rundry.tui.board.pages import PAGE, Stock
+from rundry.tui.board.view import BoardView, Listing
+from rundry.tui.reducer import reduce_all
+from rundry.tui.state import ViewState
+from rundry.tui.theme import shipped_palette
 
 
 @pytest.fixture
@@ -37,6 +44,24 @@ def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(
     assert first is not None and first.value == "item 0"
     assert stock.queue[count] is None
     assert len(stock.queue._kept) < 20
+
+
+def queue_of(stock: Stock) -> Listing:
+    state = ViewState()
+    reduce_all(state, Search().stamp(crawl()))
+    assert state.finder is not None and state.search is not None
+    look = Look(state, state.finder, state.search, shipped_palette("dark"), now=0.0)
+    return listing_of(look, BoardView(tab="queue"), stock)
+
+
+def test_what_was_taken_out_of_the_queue_ahead_of_its_worker_is_listed_as_waiting(journal: Journal):
+    frontier = filled(journal, 70)
+    taken = frontier.check_out(64, 0.0)
+    stock = Stock(journal)
+    stock.renew({item.key for item in taken[:8]})
+    listed = queue_of(stock)
+    assert [listed.key(n) for n in range(listed.count)] == [f"item {n}" for n in range(8, 70)]
+    assert [listed.find(f"item {n}") for n in (7, 8, 63, 64, 69)] == [None, 0, 55, 56, 61]
 
 
 def test_what_left_the_queue_meanwhile_leaves_a_gap_and_moves_nothing(journal: Journal):

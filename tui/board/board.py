@@ -124,8 +124,8 @@ class Board(Canvas, can_focus=True):
             return
         self._renewed_at = clock
         if self.view.spot.top == 0:
-            for pages in (self._stock.queue, self._stock.waiting, self._stock.set_aside, self._stock.duplicates):
-                pages.renew()
+            flights = self._look.facts.flights.values() if self._look is not None else ()
+            self._stock.renew({flight.about for flight in flights if flight.kind == "item"})
 
     @property
     def picked(self) -> str | None:

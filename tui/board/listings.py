@@ -91,20 +91,31 @@ def _queue(look: Look, stock: Stock | None) -> Listing:
     if stock is None:
         return Listing(0, _no_row, _no_key, _nowhere, empty="the queue cannot be read here")
     ready, waiting, _ = stock.counts()
+    ahead = stock.ahead
+    first = waiting + len(ahead)
 
     def at(index: int) -> ItemRow | None:
-        return stock.waiting[index] if index < waiting else stock.queue[index - waiting]
+        if index < waiting:
+            return stock.waiting[index]
+        return ahead[index - waiting] if index < first else stock.queue[index - first]
 
     def key(index: int) -> str | None:
         item = at(index)
         return item.key if item is not None else None
 
     def find(key: str) -> int | None:
-        found = _near(key, stock.waiting, 0, min(waiting, PAGE))
-        return found if found is not None else _near(key, stock.queue, waiting, min(ready, PAGE))
+        for items, start, count in (
+            (stock.waiting, 0, waiting),
+            (ahead, waiting, len(ahead)),
+            (stock.queue, first, ready),
+        ):
+            found = _near(key, items, start, min(count, PAGE))
+            if found is not None:
+                return found
+        return None
 
     return Listing(
-        ready + waiting,
+        first + ready,
         lambda index, width: queued_row(look, at(index), width),
         key,
         find,
@@ -161,7 +172,7 @@ def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str) -> List
     )
 
 
-def _near(key: str, pages: Pages[ItemRow], first: int, count: int) -> int | None:
+def _near(key: str, pages: Pages[ItemRow] | list[ItemRow], first: int, count: int) -> int | None:
     """Where an entry is among the first ones."""
     for index in range(count):
         item = pages[index]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
 from rundry.agent import FrontierView, ItemDuplicate, ItemRow, ItemState, Journal, Stamped
@@ -72,10 +72,19 @@ class Stock:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._view = FrontierView(journal)
+        self.ahead: list[ItemRow] = []
+        """Taken out of the queue for whoever is free next; nobody works them yet."""
         self.queue = self._of(ItemState.QUEUED)
         self.waiting = self._of(ItemState.WAITING)
         self.set_aside = self._of(ItemState.SET_ASIDE)
         self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END)
+
+    def renew(self, in_flight: Collection[str]) -> None:
+        """Read everything anew. `in_flight`: keys of the items that someone works."""
+        for pages in (self.queue, self.waiting, self.set_aside, self.duplicates):
+            pages.renew()
+        taken = self._view.page(ItemState.WORKING, limit=len(in_flight) + PAGE)
+        self.ahead = [row for row in taken if row.key not in in_flight]
 
     def counts(self) -> tuple[int, int, int]:
         """Items queued and due, waiting for their time, set aside."""

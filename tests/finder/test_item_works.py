@@ -1,0 +1,138 @@
+"""Items that begin and end together, and what comes between: a person, a limit, an interrupt, an error."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from fakes.played import spec
+
+from rundry.agent.finder.fates import Candidate, State
+from rundry.agent.finder.finder import Finder
+from rundry.agent.finder.state import works
+from rundry.agent.finder.workers import Worked, WorkItem
+from rundry.agent.journal import Journal
+from rundry.agent.journal.checkpoint import facts_of
+from rundry.agent.model import NOBODY
+from rundry.agent.protocol import (
+    Budget,
+    FinderSpec,
+    LoopKind,
+    ModelSpec,
+    Seed,
+    Work,
+    WorkerSpec,
+    WorkFinished,
+    WorkStarted,
+)
+from rundry.agent.run.orders import Order
+from rundry.agent.run.outfit import Outside, outfit
+
+
+class Held:
+    """Works an item once it is let go; each brings two more."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.begun: list[str] = []
+
+    async def work(self, item: WorkItem) -> Worked:
+        self.begun.append(item.value)
+        await self.go.wait()
+        return Worked(items=[Candidate("value", f"{item.value}.{n}") for n in range(2)])
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclasses.dataclass(slots=True)
+class Search:
+    """A finder on a real journal, asked for one thing at a time."""
+
+    journal: Journal
+    finder: Finder
+    worker: Held
+
+    def ordered(self) -> Sequence[Work]:
+        return works(self.finder.state(frozenset(), None))
+
+    def states(self) -> dict[str, State]:
+        rows = [row for state in State for row in self.finder.frontier.page(state)]
+        return {row.key: row.state for row in rows}
+
+    def told(self, kind: type[WorkStarted] | type[WorkFinished]) -> list[str]:
+        events = [stamped.event for stamped in self.journal.read(0, 10_000)]
+        return [event.about for event in events if isinstance(event, kind)]
+
+
+@pytest.fixture
+async def search(tmp_path: Path):
+    opened: list[Journal] = []
+
+    async def make(seeds: int = 8, **budget: float) -> Search:
+        finding = FinderSpec(
+            seeds=[Seed(kind="value", value=str(n)) for n in range(seeds)], worker=WorkerSpec(command=["true"])
+        )
+        made = spec(
+            loop=LoopKind.UNTIL_DRY,
+            finder=finding,
+            workspace=str(tmp_path),
+            model=ModelSpec(name=NOBODY),
+            budget=Budget(**budget),  # type: ignore[arg-type]
+        )
+        journal = Journal.create(tmp_path / "run.db", made)
+        opened.append(journal)
+        outside = Outside()
+        kit = await outfit(journal, facts_of(journal), Order(journal=str(journal.path)), outside, lambda stamped: None)
+        worker = Held()
+        finder = Finder(kit, finding, worker, has_model=False, open_model=outside.open_model)
+        finder.begin()
+        return Search(journal, finder, worker)
+
+    yield make
+    for journal in opened:
+        journal.close()
+
+
+async def test_an_item_that_a_person_skips_between_its_order_and_its_beginning_is_not_worked(search: Callable):
+    it = await search()
+    first, *others = it.ordered()
+    running = [asyncio.ensure_future(it.finder.perform(work)) for work in (first, *others)]
+    assert it.finder.skip(first.about)
+    it.worker.go.set()
+    results = await asyncio.gather(*running)
+    assert [result.steps for result in results] == [0] + [1] * len(others)
+    assert first.about not in it.told(WorkStarted)
+    assert it.states()[first.about] == State.SKIPPED
+    assert sorted(it.worker.begun) == [work.about for work in others]
+
+
+async def test_of_those_that_begin_together_only_as_many_begin_as_there_are_steps(search: Callable):
+    it = await search(steps=3)
+    running = [asyncio.ensure_future(it.finder.perform(work)) for work in it.ordered()]
+    it.worker.go.set()
+    results = await asyncio.gather(*running)
+    assert [result.exhausted is None for result in results] == [True] * 3 + [False] * 5
+    assert it.told(WorkFinished) == it.told(WorkStarted) == ["0", "1", "2"]
+    await it.finder.close()
+    states = list(it.states().values())
+    assert (states.count(State.DONE), states.count(State.QUEUED), states.count(State.WORKING)) == (3, 11, 0)
+
+
+async def test_what_was_interrupted_together_is_queued_again_and_counts_as_no_try(search: Callable):
+    it = await search(12)
+    with it.finder.kit.activity():
+        running = [asyncio.ensure_future(it.finder.perform(work)) for work in it.ordered()]
+        while len(it.worker.begun) < 8:
+            await asyncio.sleep(0)
+        assert not it.finder.skip("3"), "it is in work"
+        it.finder.kit.interrupt("interrupt")
+        results = await asyncio.gather(*running)
+    assert all(result.interrupted for result in results)
+    await it.finder.close()
+    queued = it.finder.frontier.page(State.QUEUED)
+    assert sorted((row.key, row.attempts) for row in queued) == sorted((str(n), 0) for n in range(12))
+    assert it.finder.facts.pass_done == 0
