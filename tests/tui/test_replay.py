@@ -105,11 +105,11 @@ def test_steps_are_gone_through_one_by_one(tmp_path: Path):
     reel = Film(journal)
     seen: list[int | None] = []
     while reel.position < reel.last:
-        seen.append(reel.go_to(reel.step_after(reel.position)).step)
+        seen.append(reel.go_to(reel.mark_after(reel.position)).step)
     assert seen == [1, 2, 3, 3]
     back: list[int | None] = []
     while reel.position:
-        back.append(reel.go_to(reel.step_before(reel.position)).step)
+        back.append(reel.go_to(reel.mark_before(reel.position)).step)
     assert back == [3, 2, 1, None]
     journal.close()
 

@@ -114,8 +114,9 @@ def _heading(look: Look, view: BoardView, width: int, *, names_all: bool) -> Row
     palette = look.palette
     tabs = [tab for tab in look.tabs if names_all or tab not in ("lenses", "work")]
     end = _sum(look, view)
-    for numbered, gap in ((True, 3), (True, 2), (False, 2)):
+    for fits_numbers, gap in ((True, 3), (True, 2), (False, 2)):
         row: Row = []
+        numbered = fits_numbers and look.numbered
         for number, tab in enumerate(look.tabs, 1):
             if tab not in tabs:
                 continue

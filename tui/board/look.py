@@ -31,6 +31,8 @@ class Look:
     """Works in flight, each in the row that it has had; empty: in the order in which they began."""
     marked: str | None = None
     """Key of the finding that is to be merged into another."""
+    numbered: bool = True
+    """The views are gone to by their numbers."""
 
     @property
     def by_lenses(self) -> bool:

@@ -120,6 +120,7 @@ def _demo(screen: MainScreen, argument: str) -> None:
 def _replay(screen: MainScreen, argument: str) -> None:
     from ..replay import SPEEDS, Film, Player
     from ..replay.screen import ReplayScreen
+    from ..screens.main import keys_of
 
     journal = screen.desk.link.journal
     speed = argument.removesuffix("x") or "1"
@@ -131,7 +132,9 @@ def _replay(screen: MainScreen, argument: str) -> None:
     def left(why: str | None) -> None:
         screen.tell(why or "this is how it stands; the replay changed nothing")
 
-    screen.rundry.push_screen(ReplayScreen(Player(Film(journal), int(speed))), left)
+    player = Player(Film(journal), int(speed))
+    keys = keys_of("board", screen.keymap)
+    screen.rundry.push_screen(ReplayScreen(player, keys, board_wanted=screen.board_wanted), left)
 
 
 def _quit(screen: MainScreen, argument: str) -> None:

@@ -11,14 +11,26 @@ from ..reducer.numbers import clock
 from .player import Player
 
 _KEYS = (
-    ("space", "play, pause"),
-    ("1-4", "speed"),
-    ("← →", "step"),
-    (", .", "event"),
-    ("home end", ""),
-    ("esc", "leave"),
+    ("space", "play, pause", 0),
+    ("1-4", "speed", 0),
+    ("← →", "step", 0),
+    (", .", "event", 2),
+    ("home end", "", 3),
+    ("esc", "leave", 0),
 )
-_MARGIN = 1
+"""With how early each gives way where there is no room for all."""
+_SEARCH_KEYS = (
+    ("space", "play, pause", 0),
+    ("1-4", "speed", 0),
+    ("← →", "pass", 0),
+    (", .", "event", 4),
+    ("home end", "", 5),
+    ("tab", "views", 1),
+    ("f", "filter", 6),
+    ("⏎", "open", 3),
+    ("^l", "transcript", 2),
+    ("esc", "leave", 0),
+)
 
 
 class Scrubber(Widget):
@@ -44,7 +56,7 @@ class Scrubber(Widget):
     def show(self) -> None:
         """Redraws where something moved."""
         player = self._player
-        said = (player.film.position, player.speed, player.playing, self.size.width)
+        said = (player.film.position, player.place, player.speed, player.playing, self.size.width)
         if said != self._said:
             self._said = said
             self.refresh()
@@ -66,9 +78,8 @@ class Scrubber(Widget):
         left = f"{sign} {player.speed:>2}x  "
         passed = max(0.0, (film.state.last_at or film.began_at) - film.began_at)
         length = max(0.0, film.ended_at - film.began_at)
-        steps = film.marks[-1].number if film.marks else 0
-        step = f"step {film.state.step or 0}/{steps}   " if steps else ""
-        right = f"  {step}{clock(passed)}/{clock(length)}   event {film.position:,}/{film.last:,}"
+        mark = f"{film.unit} {film.number}/{film.marks[-1].number}   " if film.marks else ""
+        right = f"  {mark}{clock(passed)}/{clock(length)}   event {film.position:,}/{film.last:,}"
         width = max(8, self.size.width - len(left) - len(right))
         at = min(width - 1, round(film.position / max(1, film.last) * (width - 1)))
         self._track = (len(left), width)
@@ -81,10 +92,11 @@ class Scrubber(Widget):
         )
 
     def _keys(self) -> Content:
-        line, room = Content(""), self.size.width
-        for key, about in _KEYS:
-            word = Content.assemble((key, "bold $foreground"), (f" {about}" if about else "", "$dim"), "   ")
-            if len(line) + len(word) - 3 > room:
+        keys = list(_SEARCH_KEYS if self._player.film.is_search else _KEYS)
+        while sum(len(key) + len(about) + bool(about) + 3 for key, about, _ in keys) - 3 > self.size.width:
+            goes = max(keys, key=lambda each: each[2])
+            if not goes[2]:
                 break
-            line += word
-        return line
+            keys.remove(goes)
+        words = [(f"{key}", "bold $foreground", f" {about}" if about else "") for key, about, _ in keys]
+        return Content("   ").join([Content.assemble((key, bold), (about, "$dim")) for key, bold, about in words])
