@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import stat
 import threading
@@ -11,16 +12,31 @@ import pytest
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Budget as Limits
 from rundry.agent.protocol import (
+    Event,
     JournalError,
     LoopKind,
     RunSpec,
     RunStarted,
+    Stamped,
     StepStarted,
     TextArrived,
     ToolCalled,
     ToolFinished,
+    Undone,
     Unknown,
+    encode_event,
+    to_json_line,
 )
+
+
+@pytest.mark.parametrize(
+    "event", [StepStarted(number=1), Undone(changes=1, step=9), Unknown("later", b'{"type":"later","step":9,"x":[1]}')]
+)
+def test_a_line_of_json_holds_the_envelope_and_the_event_whose_own_words_win(event: Event) -> None:
+    line = to_json_line(Stamped(4, 1.5, 3, "lens a", event))
+    envelope = {"seq": 4, "at": 1.5, "step": 3, "work": "lens a"}
+    assert json.loads(line) == {**envelope, **json.loads(encode_event(event))}
+    assert line.count(b'"step"') == 1
 
 
 def texts(journal: Journal, after: int = 0) -> list[str]:

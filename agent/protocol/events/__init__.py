@@ -286,6 +286,8 @@ Record = Callable[[Event], Stamped]
 
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
 _names: dict[type[Any], str] = {kind: name for name, kind in _kinds.items()}
+_beside_the_head = {kind for kind in _names if not {"seq", "at", "step", "work"} & set(kind.__struct_fields__)}
+"""Events without a field of the envelope's name: their line is put together from two texts, in a tenth of the time."""
 
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
@@ -325,5 +327,7 @@ def decode_event(kind: str, raw: bytes) -> Event:
 def to_json_line(stamped: Stamped) -> bytes:
     """One line of `--json` (REQUIREMENTS 13.1), without the line's end."""
     head: dict[str, Any] = {"seq": stamped.seq, "at": stamped.at, "step": stamped.step, "work": stamped.work}
-    body: dict[str, Any] = msgspec.json.decode(encode_event(stamped.event))
-    return _encoder.encode({**head, **body})
+    body = encode_event(stamped.event)
+    if type(stamped.event) in _beside_the_head:
+        return _encoder.encode(head)[:-1] + b"," + body[1:]
+    return _encoder.encode({**head, **msgspec.json.decode(body)})
