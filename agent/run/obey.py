@@ -186,6 +186,7 @@ def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop)
     kit = run.kit
     match command:
         case Pause(now=now):
+            kit.step_once = False
             if not run.facts.paused:
                 kit.record(Paused())
             if now:
@@ -204,6 +205,7 @@ def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop)
         case Interrupt():
             if interrupt_shells(run):
                 return None
+            kit.step_once = False
             kit.gate.cancel_all("the person interrupted the step")
             return None if kit.interrupt("interrupt") else "nothing runs that could be interrupted"
         case Stop(how=how):

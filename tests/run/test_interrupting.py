@@ -1,5 +1,6 @@
 import asyncio
 
+import pytest
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
 from rundry.agent.journal.facts import fold
@@ -14,6 +15,7 @@ from rundry.agent.protocol import (
     Pause,
     Predicates,
     Say,
+    SetLimit,
     Steer,
     StepOnce,
     Stop,
@@ -134,6 +136,16 @@ async def test_a_step_at_a_time_pauses_after_each(driven):
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
     assert run.types().count("paused") == 1
+
+
+@pytest.mark.parametrize("brake", [Pause(now=True), Interrupt()], ids=["pause", "interrupt"])
+async def test_who_brakes_takes_back_the_step_that_was_asked_for(driven, brake):
+    run = driven(HELD, READ, READ, DONE).on("text_arrived", StepOnce(), brake)
+    run.on("interrupted", SetLimit(name="steps", value=30)).on("step_finished", Unpause(), nth=2)
+    run.on("budget_changed", Say(text="go on then"))
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "answered", run.story()
+    assert "go on then" in run.heard(1)
 
 
 async def test_pause_holds_after_the_step_and_a_message_goes_on(driven):

@@ -8,6 +8,8 @@ from fakes.gated import GateStage
 from fakes.played import started
 from textual import events
 
+from rundry.agent.protocol import Steer
+
 KEYS = ["a", "b", "c", "home", "x", "end", "y", "z", "backspace", "left", "d"]
 """Leaves `xabcdy`."""
 SIZE = (100, 40)
@@ -28,6 +30,19 @@ async def test_letters_and_arrows_of_a_message_keep_their_order(tmp_path: Path):
         await stage.until(pilot, lambda: len(box.text) == 6)
         await pilot.pause()
         assert box.text == "xabcdy"
+
+
+async def test_what_is_steered_is_the_whole_message(tmp_path: Path):
+    stage = GateStage(tmp_path)
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started())
+        box = stage.screen.message.box
+        await stage.until(pilot, lambda: box.has_focus)
+        send(stage)
+        stage.app.post_message(events.Key("ctrl+s", None))
+        await stage.until(pilot, lambda: bool(stage.link.commands))
+        assert stage.link.commands == [Steer(text="xabcdy")]
+        assert box.text == ""
 
 
 async def test_letters_and_arrows_of_a_reason_keep_their_order(tmp_path: Path):

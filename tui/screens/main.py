@@ -329,6 +329,9 @@ class MainScreen(Screen[None]):
 
     def action_steer(self) -> None:
         """Send what stands in the box at once; while the gate is edited in, keep that."""
+        (self.focused or self).call_later(self._steer)  # behind the letters that came in one go with the key
+
+    def _steer(self) -> None:
         if not self.gate.keep_edit():
             self.message.box.send(steer=True)
 
@@ -399,7 +402,9 @@ class MainScreen(Screen[None]):
             text = None
             self.gate.say(str(error))
         else:
-            if text is None:
+            if text is None and event.is_own:
+                text = event.text
+            elif text is None:
                 self.gate.say("left unchanged")
         if text is None:
             self.gate.paint_soon()  # keys that were meant for the editor are not for the gate
