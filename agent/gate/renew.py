@@ -40,11 +40,11 @@ def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
     if isinstance(after, bytes):
         return _on(draft, now, after)
     if not now.exists:
-        return Conflict(why=_one_line(after), now=now)
+        return Conflict(why=_in_short(after), now=now)
     merged = merge_states(draft.before, now, draft.after or b"")
     if merged is not None and merged[1] == 0:
         return _on(draft, now, merged[0])
-    return Conflict(why=_one_line(after), now=now, merged=None if merged is None else merged[0])
+    return Conflict(why=_in_short(after), now=now, merged=None if merged is None else merged[0])
 
 
 def holds_already(draft: FileDraft) -> bool:
@@ -87,3 +87,8 @@ def _on(draft: FileDraft, now: FileState, after: bytes) -> FileDraft:
 
 def _one_line(text: str) -> str:
     return text.splitlines()[0] if text else text
+
+
+def _in_short(misfit: str) -> str:
+    """The first sentence, for a person as well: what follows tells the model how to do better."""
+    return _one_line(misfit).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")

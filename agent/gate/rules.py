@@ -15,7 +15,7 @@ _GLOB = "\\*?[]! "
 def rule_text(rule: Rule) -> str:
     """The rule as a person reads it before it is written: `allow run_command: pytest -q`."""
     what = rule.command if rule.command is not None else rule.path
-    return f"{rule.verdict} {rule.tool or 'any tool'}" + (f": {what}" if what is not None else "")
+    return f"{rule.verdict} {': '.join(part for part in (rule.tool, what) if part is not None)}".rstrip()
 
 
 def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:

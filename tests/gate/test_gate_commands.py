@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rundry.agent.gate.rules import rule_text
 from rundry.agent.protocol import GateMode, Rule
 
 
@@ -334,3 +335,15 @@ def test_a_rule_that_names_more_than_one_command_allows_nothing(place):
 def test_a_line_nested_without_end_or_very_long_is_a_doubt_and_no_crash(place):
     for command in ("(" * 3000 + "ls" + ")" * 3000, "echo " + "$(" * 900 + "ls" + ")" * 900, "ls " * 50_000):
         assert place.judge_command(command, "ls", "echo").action == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Rule(verdict="deny", path="secrets/**"), "deny secrets/**"),
+        (Rule(verdict="allow", tool="run_command", command="pytest -q"), "allow run_command: pytest -q"),
+        (Rule(verdict="ask", tool="write_file"), "ask write_file"),
+    ],
+)
+def test_a_rule_reads_as_one_would_say_it(rule, text):
+    assert rule_text(rule) == text

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 
+import msgspec
 import pytest
 
 from rundry.agent.gate import changed_draft, look
@@ -37,6 +38,19 @@ async def in_conflict(place, disk=b"one\nzwei\nthree\n", text=b"one\ntwo\nthree\
 
 def newest(place) -> ProposalRebased:
     return place.of(ProposalRebased)[-1]
+
+
+async def test_a_conflict_is_told_in_one_sentence_and_in_a_persons_words(place):
+    file = place.file("a.py", b"one\ntwo\nthree\n")
+    draft = place.replacing("a.py", b"two", b"2")
+    misfit = "edit 1 of 2: old_text is not in the file. Nothing was changed. The nearest is line 2; copy it:\n2| zwei"
+    gate = place.gate()
+    task = await place.begin(gate, msgspec.structs.replace(draft, again=lambda _: misfit))
+    file.write_bytes(b"one\nzwei\nthree\n")
+    await place.clock.advance(1.1)
+    assert newest(place).why.endswith(": edit 1 of 2: the text that it replaces is not in the file")
+    gate.cancel_all("end")
+    await task
 
 
 async def test_a_conflict_stays_open_and_shows_the_disk_the_proposal_and_both_in_one_text(place):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from fakes.gated import NEW, OLD, GateStage
@@ -218,6 +219,35 @@ async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage
         await stage.until(pilot, lambda: "conflict marks" not in stage.text() and stage.takes_keys())
         await pilot.press("y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "ab\n")]
+
+
+async def test_a_version_that_the_file_outran_is_kept_as_it_stands_where_the_person_says_so(stage: GateStage):
+    merged = stage.journal.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
+        await pilot.press("E", "x", "ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged))
+        assert "e takes it up again" in stage.text()
+        await pilot.press("E")
+        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await pilot.press("ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await pilot.press("y")
+        assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "xtwo\n")]
+
+
+@pytest.mark.parametrize("key", ["E", "tab"])
+async def test_escape_pressed_twice_in_haste_leaves_what_was_typed_into_and_rejects_nothing(stage: GateStage, key: str):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await pilot.press(key)
+        await stage.until(pilot, lambda: not stage.screen.gate.has_focus and stage.screen.gate.has_focus_within)
+        before = monotonic()
+        await pilot.press("escape")
+        await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
+        assert not stage.screen.gate.arming.pressed("escape", before + 0.1)
+        assert stage.screen.gate.arming.pressed("escape", monotonic() + 1)
 
 
 async def test_marks_reasons_and_a_half_typed_reason_outlive_a_rebase(stage: GateStage):

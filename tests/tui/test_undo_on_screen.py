@@ -108,3 +108,14 @@ async def test_what_makes_no_sense_is_told(ended):
         desk.link.put_alone(Undo(step=9))
         await until(lambda: "undo was refused: there was no step 9" in shown(app))
     desk.link.close()
+
+
+async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ended):
+    desk = Desk(Session.attach(ended.path))
+    app = RundryApp(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: desk.state.outcome is not None)
+        (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
+        await pilot.press(*"/undo", "enter")
+        await until(lambda: "c.txt: left as it is, someone changed it since" in shown(app))
+    desk.link.close()

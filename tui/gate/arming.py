@@ -74,3 +74,7 @@ class Arming:
     def decided(self) -> None:
         """The key that was pressed last decided."""
         self._decided_by = self._last[0]
+
+    def left(self, key: str, at: float) -> None:
+        """The key left what was typed into here: pressed twice in haste it does not decide as well."""
+        self._last, self._decided_by = (key, at), key

@@ -111,7 +111,8 @@ def edit(panel: GatePanel, *, here: bool = False) -> None:
         panel.say(str(error))
         return
     if command_set() and not here:
-        panel.post_message(panel.EditAsked(proposal, text))
+        is_own = panel.review.thoughts.draft is not None
+        panel.post_message(panel.EditAsked(proposal, text, is_own=is_own))
     elif plain:
         panel.edit_here(text)
     else:

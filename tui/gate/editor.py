@@ -25,7 +25,7 @@ class GateEditor(TextArea):
 
     DEFAULT_CSS = """
     GateEditor {
-        height: 1fr; border: none; padding: 0; background: transparent; color: $foreground;
+        height: 1fr; border: none; padding: 0 1; background: transparent; color: $foreground;
         &:focus { border: none; background: transparent; }
         scrollbar-size-vertical: 1; scrollbar-background: $background; scrollbar-color: $dim 40%;
         & .text-area--gutter { color: $dim; background: transparent; }
@@ -52,15 +52,16 @@ class GateEditor(TextArea):
         self.cursor_blink = False
         self._path = ""
         self._begun = ""
+        self._is_own = False
         self._asked = False
         self._lexed: list[list[Piece]] = []
 
-    def open(self, path: str, text: str, line: int) -> None:
-        """Begin with `text`, the cursor at `line` (from 0)."""
+    def open(self, path: str, text: str, line: int, *, is_own: bool = False) -> None:
+        """Begin with `text`, the cursor at `line` (from 0); `is_own`: a text that is worth keeping as it stands."""
         self._path, self._asked = path, False
         self.indent_type = "tabs" if "\n\t" in text else "spaces"
         self.load_text(text)
-        self._begun = self.text
+        self._begun, self._is_own = self.text, is_own
         self._lex()
         self.move_cursor((min(line, self.document.line_count - 1), 0))
         self.call_after_refresh(self.scroll_cursor_visible, center=True)
@@ -72,7 +73,7 @@ class GateEditor(TextArea):
 
     def keep(self) -> None:
         """The text as it stands."""
-        self.post_message(self.Kept(self.text) if self.is_changed else self.Dropped())
+        self.post_message(self.Kept(self.text) if self.is_changed or self._is_own else self.Dropped())
 
     def get_line(self, line_index: int) -> Text:
         """In colours, each hidden character as a sign of one cell."""

@@ -39,10 +39,12 @@ class GatePanel(GateView, can_focus=True):
     class EditAsked(Message):
         """The person wants this text in their editor."""
 
-        def __init__(self, proposal: ProposalOpened, text: str) -> None:
+        def __init__(self, proposal: ProposalOpened, text: str, *, is_own: bool) -> None:
             super().__init__()
             self.proposal = proposal
             self.text = text
+            self.is_own = is_own
+            """It is the person's own already, and is kept also as it stands."""
 
     class Left(Message):
         """The person types a message instead: this is what they typed of it (or a paste)."""
@@ -208,6 +210,8 @@ class GatePanel(GateView, can_focus=True):
     def on_reason_input_given(self, message: ReasonInput.Given) -> None:
         """Kept for the answer, or for the next time that it is asked for."""
         message.stop()
+        if not message.kept:
+            self.arming.left("escape", message.time)
         self._end_reason(message.text, kept=message.kept)
 
     def _end_reason(self, text: str, *, kept: bool) -> None:
@@ -240,7 +244,8 @@ class GatePanel(GateView, can_focus=True):
         proposal = self.shown.proposal
         self.editing = proposal
         self.add_class("-editing")
-        self._editor.open(proposal.path or "", text, first_mark(text) or self.body.first_line() - 1)
+        is_draft = self.review.thoughts.draft is not None
+        self._editor.open(proposal.path or "", text, first_mark(text) or self.body.first_line() - 1, is_own=is_draft)
         self._editor.display = True
         self.arming.blank()
         self.fit()
@@ -262,6 +267,7 @@ class GatePanel(GateView, can_focus=True):
     def on_gate_editor_dropped(self, message: GateEditor.Dropped) -> None:
         """As it was."""
         message.stop()
+        self.arming.left("escape", message.time)
         self._close_editor()
 
     def on_gate_editor_kept(self, message: GateEditor.Kept) -> None:

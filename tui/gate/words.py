@@ -29,8 +29,9 @@ def name(proposal: ProposalOpened) -> str:
 def about(proposal: ProposalOpened) -> str:
     """`3 hunks  +12 −4`, or where a command runs."""
     if proposal.path is not None:
-        new = "new file  " if proposal.before is None and proposal.after is not None else ""
-        return new + counted(proposal.hunks, proposal.added, proposal.removed)
+        is_new = proposal.before is None and proposal.after is not None
+        what = counted(proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
+        return f"new file  {what}" if is_new else what if proposal.hunks else ""
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
         held = "once more, with that let through"

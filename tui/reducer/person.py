@@ -65,6 +65,9 @@ PERSON = (
     Undone,
 )
 
+_NAMED = 5
+"""Files that an undo had to leave, which are named one by one."""
+
 
 def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
     """Take an event between the run and a person in."""
@@ -101,9 +104,14 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
         case Undone():
             state.check = None  # what it said no longer holds
             what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
-            note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file")).detail = "\n".join(
-                [*event.files, *(f"left as it is: {line}" for line in event.kept)]
+            note(
+                state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files)
             )
+            for kept in event.kept[:_NAMED]:
+                note(state, stamped, kept)
+            if len(event.kept) > _NAMED:
+                more = event.kept[_NAMED:]
+                note(state, stamped, f"left as they are: {len(more)} more", detail="\n".join(more))
         case _:
             assert_never(event)
 
