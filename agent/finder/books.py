@@ -123,8 +123,9 @@ class Books:
         )
 
     def skipped(self, key: str, record: Note) -> bool:
-        """Takes it out of the queue; false where it is not in there."""
-        if not self.frontier.skip(key):
+        """Takes it out of the queue, or from what was set aside; false where it is in neither."""
+        row = self.frontier.find(key)
+        if row is None or not self.frontier.skip(key):
             return False
-        record(ItemSkipped(key=key))
+        record(ItemSkipped(key=key, was=row.state.value if row.state is State.SET_ASIDE else None))
         return True

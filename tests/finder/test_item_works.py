@@ -12,12 +12,14 @@ from fakes.played import spec
 
 from rundry.agent.finder.fates import Candidate, State
 from rundry.agent.finder.finder import Finder
+from rundry.agent.finder.hearing import hear
 from rundry.agent.finder.state import works
 from rundry.agent.finder.workers import Worked, WorkItem
 from rundry.agent.journal import Journal
 from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.model import NOBODY
 from rundry.agent.protocol import (
+    AddItem,
     Budget,
     FinderSpec,
     LoopKind,
@@ -72,7 +74,7 @@ class Search:
 async def search(tmp_path: Path):
     opened: list[Journal] = []
 
-    async def make(seeds: int = 8, **budget: float) -> Search:
+    async def make(seeds: int = 8, worker: Held | None = None, **budget: float) -> Search:
         finding = FinderSpec(
             seeds=[Seed(kind="value", value=str(n)) for n in range(seeds)], worker=WorkerSpec(command=["true"])
         )
@@ -87,7 +89,7 @@ async def search(tmp_path: Path):
         opened.append(journal)
         outside = Outside()
         kit = await outfit(journal, facts_of(journal), Order(journal=str(journal.path)), outside, lambda stamped: None)
-        worker = Held()
+        worker = worker or Held()
         finder = Finder(kit, finding, worker, has_model=False, open_model=outside.open_model)
         finder.begin()
         return Search(journal, finder, worker)
@@ -136,3 +138,27 @@ async def test_what_was_interrupted_together_is_queued_again_and_counts_as_no_tr
     queued = it.finder.frontier.page(State.QUEUED)
     assert sorted((row.key, row.attempts) for row in queued) == sorted((str(n), 0) for n in range(12))
     assert it.finder.facts.pass_done == 0
+
+
+class Failing(Held):
+    async def work(self, item: WorkItem) -> Worked:
+        return Worked(error="no", hopeless=item.value == "0")
+
+
+async def test_skipping_what_was_set_aside_does_not_hide_what_waits_to_be_tried_again(search: Callable):
+    it = await search(2, worker=Failing())
+    await asyncio.gather(*(it.finder.perform(work) for work in it.ordered()))
+    assert it.states() == {"0": State.SET_ASIDE, "1": State.WAITING}
+    assert it.finder.skip("0")
+    state = it.finder.state(frozenset(), None)
+    assert state.item_in is not None and not state.is_drained
+    assert (state.facts.queued, state.facts.set_aside, state.facts.skipped) == (1, 0, 1)
+    assert state.gaps() == []
+
+
+async def test_what_waits_to_be_tried_again_is_counted_once_when_a_person_adds_it(search: Callable):
+    it = await search(2, worker=Failing())
+    await asyncio.gather(*(it.finder.perform(work) for work in it.ordered()))
+    assert hear(it.finder, AddItem(kind="value", value="1")) is None
+    assert it.states()["1"] == State.QUEUED
+    assert it.finder.facts.queued == it.finder.frontier.counts().queued == 1

@@ -48,7 +48,7 @@ class ItemQueued(EventBase, frozen=True, kw_only=True):
     due: float | None = None
     """Unix time before which it is not worked; None: at once."""
     was: str | None = None
-    """What it was before, of one that was at rest: `done`, `set_aside` or `skipped`."""
+    """What it was before, of one that was at rest: `done`, `set_aside`, `skipped`, or `waiting` to be tried again."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):
@@ -71,6 +71,8 @@ class ItemSkipped(EventBase, frozen=True, kw_only=True):
 
     key: str
     by: str = "person"
+    was: str | None = None
+    """`set_aside` where it had failed for good; else it waited in the queue."""
 
 
 class FindingReported(EventBase, frozen=True, kw_only=True):
