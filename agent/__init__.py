@@ -94,7 +94,8 @@ if TYPE_CHECKING:
     from .gate import compare_contents
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .journal.export import exported, exported_lines
-    from .journal.finding import FinderFacts, Finding, Flight, LensFacts
+    from .journal.finder_facts import FinderFacts
+    from .journal.finding import Finding, Flight, LensFacts
     from .journal.handoffs import handoff_markdown
     from .journal.pending import Pending, pending
     from .journal.points import Point, earlier_points
@@ -126,7 +127,7 @@ _HOMES: dict[str, str] = {
     "add_charge": "journal.shares",
     "call_hook": "run.calling",
     "handoff_markdown": "journal.handoffs",
-    "FinderFacts": "journal.finding",
+    "FinderFacts": "journal.finder_facts",
     "Finding": "journal.finding",
     "Flight": "journal.finding",
     "FrontierView": "finder.view",

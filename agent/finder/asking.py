@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ..journal.finding import FinderFacts, Finding
+from ..journal.finder_facts import FinderFacts
+from ..journal.finding import Finding
 from ..protocol import (
     BudgetChanged,
     CriticSpoke,

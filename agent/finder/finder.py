@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..journal.finding import FinderFacts
+from ..journal.finder_facts import FinderFacts
 from ..protocol import (
     CriticSpoke,
     FinderSpec,

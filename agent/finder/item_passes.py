@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.finding import FinderFacts
+from ..journal.finder_facts import FinderFacts
 from ..protocol import Event, FinderSpec, PassFinished, PassStarted
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ..journal.finding import FinderFacts
+from ..journal.finder_facts import FinderFacts
 from ..protocol import (
     CheckFinished,
     CheckStarted,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-from ..journal.finding import FinderFacts, Finding, LensFacts
+from ..journal.finder_facts import FinderFacts
+from ..journal.finding import Finding, LensFacts
 from .fates import Item
 
 _MOST_TITLES = 40

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from ..journal.finding import FinderFacts, Finding, LensFacts
+from ..journal.finder_facts import FinderFacts
+from ..journal.finding import Finding, LensFacts
 from ..protocol import FinderSpec, Work
 from .fates import Item
 

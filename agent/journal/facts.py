@@ -56,7 +56,7 @@ from ..protocol import (
 )
 from .actions import Action, arguments_of, close_action, forget_older, paths_read
 from .conversation import SPOKEN, Conversation
-from .finding import FINDER_EVENTS, FINDER_ONLY, FinderFacts
+from .finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
 from .hands import Hands
 from .passing import PassFacts, passing_of

@@ -10,7 +10,7 @@ from fakes.turns import call
 
 from rundry.agent.finder.state import FinderState, works
 from rundry.agent.journal.facts import RunFacts
-from rundry.agent.journal.finding import FinderFacts
+from rundry.agent.journal.finder_facts import FinderFacts
 from rundry.agent.protocol import (
     AddLens,
     Budget,
