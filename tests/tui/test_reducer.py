@@ -367,3 +367,11 @@ def test_what_a_persons_own_command_printed_stands_there_to_be_read_unless_it_is
     short = ShellFinished(shell_id=1, ok=True, how="exit code 0", output="a\nb\n", seconds=0.1)
     assert seen(begun, short).blocks[-1].open
     assert not seen(begun, msgspec.structs.replace(short, output="a\n" * 300)).blocks[-1].open
+
+
+def test_what_a_person_who_drives_got_from_a_tool_stands_there_to_be_read_unless_it_is_long():
+    begun = ToolCalled(call_id="hand_1", tool="run_command", arguments={"command": "ls"}, by="person")
+    short = ToolFinished(call_id="hand_1", tool="run_command", ok=False, result="a\nb", seconds=0.1, by="person")
+    assert seen(begun, short).blocks[-1].open
+    assert not seen(begun, msgspec.structs.replace(short, result="a\n" * 300)).blocks[-1].open
+    assert not seen(begun, msgspec.structs.replace(short, by="model")).blocks[-1].open

@@ -6,6 +6,13 @@ from rundry.agent import Stamped
 
 from ..state import Block, ViewState
 
+_SHORT = 20
+
+
+def is_short(text: str) -> bool:
+    """What a person's own doings brought stands there unfolded: it has few enough lines."""
+    return text.count("\n") <= _SHORT
+
 
 def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title: str = "", status: str = "") -> Block:
     """A new block at the end."""

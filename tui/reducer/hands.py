@@ -18,11 +18,8 @@ from rundry.agent import (
 )
 
 from ..state import Background, ViewState
-from .blocks import add, note, touch
+from .blocks import add, is_short, note, touch
 from .numbers import plural
-
-_SHOWN = 20
-"""Lines that a command of the person's own may print and still stand there unfolded."""
 
 HandsEvent = (
     ShellStarted
@@ -85,7 +82,7 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
     files = f", {plural(len(event.files), 'file')} changed" if event.files else ""
     block.right = event.how.replace("exit code", "exit") + files
     block.detail = event.output
-    block.open = event.output.count("\n") <= _SHOWN  # they asked for it to read it
+    block.open = is_short(event.output)  # they asked for it to read it
 
 
 def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:

@@ -33,7 +33,7 @@ from rundry.agent import (
 )
 
 from ..state import ViewState
-from .blocks import add, grow, note, settle, touch
+from .blocks import add, grow, is_short, note, settle, touch
 from .numbers import plural, short
 from .passes import see_score
 from .titles import call_kind, call_title, stall_words
@@ -213,6 +213,7 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
         block.right = summary or ("" if event.ok else _first_line(event.result))
     if block.detail_kind != "diff" or not event.ok:
         block.detail, block.detail_kind = event.result, "text"
+        block.open = event.by == "person" and is_short(event.result)  # who drives reads what it brought
 
 
 def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
