@@ -49,6 +49,11 @@ class FrontierView:
         query = f"SELECT {_ROW} FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT ?"
         return [_row(row) for row in self._rows(query, (state.value, after, limit))]
 
+    def place_behind(self, state: State, after: int, count: int) -> int | None:
+        """The `number` of the so-manieth item behind that one; None: there are fewer."""
+        query = "SELECT place FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT 1 OFFSET ?"
+        return next((place for (place,) in self._rows(query, (state.value, after, count - 1))), None)
+
     def find(self, key: str) -> Row | None:
         """The item of that key; None: it never surfaced."""
         query = f"SELECT {_ROW} FROM frontier WHERE hash = ? AND state != '{tables.FINDING}'"

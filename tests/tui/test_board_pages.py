@@ -9,12 +9,12 @@ import pytest
 from fakes.played import spec
 from fakes.searched import Search, crawl
 
-from rundry.agent import FinderSpec, ItemDuplicate, Journal, LoopKind
+from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind
 from rundry.agent.finder.fates import Candidate
 from rundry.agent.finder.frontier import Frontier
 from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
-from rundry.tui.board.pages import PAGE, Stock
+from rundry.tui.board.pages import PAGE, Pages, Stock
 from rundry.tui.board.view import BoardView, Listing
 from rundry.tui.reducer import reduce_all
 from rundry.tui.state import ViewState
@@ -39,6 +39,7 @@ def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(
     filled(journal, count)
     stock = Stock(journal)
     assert stock.counts()[0] == count
+    assert FrontierView(journal).place_behind(ItemState.QUEUED, 0, count + 1) is None
     last, first = stock.queue[count - 1], stock.queue[0]
     assert last is not None and last.value == f"item {count - 1}"
     assert first is not None and first.value == "item 0"
@@ -76,6 +77,20 @@ def test_what_left_the_queue_meanwhile_leaves_a_gap_and_moves_nothing(journal: J
     queue.renew()
     now = queue[0]
     assert now is not None and now.value == "item 10"
+
+
+def test_a_place_far_down_is_reached_without_reading_what_lies_between():
+    read: list[int] = []
+
+    def some(after: int, limit: int) -> list[int]:
+        read.append(after)
+        return list(range(after + 1, min(after + limit, count) + 1))
+
+    count = 500 * PAGE + 3
+    pages = Pages(some, int, 0, lambda after, n: after + n if after + n <= count else None)
+    assert (pages[count - 1], pages[count]) == (count, None)
+    assert read == [500 * PAGE]
+    assert (pages[0], pages[7 * PAGE]) == (1, 7 * PAGE + 1)
 
 
 def test_what_was_set_aside_comes_with_its_reason(journal: Journal):

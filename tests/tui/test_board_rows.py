@@ -312,6 +312,19 @@ def test_a_crawl_at_eighty_columns_has_its_works_in_a_view_of_their_own():
     assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="set aside"))
 
 
+def test_what_works_in_a_search_that_is_over_is_said_in_words():
+    script = Search()
+    ended = RunEnded(reason=Reason.DRY, detail="the frontier is drained; 1 key seen", complete=True, exit_code=0)
+    assert "nobody works any more" in shown(look(seen(script.stamp(crawl(), ended))), view=BoardView(tab="work"))
+
+
+def test_a_high_number_at_the_plot_leaves_a_gap_before_the_bars():
+    state = crawled()
+    for _ in range(46_000):
+        state.progress.surfaced.add(state.last_at)
+    assert "46k at most" in shown(look(state), 120, 34)
+
+
 # the cited lines
 
 

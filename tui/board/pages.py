@@ -11,6 +11,7 @@ from rundry.agent import FrontierView, ItemDuplicate, ItemRow, ItemState, Journa
 PAGE = 200
 _KEPT = 12
 _NEWEST = "SELECT seq FROM events WHERE type = 'item_duplicate' AND seq < ? ORDER BY seq DESC LIMIT ?"
+_OLDER = "SELECT seq FROM events WHERE type = 'item_duplicate' AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?"
 _END = 2**62
 
 _T = TypeVar("_T")
@@ -22,9 +23,18 @@ class Pages(Generic[_T]):
     Only where a page begins is kept of those out of sight. What left the list since reads as None.
     """
 
-    def __init__(self, read: Callable[[int, int], Sequence[_T]], place: Callable[[_T], int], first: int) -> None:
-        """`read` gives up to so many entries behind a place; `first` is the place before all."""
-        self._read, self._place, self._first = read, place, first
+    def __init__(
+        self,
+        read: Callable[[int, int], Sequence[_T]],
+        place: Callable[[_T], int],
+        first: int,
+        leap: Callable[[int, int], int | None] = lambda after, count: None,
+    ) -> None:
+        """`read` gives up to so many entries behind a place; `first` is the place before all.
+
+        `leap` gives the place of the so-manieth entry behind a place, without reading those between: None: cannot.
+        """
+        self._read, self._place, self._first, self._leap = read, place, first, leap
         self._starts = [first]
         self._sizes: list[int] = []
         self._kept: OrderedDict[int, list[_T | None]] = OrderedDict()
@@ -45,11 +55,21 @@ class Pages(Generic[_T]):
         while len(self._sizes) <= number:
             if self._sizes and self._sizes[-1] < PAGE:
                 return None
-            self._load(len(self._sizes))
+            if len(self._sizes) == number or not self._pass_over():
+                self._load(len(self._sizes))
         if number not in self._kept:
             self._load(number)
         self._kept.move_to_end(number)
         return self._kept[number]
+
+    def _pass_over(self) -> bool:
+        """The next page is whole, and out of sight: only where it ends is looked up."""
+        end = self._leap(self._starts[-1], PAGE)
+        if end is None:
+            return False
+        self._sizes.append(PAGE)
+        self._starts.append(end)
+        return True
 
     def _load(self, number: int) -> None:
         found = list(self._read(self._starts[number], PAGE))
@@ -77,7 +97,7 @@ class Stock:
         self.queue = self._of(ItemState.QUEUED)
         self.waiting = self._of(ItemState.WAITING)
         self.set_aside = self._of(ItemState.SET_ASIDE)
-        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END)
+        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END, self._older)
 
     def renew(self, in_flight: Collection[str]) -> None:
         """Read everything anew. `in_flight`: keys of the items that someone works."""
@@ -96,7 +116,15 @@ class Stock:
         return self._view.next_due(now)
 
     def _of(self, state: ItemState) -> Pages[ItemRow]:
-        return Pages(lambda after, limit: self._view.page(state, after=after, limit=limit), lambda row: row.number, 0)
+        return Pages(
+            lambda after, limit: self._view.page(state, after=after, limit=limit),
+            lambda row: row.number,
+            0,
+            lambda after, count: self._view.place_behind(state, after, count),
+        )
+
+    def _older(self, before: int, count: int) -> int | None:
+        return next((seq for (seq,) in self._journal.rows(_OLDER, (before, count - 1))), None)
 
     def _duplicates(self, before: int, limit: int) -> list[Stamped]:
         found: list[Stamped] = []

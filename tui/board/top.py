@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..lines.draw import width_of
+from ..reducer.numbers import short
 from .cells import Row, apart, blank, grouped, left
 from .look import Look
 from .plot import chart, highest, sparkline
@@ -21,10 +22,10 @@ def counts(look: Look, width: int) -> Row:
         ("retry", look.waiting, 4),
         ("set aside", facts.set_aside, 4),
     ]
-    for gap, shrink, short in ((2, 0, False), (1, 0, False), (1, 1, False), (1, 1, True), (0, 1, True)):
+    for gap, shrink, is_tight in ((2, 0, False), (1, 0, False), (1, 1, False), (1, 1, True), (0, 1, True)):
         row: Row = []
         for whole, count, size in fields:
-            name = "twice" if short and whole == "duplicates" else whole
+            name = "twice" if is_tight and whole == "duplicates" else whole
             is_bad = name == "set aside" and count
             style = palette.verdict_partly if is_bad else palette.bright if count else palette.faint
             number = grouped(count) + (" !" if is_bad else "")
@@ -64,7 +65,8 @@ def _chart(look: Look, width: int) -> list[Row]:
     room = min(110, width - 14)
     rows = chart(bars.counts, room, 3)
     most = highest(bars.counts, room)
-    names = ("new", _over_time(look).removeprefix("new ").strip(), f"{grouped(round(most))} at most" if most else "")
+    number = grouped(round(most)) if most < 10_000 else short(most)
+    names = ("new", _over_time(look).removeprefix("new ").strip(), f"{number} at most" if most else "")
     return [
         [*left([(name, palette.dim if at < 2 else palette.faint)], 14), (bar, palette.meter_ok)]
         for at, (name, bar) in enumerate(zip(names, rows, strict=True))
