@@ -5,9 +5,11 @@ from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, loo
 from .gate import Gate
 from .hunks import Hunk, Sides, Split, split, take
 from .policy import Standing, Verdict, judge
+from .reading import kept_from
 from .renew import Conflict, fitted, renew
 from .rules import rule_text
 from .ruling import Ruling
+from .sense import nonsense
 
 __all__ = [
     "CommandDraft",
@@ -27,7 +29,9 @@ __all__ = [
     "fitted",
     "hunk_text",
     "judge",
+    "kept_from",
     "look",
+    "nonsense",
     "renew",
     "rule_text",
     "split",

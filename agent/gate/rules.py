@@ -26,7 +26,7 @@ def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
         return rule.verdict != "allow"  # an empty rule restricts, it never opens
     if rule.tool not in (None, tool):
         return False
-    return rule.path is None or any(_glob_matches(rule, path) for path in paths)
+    return rule.path is None or any(path_matches(rule, path) for path in paths)
 
 
 def allows_part(rule: Rule, part: Part) -> bool:
@@ -35,7 +35,7 @@ def allows_part(rule: Rule, part: Part) -> bool:
         return False
     if rule.command is None:
         return rule.tool == "run_command"
-    words = _words(rule.command)
+    words = words_of(rule.command)
     return bool(words) and part.texts[: len(words)] == words and not is_launcher(part.texts, len(words))
 
 
@@ -44,10 +44,10 @@ def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[s
     if rule.tool not in (None, "run_command"):
         return False
     if rule.path is not None:
-        return any(_glob_matches(rule, path) for path in paths)
+        return any(path_matches(rule, path) for path in paths)
     if rule.command is None:
         return True
-    words = _words(rule.command)
+    words = words_of(rule.command)
     if not words:
         return rule.command in command
     return any(_hits(words, part.texts[at:]) for part in parts for at in _beginnings(part))
@@ -78,7 +78,7 @@ def _beginnings(part: Part) -> range:
 
 
 @lru_cache(maxsize=256)
-def _words(command: str) -> list[str]:
+def words_of(command: str) -> list[str]:
     """The words of a rule's command; none where it is more than one plain command."""
     line = read_line(command.strip().removesuffix(" *"))
     if line.doubts or line.writes or len(line.parts) != 1:
@@ -105,7 +105,7 @@ def _hits(words: Sequence[str], given: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _glob_matches(rule: Rule, path: str) -> bool:
+def path_matches(rule: Rule, path: str) -> bool:
     """As in `.gitignore`: `*` stops at `/`, `**` does not, and a folder means all below it.
 
     `*.py` without a folder allows files of the workspace's root only, and denies them anywhere.

@@ -154,6 +154,7 @@ def _tools(
         keep=journal.keep,
         load=journal.blob,
         limit=_result_limit(model.window),
+        rules=journal.spec.gate.rules,
     )
     if journal.spec.finder is not None and journal.spec.finder.hosts:
         tools.fetcher = Fetcher(journal.spec.finder.hosts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..gate import nonsense
 from ..protocol import LoopKind, RunSpec, UserError
 from ..stops import require_usable
 from ..tools import TOOLS, Fetcher
@@ -25,6 +26,9 @@ def check_usable(spec: RunSpec) -> None:
         tool = action.partition(":")[0]
         if tool not in offered:
             raise UserError(f"--require {action}: there is no tool {tool}; there are {', '.join(offered)}")
+    for rule in spec.gate.rules:
+        if wrong := nonsense(rule):
+            raise UserError(wrong)
     for tool in spec.gate.quotas:
         if tool not in TOOLS:
             raise UserError(f"[quota] {tool}: there is no such tool; there are {', '.join(TOOLS)}")

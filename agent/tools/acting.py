@@ -37,6 +37,9 @@ _SHOWN = 60
 async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
     """The result of a tool that changes nothing. Never raises for what a model gave."""
     seconds = ctx.bounded_seconds(SECONDS) + 5
+    path = arguments.path if isinstance(arguments, ReadFile | ListFiles | Search) else None
+    if why := ctx.kept_from(name, path):
+        return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
     try:
         async with asyncio.timeout(seconds):
             match arguments:

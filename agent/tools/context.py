@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..workspace import Ignore, Sandbox, Workspace
+from ..gate import kept_from
+from ..protocol import Rule
+from ..workspace import Ignore, PathRefused, Sandbox, Workspace
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ class ToolContext:
     """Asks the web; None: `fetch_url` is off."""
     background: Callable[[], Sequence[str]] = lambda: ()
     """Names of the commands that run in the background."""
+    rules: Sequence[Rule] = ()
+    """The person's: `deny` holds for what only looks, too."""
     live: Callable[[str], bytes | None] = lambda name: None
     """What one of them printed so far; None: this runner started none of that name."""
     ignore: Ignore = field(init=False)
@@ -67,6 +72,18 @@ class ToolContext:
         if live is not None:
             return live
         return self.load(self._outputs[name])
+
+    def kept_from(self, tool: str, path: str | None) -> str | None:
+        """The rule of the person's that keeps this looking tool from the path, in words. Never raises."""
+        if not self.rules:
+            return None
+        paths: list[str] = []
+        if path is not None and not path.startswith(OUTPUT):
+            try:
+                paths = [self.workspace.relative(self.workspace.resolve(path)), os.path.normpath(path)]
+            except PathRefused:
+                return None  # which the tool says itself
+        return kept_from(self.rules, tool, paths)
 
     def bounded_seconds(self, seconds: float) -> float:
         """A tool's time-out: its own, or what is left of the run's time (REQUIREMENTS 3.3)."""

@@ -124,4 +124,4 @@ def _may_show(path: str, ctx: ToolContext) -> bool:
         ctx.workspace.resolve(path)
     except PathRefused:
         return False
-    return True
+    return ctx.kept_from("search", path) is None

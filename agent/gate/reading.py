@@ -1,0 +1,25 @@
+"""The person's rules for what only looks: it never waits at the gate, but `deny` holds for it as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..protocol import Rule
+from .rules import path_matches, rule_text
+
+LOOKING = ("read_file", "list_files", "search", "fetch_url")
+"""Tools that change nothing."""
+
+
+def kept_from(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
+    """The rule that keeps a looking tool from this path (as given, and with links followed), in words; None: none does.
+
+    No paths: only a rule for the tool as a whole counts.
+    """
+    for rule in rules:
+        if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):
+            continue
+        is_whole = rule.path is None and rule.tool is not None
+        if is_whole or (rule.path is not None and any(path_matches(rule, path) for path in paths)):
+            return f"a rule refuses it: {rule_text(rule)}"
+    return None

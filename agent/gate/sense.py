@@ -1,0 +1,65 @@
+"""Rules that could never hold: a person who wrote one believes to be guarded."""
+
+from __future__ import annotations
+
+from ..protocol import Rule
+from .reading import LOOKING
+from .rules import path_matches, rule_text, words_of
+
+_FILES = ("edit_file", "write_file")
+_COMMANDS = "run_command"
+
+
+def nonsense(rule: Rule) -> str | None:
+    """Why the rule would never do what it says, with the mend, or None."""
+    wrong = _of_tool(rule) or _of_command(rule) or _of_path(rule)
+    return f"[[gate.rules]] {rule_text(rule)}: {wrong}" if wrong else None
+
+
+def _of_tool(rule: Rule) -> str | None:
+    if rule.path is not None and rule.command is not None:
+        return "a rule is about a path or about a command: write two"
+    if rule.tool is None:
+        return None
+    if rule.tool == "start_command":
+        return "a rule for run_command is for start_command too: write that"
+    if rule.tool in LOOKING:
+        return (
+            None if rule.verdict == "deny" else "what only looks is never asked about: leave the rule out, or deny it"
+        )
+    if rule.tool not in (*_FILES, _COMMANDS):
+        return f"no rule is about {rule.tool}; there are {', '.join((*_FILES, _COMMANDS, *LOOKING))}"
+    return None
+
+
+def _of_command(rule: Rule) -> str | None:
+    if rule.command is None:
+        return None
+    if rule.tool not in (None, _COMMANDS):
+        return f"{rule.tool} runs no command: leave out the tool or the command"
+    if not rule.command.strip():
+        return "the command is empty: write its first words"
+    if rule.verdict == "allow" and not words_of(rule.command):
+        return "what is allowed has to be one plain command: write a rule for each part"
+    return None
+
+
+def _of_path(rule: Rule) -> str | None:
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
+
+    path = rule.path
+    if path is None:
+        return None
+    if not path.strip(" /"):
+        return "the path is empty: write a glob such as src/**"
+    if rule.tool == "fetch_url":
+        return "a page has no path in the workspace: leave out the path"
+    if rule.tool == _COMMANDS and rule.verdict == "allow":
+        return "a command is allowed by its words: write command instead of path"
+    if ".." in path.split("/") or path.startswith("~"):
+        return "it leads out of the workspace, where nothing may be changed anyway: write a path within"
+    try:
+        path_matches(rule, "x")
+    except GitIgnorePatternError:
+        return "this is no glob: write it as in .gitignore, such as src/** or *.py"
+    return None
