@@ -15,10 +15,14 @@ from rundry.agent import (
     ItemFailed,
     ItemQueued,
     PassStarted,
+    Paused,
     Reason,
     RunEnded,
     Stamped,
+    StepFinished,
+    StepStarted,
     ToolCalled,
+    Unpaused,
     WorkFinished,
     WorkStarted,
 )
@@ -310,6 +314,27 @@ def test_a_crawl_shows_its_pace_its_failures_by_kind_and_the_newest_pages():
 def test_a_crawl_at_eighty_columns_has_its_works_in_a_view_of_their_own():
     assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="work"))
     assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="set aside"))
+
+
+def test_a_pause_shows_who_rests_between_two_steps_and_who_is_still_in_one():
+    script = Search()
+    stamped = [*script.stamp(lens_search(), PassStarted(number=1, lenses=["taint", "auth"]))]
+    for name in ("taint", "auth"):
+        work = f"lens:{name}"
+        stamped += script.of(work, WorkStarted(kind="lens", about=name), StepStarted(number=1))
+        stamped += script.of(work, ToolCalled(call_id="c", tool="read_file", arguments={"path": "src/a.py"}))
+    stamped += script.of("lens:taint", StepFinished(number=1))
+    running = seen(stamped)
+    assert running.activity == "running" and "paused" not in shown(look(running))
+    stamped += script.stamp(Paused())
+    one = seen(stamped)
+    whole = shown(look(one))
+    assert one.activity == "running"
+    assert line(whole, "taint ").count("paused") == line(whole, "lens     taint").count("paused") == 1
+    assert "running" in line(whole, "auth ") and "a.py" in line(whole, "lens     auth")
+    both = seen([*stamped, *script.of("lens:auth", StepFinished(number=2))])
+    assert both.activity == "" and "running" not in shown(look(both))
+    assert "running" in line(shown(look(seen([*stamped, *script.stamp(Unpaused())]))), "taint ")
 
 
 def test_what_works_in_a_search_that_is_over_is_said_in_words():

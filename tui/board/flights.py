@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rundry.agent import Flight
 
+from ..reducer.finder import rests
 from .cells import Row, blank, foreign, grouped, left, path, right, since
 from .look import Look
 
@@ -56,8 +57,9 @@ def _pace(look: Look) -> Row:
 
 def _flight(look: Look, flight: Flight, width: int) -> Row:
     palette = look.palette
-    age = right([(since(look.now - flight.since), palette.dim)], 6)
-    doing = look.state.progress.doing.get(flight.work, "")
+    is_held = rests(look.state, flight)
+    age = right([("" if is_held else since(look.now - flight.since), palette.dim)], 6)
+    doing = "paused" if is_held else look.state.progress.doing.get(flight.work, "")
     if flight.kind == "item":
         again: Row = [(f"  try {flight.attempt}", palette.verdict_partly)] if flight.attempt > 1 else []
         room = width - 6 - (7 if again else 0) - 1

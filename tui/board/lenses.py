@@ -36,6 +36,8 @@ def lens_row(look: Look, lens: LensFacts, width: int) -> Row:
 def last(look: Look, lens: LensFacts) -> Row:
     """What it does or what came of its last pass."""
     palette = look.palette
+    if look.rests("lens", lens.name):
+        return [("paused", palette.dim)]
     if lens.since is not None and not look.is_over:
         return [("running", palette.bright), (since(look.now - lens.since).rjust(6), palette.dim)]
     if lens.failed is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, Recipe
 
+from ..reducer.finder import rests
 from ..state import ViewState
 from ..theme import Palette
 
@@ -43,6 +44,11 @@ class Look:
     def is_crawl(self) -> bool:
         """Items are pages."""
         return self.spec.recipe is Recipe.CRAWL
+
+    def rests(self, kind: str, about: str) -> bool:
+        """A pause holds the work on this between two of its steps."""
+        named = (flight for flight in self.facts.flights.values() if (flight.kind, flight.about) == (kind, about))
+        return any(rests(self.state, flight) for flight in named)
 
     @property
     def tabs(self) -> tuple[str, ...]:

@@ -11,15 +11,18 @@ from rundry.agent import (
     FindingJudged,
     FindingReopened,
     FindingReported,
+    Flight,
     ItemDuplicate,
     ItemFailed,
     ItemQueued,
     ItemSkipped,
     LensAdded,
     ReasoningArrived,
+    Recipe,
     RunEnded,
     RunResumed,
     Stamped,
+    StepFinished,
     TextArrived,
     ToolCalled,
     ToolFinished,
@@ -118,8 +121,19 @@ def see_flights(state: ViewState, stamped: Stamped) -> None:
             doing[stamped.work] = "writes" if isinstance(stamped.event, TextArrived) else "thinks"
         case ToolCalled(tool=tool, arguments=arguments) if stamped.work:
             doing[stamped.work] = call_title(tool, arguments)
+        case StepFinished() if stamped.work:
+            doing.pop(stamped.work, None)
         case RunEnded() | RunResumed():
             state.progress.land()
         case _:
             pass
-    state.activity = "running" if state.finder.flights else ""
+    flights = state.finder.flights.values()
+    state.activity = "running" if any(not rests(state, flight) for flight in flights) else ""
+
+
+def rests(state: ViewState, flight: Flight) -> bool:
+    """A pause holds it between two of its steps. What a worker works is one step."""
+    if not state.paused or state.progress.doing.get(flight.work) or state.search is None:
+        return False
+    by_model = state.search.worker is None and state.search.recipe is not Recipe.CRAWL
+    return flight.kind != "item" or by_model
