@@ -129,7 +129,9 @@ def load_settings(
         if trust or Trust(env=env).trusted(cwd, content):
             project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], PROJECT, now)
         else:
-            notes.append(f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust trusts it for this call)")
+            notes.append(
+                f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from the next on)"
+            )
     user = _from_user(env, now)
     found = {**user, **project, **_from_env(env, now), **_from_flags(flags, now)}
     for name in ("rules", "quota"):

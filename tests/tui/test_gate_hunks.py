@@ -237,6 +237,16 @@ async def test_a_version_that_the_file_outran_is_kept_as_it_stands_where_the_per
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "xtwo\n")]
 
 
+async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
+        await pilot.press("E", "x", "ctrl+s")
+        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True))
+        assert "your version has no file to stand in now" in stage.text()
+        assert "e takes it up again" not in stage.text()
+
+
 @pytest.mark.parametrize("key", ["E", "tab"])
 async def test_escape_pressed_twice_in_haste_leaves_what_was_typed_into_and_rejects_nothing(stage: GateStage, key: str):
     async with stage.app.run_test(size=SIZE) as pilot:

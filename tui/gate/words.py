@@ -14,6 +14,7 @@ from .thoughts import Shown, Thoughts
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: y approves your version"
 STALE = "your version was made before the file changed and does not fit it now: e takes it up again"
+NO_PLACE = "your version has no file to stand in now: it is kept for the case that there is one again"
 _NAME = 24
 """Letters of a hunk's name in the line of keys."""
 
@@ -64,7 +65,8 @@ def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thought
     if thoughts.edited is not None:
         found.append((EDITED, False))
     if thoughts.draft is not None:
-        found.append((STALE, True))
+        is_gone = rebasing is not None and rebasing.conflict and rebasing.merged is None
+        found.append((NO_PLACE if is_gone else STALE, True))
     if proposal.beyond is not None:
         refused = one_line(proposal.beyond)
         found.append((f"the sandbox refused: {refused}. y lets that through, once", True))

@@ -182,6 +182,8 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             state.busy.halt(stamped.at)
             if event.detail:
                 on = "a message goes on with a fresh budget, /limit with what is raised"
+                if event.detail.startswith("quota: "):
+                    on = "a message goes on, and the quota holds: it stands in the config, under [quota]"
                 add(state, stamped, "stall", text=on, title=event.detail)
         case Sleeping():
             state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
