@@ -19,6 +19,8 @@ from pathlib import Path
 
 _MARK = "RUNDRY_COMMAND"
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
+"""What any shell sets for itself: it may be the same here and there by chance."""
 _ROUNDS = 50
 _POLL = 0.02
 
@@ -113,7 +115,7 @@ class Family:
             return False
         # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
         # has its environment, or its session.
-        mine = {item for item in _environment(os.getpid()) if not item.startswith(b"PATH=")}
+        mine = {item for item in _environment(os.getpid()) if not item.startswith(_ANYONES)}
         return not mine.intersection(environment) and _session(child) != os.getsid(0)
 
     def _reap(self) -> None:

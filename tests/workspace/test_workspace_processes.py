@@ -1,9 +1,11 @@
 import asyncio
 import os
 import random
+import shlex
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,15 @@ async def test_a_time_out_ends_the_whole_tree(tmp_path, env, way):
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux adopts orphans")
 async def test_an_orphan_that_cleared_its_environment_is_ended_too(tmp_path, env):
     line = "(env -i setsid /bin/bash -c 'echo $$ > pid; exec sleep 300' &) ; sleep 300"
+    done = await run_process(line, cwd=tmp_path, env=env, timeout=0.2)
+    assert done.timed_out and not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux adopts orphans")
+async def test_an_orphan_that_has_by_chance_what_every_shell_sets_is_ended_too(tmp_path, env):
+    own = Path("/proc/self/environ").read_text().split("\0")
+    shared = [item for item in own if item.startswith(("PWD=", "OLDPWD=", "SHLVL=", "_="))]
+    line = f"(env -i {shlex.join(shared)} setsid sleep 300 & echo $! > pid) ; sleep 300"
     done = await run_process(line, cwd=tmp_path, env=env, timeout=0.2)
     assert done.timed_out and not alive(int((tmp_path / "pid").read_text()))
 
