@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -10,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from rundry.agent import (
+    Budget,
     CommandRefused,
     CommandTaken,
     Journal,
+    RunEnded,
     Session,
     Undo,
     UserError,
@@ -23,7 +26,7 @@ from rundry.agent import (
     what_waits,
 )
 
-from .resuming import way_on
+from .resuming import raised, way_on
 from .start import folder_of, workspace_of
 from .text import one_line
 from .verbs import VERBS, Given, commands_of, near, verb_of
@@ -150,5 +153,16 @@ def _ended(journal: Journal, waits: Waits) -> str:
 
 def _way_on(journal: Journal, waits: Waits, flags: Mapping[str, object]) -> str:
     assert waits.ended is not None  # the caller looked
-    way = way_on(waits.ended, journal.spec.run_id, waits.budget, flags)
+    is_held = holder(journal.path) is not None  # a second runner would be refused
+    words = _in_place if is_held else way_on
+    way = words(waits.ended, journal.spec.run_id, waits.budget, flags)
     return f"; {way}" if way else ""
+
+
+def _in_place(ended: RunEnded, run_id: str, budget: Budget, flags: Mapping[str, object]) -> str:
+    """How it goes on while a screen still holds it."""
+    words, limit = ["rundry", "ctl", run_id], raised(ended, budget)
+    if flags.get("runs_dir"):
+        words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
+    words += ["queue", '"..."'] if limit is None else ["limit", f"{limit[0]}={limit[1]}"]
+    return f"a screen still holds it: go on with: {' '.join(words)}"

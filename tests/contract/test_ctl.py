@@ -94,6 +94,17 @@ def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Hom
             refused(home.run("ctl", "approve", cwd=project), "nothing waits at the gate")
 
 
+def test_a_run_that_a_screen_still_holds_after_its_end_is_gone_on_with_in_place(home: Home, project: Path):
+    with ScriptedServer([call("read_file", path="NOTES.md"), Turn(text="as far as I came"), HELD]) as server:
+        argv = ["fix it", "--until", CHECK, "--steps", "1", "--model", "fake", "--api-base", server.base_url]
+        with home.screen(*argv, cwd=project) as terminal:
+            terminal.wait_for("it goes on once the limit is raised")
+            run_id = home.journals()[0].stem
+            refused(home.run("ctl", "pause", cwd=project), "has ended (budget:", f"rundry ctl {run_id} limit steps=2")
+            assert home.run("ctl", run_id, "limit", "steps=2", cwd=project).exit_code == 0
+            server.wait_requests(3)
+
+
 def test_a_question_is_answered_by_the_number_of_its_option(home: Home, project: Path):
     asks = call("ask_person", question="Which way?", options=["left", "right"])
     with ScriptedServer([asks, HELD]) as server:
