@@ -337,6 +337,15 @@ def test_a_pause_shows_who_rests_between_two_steps_and_who_is_still_in_one():
     assert "running" in line(shown(look(seen([*stamped, *script.stamp(Unpaused())]))), "taint ")
 
 
+def test_where_nothing_was_found_nobody_is_sent_to_look_at_it():
+    script = Search()
+    detail = "2 passes in a row in which every lens ran found nothing new; 0 keys seen"
+    outcome = RunEnded(reason=Reason.DRY, detail=detail, complete=True, exit_code=0)
+    whole = shown(look(seen([*script.stamp(lens_search()), *script.stamp(outcome)])))
+    assert "nothing was found" in whole and "what was found" not in whole
+    assert "what was found" in shown(look(ended("dry; 2 confirmed, 0 refuted", complete=True)))
+
+
 def test_what_works_in_a_search_that_is_over_is_said_in_words():
     script = Search()
     ended = RunEnded(reason=Reason.DRY, detail="the frontier is drained; 1 key seen", complete=True, exit_code=0)

@@ -64,7 +64,8 @@ def _ended(look: Look, outcome: RunEnded, width: int) -> list[Row]:
     first, *more = fold(head, width)
     rows: list[Row] = [list(first), *([blank(len(sign + word) + 3), *row] for row in more)]
     rows += [[blank(2), *foreign(gap, palette.verdict_partly, palette)] for gap in gaps]
-    rows.append(_next(look, "" if outcome.complete else _mend(outcome)))
+    if not outcome.complete or look.facts.findings or not look.by_lenses:
+        rows.append(_next(look, "" if outcome.complete else _mend(outcome)))
     return rows
 
 
