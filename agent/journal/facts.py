@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import msgspec
-
 from ..protocol import (
     Budget,
     BudgetChanged,
     CallAdmitted,
-    CheckFinished,
-    ContextTrimmed,
     GateMode,
     GateModeChanged,
     HandoffClosed,
@@ -22,13 +18,6 @@ from ..protocol import (
     PassFinished,
     PassStarted,
     Paused,
-    PredicateJudged,
-    Prompted,
-    ProposalDecided,
-    ProposalOpened,
-    ProposalRebased,
-    QuestionAnswered,
-    QuestionAsked,
     Queued,
     ReasoningArrived,
     Recipe,
@@ -54,7 +43,8 @@ from ..protocol import (
     WheelGiven,
     WorkFinished,
 )
-from .actions import Action, arguments_of, close_action, forget_older, paths_read
+from .actions import Action, close_action, forget_older, paths_read
+from .asking import ASKED, Asking
 from .conversation import SPOKEN, Conversation
 from .finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
@@ -62,12 +52,7 @@ from .hands import Hands
 from .passing import PassFacts, passing_of
 from .spending import Spending
 from .undoing import Changes
-
-__all__ = ["Action", "RunFacts", "arguments_of", "fold", "replace_budget"]
-
-
-_ASIDE = ("shell", "undo", "wheel", "background", "handover")
-"""What a person did meanwhile: it does not stand in for what the loop has to say."""
+from .verdicts import JUDGED, Verdicts
 
 
 @dataclass(slots=True)
@@ -96,13 +81,8 @@ class RunFacts:
     """The last words were said, and no step came after them."""
     interrupted: bool = False
     """A person ended what ran, and nobody has said since that it goes on."""
-    prompted_seq: int = 0
-    """Where the model was last told something."""
-    checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
-    checked_seq: int = 0
-    told: dict[str, str] = field(default_factory=dict[str, str])
-    """Each check's output as the model last heard it, while that stands in its window."""
-    predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
+    verdicts: Verdicts = field(default_factory=Verdicts)
+    """Of checks and predicates."""
     finish: Action | None = None
     """The newest accepted `finish`."""
     finish_seq: int = 0
@@ -111,22 +91,12 @@ class RunFacts:
     actions: list[Action] = field(default_factory=list[Action])
     changes: Changes = field(default_factory=Changes)
     """What can be undone, and which files are not as they were."""
-    is_check_due: bool = False
-    """Something was undone since the predicates were asked: what they said no longer holds."""
     hands: Hands = field(default_factory=Hands)
     """What a person does themselves, and what runs in the background."""
     queue: dict[int, str] = field(default_factory=dict[int, str])
-    proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Those that wait, by their id."""
-    turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
-    """Of the newest step: what the policy refused because nobody was there to ask."""
-    proposal_ids: list[str] = field(default_factory=list[str])
-    """All that were ever given."""
-    approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
-    questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
-    answers: dict[str, str] = field(default_factory=dict[str, str])
-    """A person's answers, by the question's id."""
+    """Messages that wait for the step's end, by their id."""
+    asking: Asking = field(default_factory=Asking)
+    """Proposals and questions."""
     paused: bool = False
     handoff: HandoffOpened | None = None
     handing: Handing = field(default_factory=Handing)
@@ -229,6 +199,10 @@ class RunFacts:
         if self.may_change_files:
             self.changes.apply(stamped)
         self._apply_step(stamped)
+        if kind in ASKED:
+            self.asking.apply(event)
+        if kind in JUDGED:
+            self.verdicts.apply(stamped)
         if not is_step:
             self._apply_person(stamped)
             self.hands.apply(stamped)
@@ -267,8 +241,8 @@ class RunFacts:
                     self.stall = None
             case PassStarted(number=number, fresh=fresh):
                 self.passes = number
-                if fresh:
-                    self._begin_anew()
+                if fresh:  # what an earlier pass said does not count in this one
+                    self.finish = self.reply = self.stall = None
             case PassFinished(number=number):
                 self.passes = number
             case Paused():
@@ -286,12 +260,6 @@ class RunFacts:
             case _:
                 pass
 
-    def _begin_anew(self) -> None:
-        """What an earlier pass said and was told does not count in this one; what its check says does."""
-        self.finish = self.reply = self.stall = None
-        self.told.clear()
-        self.checked_seq = self.prompted_seq = 0
-
     def _apply_step(self, stamped: Stamped) -> None:
         match stamped.event:
             case StepStarted(number=number):
@@ -299,9 +267,8 @@ class RunFacts:
                 self.open_steps[number] = stamped.work
                 self.step_seq = stamped.seq
                 self.reply = None
-                self.wrapped_up = self.interrupted = self.is_check_due = False
+                self.wrapped_up = self.interrupted = False
                 self.stall = None
-                self.turned_down = []
             case ReplyFinished() as reply:
                 if stamped.step is None and stamped.work is None:
                     self.wrapped_up = True
@@ -310,19 +277,6 @@ class RunFacts:
             case StepFinished(number=number, world=world):
                 self.open_steps.pop(number, None)
                 self.world = world or self.world
-            case Prompted(kind=kind) if kind not in _ASIDE:
-                self.prompted_seq = stamped.seq
-                if kind != "system" and self.checked_seq:
-                    self.told = {command: check.output for command, check in self.checks.items()}
-            case ContextTrimmed():
-                self.told.clear()
-            case CheckFinished() as check if stamped.work is None:
-                self.checks[check.command] = check
-                self.checked_seq = stamped.seq
-                self.is_check_due = False
-            case PredicateJudged() as judged:
-                self.is_check_due = False
-                self.predicates[judged.name] = judged
             case StallDetected() as stall:
                 self.stalls.append(stall)
                 self.stall = stall
@@ -346,35 +300,18 @@ class RunFacts:
                 self.reply = None
                 self.wrapped_up = self.interrupted = False
                 self.stall = None
-                self._forget_verdicts()
             case Undone():
                 self.finish = None
-                self._forget_verdicts()
-                self.is_check_due = True
             case WheelGiven(finished=finished):
                 self.stall = None
                 if not finished:
                     self.finish = None
-                    self._forget_verdicts()
-                    self.is_check_due = True
             case Rewound(upto=upto):
                 self._rewind(upto)
             case Queued(queued_id=queued_id, text=text):
                 self.queue[queued_id] = text
             case Unqueued(queued_id=queued_id):
                 self.queue.pop(queued_id, None)
-            case ProposalOpened() as opened:
-                self.proposals[opened.proposal_id] = opened
-                self.proposal_ids.append(opened.proposal_id)
-            case ProposalRebased() as rebased:
-                self._rebase(rebased)
-            case ProposalDecided() as decided:
-                self._decide(decided)
-            case QuestionAsked() as asked:
-                self.questions[asked.question_id] = asked
-            case QuestionAnswered(question_id=question_id, text=text):
-                self.questions.pop(question_id, None)
-                self.answers[question_id] = text
             case _:
                 pass
 
@@ -383,42 +320,14 @@ class RunFacts:
         self.finish = self.reply = self.stall = None
         self.wrapped_up = False
         self.interrupted = True
-        self.told.clear()
         self.actions = [a for a in self.actions if self.changes.began(a.step) < upto]
-        self._forget_verdicts()
-        self.is_check_due = True
-
-    def _forget_verdicts(self) -> None:
-        self.checks.clear()
-        self.predicates.clear()
-        self.is_check_due = False
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
-        self.approved.pop(finished.call_id, None)
-        self.questions.pop(finished.call_id, None)
         if finished.full is not None:
             self.outputs.append(finished.full)
         done = close_action(self.actions, finished)
         if done is not None and done.tool == "finish" and done.ok:
             self.finish, self.finish_seq = done, seq
-
-    def _rebase(self, rebased: ProposalRebased) -> None:
-        opened = self.proposals.get(rebased.proposal_id)
-        if opened is not None and not rebased.conflict:
-            self.proposals[rebased.proposal_id] = msgspec.structs.replace(
-                opened, diff=rebased.diff, digest=rebased.digest, before=rebased.before, after=rebased.after
-            )
-
-    def _decide(self, decided: ProposalDecided) -> None:
-        opened = self.proposals.pop(decided.proposal_id, None)
-        if opened is None:
-            return
-        if decided.decision != "reject":
-            if opened.call_id:
-                after = decided.after or opened.after
-                self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)
-        elif decided.by == "policy" and opened.asks:
-            self.turned_down.append(opened)
 
 
 def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:
@@ -427,9 +336,3 @@ def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:
     for stamped in events:
         facts.apply(stamped)
     return facts
-
-
-def replace_budget(budget: Budget, name: str, value: float | None) -> Budget:
-    """The same limits with one of them changed; whole numbers stay whole."""
-    whole = name in ("steps", "tokens") and value is not None
-    return msgspec.structs.replace(budget, **{name: int(value) if whole and value is not None else value})

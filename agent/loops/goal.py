@@ -34,12 +34,12 @@ def decide(state: LoopState) -> Decision:
 def next_words(facts: RunFacts) -> tuple[str, str | None]:
     """What the program has to say before the next step, if anything."""
     parts: list[tuple[str, str]] = []
-    claimed = facts.finish is not None and facts.finish_seq > facts.prompted_seq
-    if facts.checked_seq > facts.prompted_seq:
-        parts += [("check", feedback(check, facts.told.get(check.command))) for check in failing_checks(facts)]
+    claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
+    if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
+        parts += [("check", feedback(check, facts.verdicts.told.get(check.command))) for check in failing_checks(facts)]
     parts += [
         ("check", f"Not met yet: {judged.name}: {judged.detail}")
-        for judged in facts.predicates.values()
+        for judged in facts.verdicts.predicates.values()
         if not judged.passed and (claimed or is_silent(facts))
     ]
     if claimed:

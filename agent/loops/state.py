@@ -66,7 +66,8 @@ def met(state: LoopState) -> str | None:
 
 def failing_checks(facts: RunFacts) -> list[CheckFinished]:
     """Checks whose newest verdict is not a pass, in the order of the command line."""
-    return [c for c in (facts.checks.get(command) for command in facts.spec.predicates.until) if c and not c.passed]
+    checks = facts.verdicts.checks
+    return [c for c in map(checks.get, facts.spec.predicates.until) if c and not c.passed]
 
 
 def is_silent(facts: RunFacts) -> bool:
@@ -77,11 +78,11 @@ def is_silent(facts: RunFacts) -> bool:
 def _verdicts(facts: RunFacts) -> dict[str, bool]:
     """Each wanted predicate, with whether it holds by its newest verdict."""
     wanted = facts.spec.predicates
-    verdicts = {f"check passed: {c}": bool((r := facts.checks.get(c)) and r.passed) for c in wanted.until}
+    verdicts = {f"check passed: {c}": bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
     others = [
         *(f"until-file {p}" for p in wanted.until_file),
         *(f"until-py {p}" for p in wanted.until_py),
         *([f"schema {wanted.schema}"] if wanted.schema else []),
         *(f"require {a}" for a in wanted.require),
     ]
-    return verdicts | {name: bool((j := facts.predicates.get(name)) and j.passed) for name in others}
+    return verdicts | {name: bool((j := facts.verdicts.predicates.get(name)) and j.passed) for name in others}

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..journal.facts import replace_budget
 from ..protocol import (
     Budget,
     BudgetChanged,
@@ -30,6 +29,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit, PersonInterrupted, charge_lost_calls, perform_calls, settle_lost_command, system_prompt
+from ..stops import replace_budget
 from .conduct import Conduct
 from .frame import switched
 from .neighbours import neighbours
@@ -80,7 +80,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     """
     kit, facts, changes = run.kit, run.facts, order.changes
     was_asking = facts.ended is None and facts.handing.tier is not None
-    before = None if facts.is_check_due else facts.ended
+    before = None if facts.verdicts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
     notes = [*order.notes, *kit.notes, *others, *_said(before)]
@@ -133,12 +133,12 @@ async def settle(run: Conduct) -> Sequence[WorkResult]:
     if number is None and not dangling:
         return ()
     record = kit.recorder(facts.step, None)
-    for proposal_id in list(facts.proposals):
+    for proposal_id in list(facts.asking.proposals):
         why = "the program stopped while it waited"
         record(ProposalDecided(proposal_id=proposal_id, decision="reject", by="policy", reason=why))
     again: list[ToolCall] = []
     for call in dangling:
-        approved = facts.approved.get(call.call_id)
+        approved = facts.asking.approved.get(call.call_id)
         if approved is None:
             again.append(call)
         else:

@@ -109,7 +109,7 @@ class Conduct:
         await self._until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
         await self._let_drive()
         self.deliver()
-        if self.facts.is_check_due and self.stop is None:
+        if self.facts.verdicts.is_check_due and self.stop is None:
             await self.ask_checks()
 
     async def _let_drive(self) -> None:

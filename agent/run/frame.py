@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import isfinite
 
-from ..journal.facts import replace_budget
 from ..protocol import (
     BudgetChanged,
     GateMode,
@@ -17,6 +16,7 @@ from ..protocol import (
     Tokens,
 )
 from ..protocol import Model as ModelPort
+from ..stops import replace_budget
 from ..tools import offered
 from .conduct import Conduct
 

@@ -45,13 +45,13 @@ def hand_off(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffOpened:
 def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecord:
     """Task, last actions, open proposals, changes, the failing check's tail, what was tried, what is left."""
     failing = _failing(facts)
-    asked = [question.question for question in facts.questions.values()]
+    asked = [question.question for question in facts.asking.questions.values()]
     return HandoffRecord(
         task=facts.spec.task,
         last_actions=[_last(action) for action in facts.actions[-LAST_ACTIONS:]],
         open_proposals=[
             OpenProposal(tool=p.tool, path=p.path, command=p.command, diff=_cut(p.diff, _DIFF))
-            for p in [*facts.proposals.values(), *facts.turned_down]
+            for p in [*facts.asking.proposals.values(), *facts.asking.turned_down]
         ],
         questions=asked or ([reason.removeprefix(ASKS)] if reason.startswith(ASKS) else []),
         files_changed=facts.files_changed,
@@ -66,9 +66,9 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
     """One sentence: what the person who takes it up would do first."""
-    if facts.questions or reason.startswith(ASKS):
+    if facts.asking.questions or reason.startswith(ASKS):
         return "Answer the model's question, then resume the run."
-    if facts.proposals or facts.turned_down:
+    if facts.asking.proposals or facts.asking.turned_down:
         return "Look at the proposal, then resume the run and approve or reject it."
     failing = _failing(facts)
     if failing is not None:
@@ -77,7 +77,7 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
 
 
 def _failing(facts: RunFacts) -> CheckFinished | None:
-    return next((check for check in reversed(facts.checks.values()) if not check.passed), None)
+    return next((check for check in reversed(facts.verdicts.checks.values()) if not check.passed), None)
 
 
 def _check(check: CheckFinished) -> FailingCheck:

@@ -147,7 +147,7 @@ def _hear(
         case Decide():
             return kit.gate.decide(command)
         case Answer(question_id=question_id, text=text):
-            if question_id not in run.facts.questions:
+            if question_id not in run.facts.asking.questions:
                 return "nothing is asked under that id"
             kit.record(QuestionAnswered(question_id=question_id, text=text))
         case Clear():

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from ..journal.actions import arguments_of
 from ..journal.conversation import last_text
-from ..journal.facts import RunFacts, arguments_of
+from ..journal.facts import RunFacts
 from ..protocol import ALWAYS_COMPLETE, FindingCounts, Finish, Outcome, Reason, RunEnded, exit_code
 
 

@@ -140,7 +140,7 @@ def _gate(
     )
     gate.mode = order.changes.gate or facts.gate_mode
     gate.unsandboxed_ok = gate.unsandboxed_ok or order.changes.unsandboxed_ok
-    gate.never_again(facts.proposal_ids)
+    gate.never_again(facts.asking.proposal_ids)
     return gate
 
 

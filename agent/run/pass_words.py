@@ -22,7 +22,7 @@ def red(kit: Kit) -> str:
         last = checks[-1]
         how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
         return f"the check `{cut(last.command, 60)}` is red ({how})"
-    judged = [one for one in kit.facts.predicates.values() if not one.passed]
+    judged = [one for one in kit.facts.verdicts.predicates.values() if not one.passed]
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"
 
 

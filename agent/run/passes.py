@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..journal.actions import arguments_of
 from ..journal.conversation import last_text
-from ..journal.facts import arguments_of
 from ..journal.passing import PassFacts
 from ..loops import LoopState
 from ..loops.passes import BEGIN, CLOSE

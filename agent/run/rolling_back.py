@@ -37,7 +37,7 @@ async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
     """Actions that were let through and have no result: what they did is recorded first."""
     steps = {work: number for number, work in facts.open_steps.items()}
     broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
-    for call_id, proposal in list(facts.approved.items()):
+    for call_id, proposal in list(facts.asking.approved.items()):
         work = next((work for work in broken_off if work in steps), None)
         record = kit.recorder(steps.get(work), work)
         if proposal.path is not None:

@@ -139,7 +139,7 @@ def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
 
 async def _baseline(run: Conduct) -> None:
     """A goal that is met already needs no model."""
-    if run.facts.spec.loop in (LoopKind.GOAL, LoopKind.PACED) and run.facts.step == 0 and not run.facts.checks:
+    if run.facts.spec.loop in (LoopKind.GOAL, LoopKind.PACED) and run.facts.step == 0 and not run.facts.verdicts.checks:
         await run.ask_checks()
 
 

@@ -16,7 +16,7 @@ async def keep_vigil(run: Conduct) -> None:
     while True:
         await kit.clock.sleep(LOOK_SECONDS)
         kit.news.set()
-        at_gate = bool(kit.gate.open or kit.facts.questions)
+        at_gate = bool(kit.gate.open or kit.facts.asking.questions)
         if not (run.waits or kit.rests or at_gate) or kit.watched():
             alone_since = None
         elif alone_since is None:

@@ -294,8 +294,8 @@ def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
 async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
     """Waits for the person's answer; where nobody is there the run is handed off, or the model decides."""
     question, name = kit.tools.question(one.parsed.arguments), one.call.call_id
-    if name in kit.facts.answers:
-        return ToolResult(ok=True, text=kit.facts.answers[name], summary="answered")
+    if name in kit.facts.asking.answers:
+        return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
     if not kit.watched():
         if kit.gate.policy.on_ask == "refuse":
             return ToolResult(ok=True, text=NOBODY, summary="nobody there")
@@ -303,8 +303,8 @@ async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
         return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
     record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
-    await kit.interruptible(kit.until(lambda: name not in kit.facts.questions))
-    return ToolResult(ok=True, text=kit.facts.answers[name], summary="answered")
+    await kit.interruptible(kit.until(lambda: name not in kit.facts.asking.questions))
+    return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
 
 
 def _end_work(one: _Call, acted: Acted) -> ToolResult:

@@ -105,7 +105,7 @@ class Constrained:
 
     def _ranked(self) -> list[str]:
         """Files that may be edited, the likeliest first: by what the check prints, the task says, the tests name."""
-        said = "\n".join(check.output for check in self._facts.checks.values() if not check.passed)
+        said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         files = self._files()
         told = [
             text[:_MOST_TEXT]
@@ -140,7 +140,7 @@ class Constrained:
         if len(text) <= most:
             return f":\n```\n{text}\n```"
         lines = text.splitlines(keepends=True)
-        said = "\n".join(check.output for check in self._facts.checks.values() if not check.passed)
+        said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", said)
         first = last = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
         size = len(lines[first])

@@ -48,7 +48,7 @@ def hint(kind: str, signature: str) -> str:
 
 def _failing(kit: Kit) -> float | None:
     """Failing tests of all checks that count them; None where no check ran in this step: an old count is no news."""
-    if kit.facts.checked_seq <= kit.facts.step_seq:
+    if kit.facts.verdicts.checked_seq <= kit.facts.step_seq:
         return None
-    counts = [check.failing for check in kit.facts.checks.values() if check.failing is not None]
+    counts = [check.failing for check in kit.facts.verdicts.checks.values() if check.failing is not None]
     return float(sum(counts)) if counts else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ..journal.actions import arguments_of
 from ..journal.conversation import last_text
-from ..journal.facts import arguments_of
 from ..protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
 from ..stops import Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
 from .kit import Kit
@@ -37,7 +37,7 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
 def _is_due(kit: Kit, *, claim: bool) -> bool:
     """A check that has no verdict yet is always due."""
     wanted = kit.facts.spec.predicates
-    if any(command not in kit.facts.checks for command in wanted.until):
+    if any(command not in kit.facts.verdicts.checks for command in wanted.until):
         return True
     match wanted.verify:
         case Verify.EVERY_STEP:

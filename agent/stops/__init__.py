@@ -1,6 +1,6 @@
 """What ends a run: limits, checks and other predicates, the guard around them, and the detectors of stalls."""
 
-from .budget import Exhausted, Grant, Shares, admit, share
+from .budget import Exhausted, Grant, Shares, admit, replace_budget, share
 from .checks import CheckResult, head_and_tail, run_check
 from .failing import count_failing
 from .finish import reject_finish
@@ -38,6 +38,7 @@ __all__ = [
     "judge_required",
     "judge_schema",
     "reject_finish",
+    "replace_budget",
     "require_usable",
     "reserve_for",
     "run_check",

@@ -206,3 +206,9 @@ def _output_for(room: float, price: Price | None, prompt: int) -> float:
     if price is None or price.worst_output <= 0 or isinf(room):
         return inf
     return (room - prompt * price.worst_input) / price.worst_output + 1e-6
+
+
+def replace_budget(budget: Budget, name: str, value: float | None) -> Budget:
+    """The same limits with one of them changed; whole numbers stay whole."""
+    whole = name in ("steps", "tokens") and value is not None
+    return msgspec.structs.replace(budget, **{name: int(value) if whole and value is not None else value})

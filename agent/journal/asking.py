@@ -1,0 +1,83 @@
+"""What was asked of a person, from the events: proposals and questions, open and answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..protocol import (
+    Event,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    QuestionAnswered,
+    QuestionAsked,
+    StepStarted,
+    ToolFinished,
+)
+
+
+@dataclass(slots=True)
+class Asking:
+    """Derived from events alone."""
+
+    proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
+    """Those that wait, by their id."""
+    turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
+    """Of the newest step: what the policy refused because nobody was there to ask."""
+    proposal_ids: list[str] = field(default_factory=list[str])
+    """All that were ever given."""
+    approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
+    """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
+    questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
+    """Those that wait, by their id."""
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """A person's answers, by the question's id."""
+
+    def apply(self, event: Event) -> None:
+        """Takes in the next of `ASKED`, in order."""
+        match event:
+            case StepStarted():
+                self.turned_down = []
+            case ToolFinished(call_id=call_id):
+                self.approved.pop(call_id, None)
+                self.questions.pop(call_id, None)
+            case ProposalOpened() as opened:
+                self.proposals[opened.proposal_id] = opened
+                self.proposal_ids.append(opened.proposal_id)
+            case ProposalRebased() as rebased:
+                self._rebase(rebased)
+            case ProposalDecided() as decided:
+                self._decide(decided)
+            case QuestionAsked() as asked:
+                self.questions[asked.question_id] = asked
+            case QuestionAnswered(question_id=question_id, text=text):
+                self.questions.pop(question_id, None)
+                self.answers[question_id] = text
+            case _:
+                pass
+
+    def _rebase(self, rebased: ProposalRebased) -> None:
+        opened = self.proposals.get(rebased.proposal_id)
+        if opened is not None and not rebased.conflict:
+            self.proposals[rebased.proposal_id] = msgspec.structs.replace(
+                opened, diff=rebased.diff, digest=rebased.digest, before=rebased.before, after=rebased.after
+            )
+
+    def _decide(self, decided: ProposalDecided) -> None:
+        opened = self.proposals.pop(decided.proposal_id, None)
+        if opened is None:
+            return
+        if decided.decision != "reject":
+            if opened.call_id:
+                after = decided.after or opened.after
+                self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)
+        elif decided.by == "policy" and opened.asks:
+            self.turned_down.append(opened)
+
+
+ASKED = frozenset[type[Event]](
+    (StepStarted, ToolFinished, ProposalOpened, ProposalRebased, ProposalDecided, QuestionAsked, QuestionAnswered)
+)
+"""What `Asking` takes in; others change nothing."""

@@ -1,0 +1,93 @@
+"""What checks and predicates said of the work, from the events, and what of it the model has heard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..protocol import (
+    CheckFinished,
+    ContextTrimmed,
+    Event,
+    PassStarted,
+    PredicateJudged,
+    Prompted,
+    Rewound,
+    Said,
+    Stamped,
+    StepStarted,
+    Undone,
+    WheelGiven,
+)
+
+_ASIDE = ("shell", "undo", "wheel", "background", "handover")
+"""What a person did meanwhile: it does not stand in for what the loop has to say."""
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """Derived from events alone."""
+
+    checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
+    """The newest verdict of each, by its command."""
+    checked_seq: int = 0
+    """Where the newest one stands."""
+    predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
+    prompted_seq: int = 0
+    """Where the model was last told something."""
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    """Each check's output as the model last heard it, while that stands in its window."""
+    is_check_due: bool = False
+    """Something was undone since the predicates were asked: what they said no longer holds."""
+
+    def apply(self, stamped: Stamped) -> None:
+        """Takes in the next of `JUDGED`, in order."""
+        match stamped.event:
+            case StepStarted():
+                self.is_check_due = False
+            case Prompted(kind=kind) if kind not in _ASIDE:
+                self.prompted_seq = stamped.seq
+                if kind != "system" and self.checked_seq:
+                    self.told = {command: check.output for command, check in self.checks.items()}
+            case ContextTrimmed():
+                self.told.clear()
+            case CheckFinished() as check if stamped.work is None:
+                self.checks[check.command] = check
+                self.checked_seq = stamped.seq
+                self.is_check_due = False
+            case PredicateJudged() as judged:
+                self.is_check_due = False
+                self.predicates[judged.name] = judged
+            case PassStarted(fresh=True):
+                self.told.clear()
+                self.checked_seq = self.prompted_seq = 0
+            case Said():
+                self._forget(is_due=False)
+            case Undone() | WheelGiven(finished=False):
+                self._forget(is_due=True)
+            case Rewound():
+                self.told.clear()
+                self._forget(is_due=True)
+            case _:
+                pass
+
+    def _forget(self, *, is_due: bool) -> None:
+        self.checks.clear()
+        self.predicates.clear()
+        self.is_check_due = is_due
+
+
+JUDGED = frozenset[type[Event]](
+    (
+        StepStarted,
+        Prompted,
+        ContextTrimmed,
+        CheckFinished,
+        PredicateJudged,
+        PassStarted,
+        Said,
+        Undone,
+        WheelGiven,
+        Rewound,
+    )
+)
+"""What `Verdicts` takes in; others change nothing."""
