@@ -188,6 +188,18 @@ async def test_esc_leaves_a_verdict_unsaid():
         assert stage.link.commands == []
 
 
+async def test_a_verdict_is_dropped_once_the_person_goes_elsewhere_and_none_is_asked_for_any_longer():
+    stage = three()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await on_board(pilot, stage)
+        await pilot.press("x", *"not")
+        await until(pilot, lambda: "refute  finding" in stage.text())
+        await pilot.click(stage.screen.message.box)
+        await until(pilot, lambda: "refute  finding" not in stage.text())
+        await pilot.press(*"hello")
+        assert stage.box == "hello" and stage.link.commands == []
+
+
 async def test_a_duplicate_is_marked_and_merged_into_the_other():
     stage = three()
     async with stage.app.run_test(size=SIZE) as pilot:

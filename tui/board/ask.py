@@ -31,6 +31,9 @@ class AskLine(Vertical):
             super().__init__()
             self.reason = reason
 
+    class Dropped(Message):
+        """The person went elsewhere, and nothing is asked any longer."""
+
     def __init__(self) -> None:
         super().__init__()
         self._what = Static("", markup=False)
@@ -48,6 +51,12 @@ class AskLine(Vertical):
         self._input.placeholder = hint
         self.display = True
         self.screen.set_focus(self._input)
+
+    def on_descendant_blur(self) -> None:
+        """What is typed from now on is for someone else; a window that is left comes back to the line."""
+        if self.display and self.screen.focused not in (None, self._input):
+            self.display = False
+            self.post_message(self.Dropped())
 
 
 class _Line(Input):

@@ -113,6 +113,11 @@ class BoardPanel(Vertical):
         self._sent.difference_update(answered)
         return [state.refused[number] for number in answered]
 
+    def on_ask_line_dropped(self, message: AskLine.Dropped) -> None:
+        """Nothing is done; the focus stays where the person took it."""
+        message.stop()
+        self._then = None
+
     def on_ask_line_given(self, message: AskLine.Given) -> None:
         """Done, or left."""
         message.stop()
