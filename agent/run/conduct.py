@@ -114,13 +114,18 @@ class Conduct:
 
     async def _let_drive(self) -> None:
         """The wheel goes to the person who asked for it, and the loop rests until they give it back."""
-        if self.wheel_asked and not self.is_driven:
+        if self.wheel_asked and not self.is_driven and self.can_be_driven:
             self.kit.record(await wheel_taken(self.kit))
         self.wheel_asked = False
         self.kit.news.set()
         await self._until(lambda: not self.is_driven)
         if self.is_driven:
             await give_back(self.kit, "", by="program")
+
+    @property
+    def can_be_driven(self) -> bool:
+        """What a person changes at the wheel belongs to something: to the run, or to the pass that is open."""
+        return self.passes is None or self.passes.is_open
 
     @property
     def is_driven(self) -> bool:

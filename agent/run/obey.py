@@ -48,6 +48,7 @@ from ..protocol import (
 from .compacting import compact
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
+from .naming import a_run
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
@@ -109,7 +110,7 @@ async def _lend_a_hand(
 def _search(run: Conduct, command: FinderCommand) -> str | None:
     """What a person says to a search; the loop looks again at once."""
     if run.finder is None:
-        return f"a {run.facts.spec.loop} run has no findings or items"
+        return f"{a_run(run.facts.spec.loop)} has no findings or items"
     refused = hear(run.finder, command)
     if refused is None:
         run.pool.stir()
@@ -175,7 +176,7 @@ def _steer(run: Conduct, command_id: int, text: str) -> str | None:
 def _clear(run: Conduct) -> str | None:
     """Only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
-        return f"only a chat can be cleared: a {run.facts.spec.loop} run works on its task"
+        return f"only a chat can be cleared: {a_run(run.facts.spec.loop)} works on its task"
     if run.kit.active:
         return "a step runs: interrupt it first, then clear"
     run.kit.record(ConversationCut())

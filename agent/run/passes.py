@@ -53,6 +53,11 @@ class Passes:
         assert self.kit.facts.passing is not None  # the fold makes it for these loops
         return self.kit.facts.passing
 
+    @property
+    def is_open(self) -> bool:
+        """A pass began and is not being put back."""
+        return self.facts.open is not None and self.facts.going_back is None
+
     async def perform(self, work: Work) -> WorkResult:
         """What no model does. A person may interrupt what runs in it."""
         try:

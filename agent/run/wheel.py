@@ -30,12 +30,12 @@ from ..protocol import (
 from ..step import Kit, PersonInterrupted, note_lost_command, verify
 from ..tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
 from ..workspace import Change
+from .naming import a_run
 
 if TYPE_CHECKING:
     from .conduct import Conduct
 
-LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""The others put the files back between their passes, or have many conversations."""
+BETWEEN_PASSES = "no pass is open: what you change now would be nobody's, and the next pass could not start clean"
 USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600
@@ -49,10 +49,8 @@ _DIFF_CHARACTERS = 8_000
 async def take_wheel(run: Conduct) -> str | None:
     """The loop rests as soon as what runs has been interrupted. None once they drive; else why not."""
     kit = run.kit
-    if run.facts.spec.loop not in LOOPS:
-        return f"the wheel of a {run.facts.spec.loop} run cannot be taken: pause or stop it, and work beside it"
-    if run.is_driven:
-        return "the wheel is taken already"
+    if (why := _why_not(run)) is not None:
+        return why
     if run.facts.handoff is not None and run.facts.ended is None:
         kit.record(HandoffClosed(by="person", note="they took the wheel"))
     run.wheel_asked = True
@@ -60,7 +58,19 @@ async def take_wheel(run: Conduct) -> str | None:
     kit.interrupt("wheel")
     kit.news.set()
     await kit.until(lambda: run.is_driven or not run.wheel_asked)
-    return None if run.is_driven else "the run came to its end first"
+    if run.is_driven:
+        return None
+    return "the run came to its end first" if run.passes is None or run.stop is not None else BETWEEN_PASSES
+
+
+def _why_not(run: Conduct) -> str | None:
+    if run.finder is not None:
+        return f"the wheel of {a_run(run.facts.spec.loop)} cannot be taken: pause or stop it, and work beside it"
+    if run.is_driven:
+        return "the wheel is taken already"
+    if not run.can_be_driven:
+        return BETWEEN_PASSES
+    return None
 
 
 async def wheel_taken(kit: Kit) -> WheelTaken:
@@ -176,7 +186,7 @@ async def act(run: Conduct, command: Act) -> str | None:
     if command.tool not in USABLE:
         return f"{command.tool} is nothing to drive with; there are {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
-        return f"a {run.facts.spec.loop} run has no `finish`: /wheel gives the wheel back"
+        return f"{a_run(run.facts.spec.loop)} has no `finish`: /wheel gives the wheel back"
     if run.kit.active:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:

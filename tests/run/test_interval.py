@@ -16,7 +16,19 @@ from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Branch, Budget, IntervalSpec, LoopKind, Say, Stop, Undo, Wake
+from rundry.agent.protocol import (
+    Act,
+    Branch,
+    Budget,
+    GiveWheel,
+    IntervalSpec,
+    LoopKind,
+    Say,
+    Stop,
+    TakeWheel,
+    Undo,
+    Wake,
+)
 
 Make = Callable[..., Driven]
 
@@ -232,3 +244,28 @@ async def test_a_short_real_run_on_the_real_clock(clocked: Make, work: Path):
     assert [verdict for verdict, _ in passes(run)][:2] == ["kept", "kept"]
     slept = run.of("woken")[0]["slept"]
     assert 0.1 < slept < 2.0
+
+
+async def test_what_a_person_does_at_the_wheel_belongs_to_the_pass_that_is_open(clocked: Make, work: Path):
+    run = clocked(
+        write("a.txt", "two\n"), DONE, write("a.txt", "broken\n"), DONE, until=["! grep -q broken *.txt"], steps=4
+    )
+    run.on("step_finished", TakeWheel(), number=1)
+    run.on("wheel_taken", Act(tool="run_command", arguments={"command": "echo by hand > hand.txt"}))
+    run.on("tool_finished", GiveWheel(note="hand.txt was missing"), by="person")
+    outcome = await through_hours(run, ManualClock())
+    assert outcome.reason == "budget", run.story()
+    assert [verdict for verdict, _ in passes(run)][:2] == ["kept", "reverted"]
+    assert run.of("pass_finished")[0]["files"] == ["a.txt", "hand.txt"]
+    assert git(work, "show", "HEAD:hand.txt") == "by hand\n" and changed_files(work) == []
+    assert "hand.txt was missing" in run.heard(1)
+    run.assert_legal()
+
+
+async def test_between_two_passes_nobody_takes_the_wheel(clocked: Make, work: Path):
+    run = clocked(write("a.txt", "two\n"), DONE, steps=4).on("sleeping", TakeWheel(), Wake())
+    run.on("sleeping", Stop(how="now"), nth=2)
+    await run.run(watched=True)
+    (refused,) = run.of("command_refused")
+    assert "no pass is open" in refused["why"] and not run.of("wheel_taken"), run.story()
+    assert passes(run)[1][0] != "skipped"

@@ -9,6 +9,7 @@ from rundry.agent import (
     BackgroundSaid,
     BackgroundStarted,
     ConversationRestored,
+    LoopKind,
     Rewound,
     ShellFinished,
     ShellStarted,
@@ -57,6 +58,8 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
         case WheelTaken():
             state.driving, state.waiting, state.activity = True, "", ""
             note(state, stamped, "you drive: what you type runs; /edit PATH; /wheel NOTE gives it back")
+            if state.loop in (LoopKind.INTERVAL, LoopKind.IMPROVE):
+                note(state, stamped, "what you change belongs to the pass: it is kept or put back with it")
         case WheelGiven():
             state.driving, state.check = False, None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
