@@ -130,7 +130,7 @@ def load_settings(
             project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], PROJECT, now)
         else:
             notes.append(
-                f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from the next on)"
+                f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from now on)"
             )
     user = _from_user(env, now)
     found = {**user, **project, **_from_env(env, now), **_from_flags(flags, now)}

@@ -19,6 +19,8 @@ from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_te
 from .shell import Line, Part, read_line
 from .unwrap import seen_through
 
+_SAID = 52
+"""Characters of a command that are said to have no rule."""
 _NEUTRAL = frozenset({"true", "false", ":"})
 _WHOLE = frozenset({"rm", "rmdir", "chmod", "chown", "chgrp"})
 """What these do to a folder they do to all in it."""
@@ -122,11 +124,17 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
         return Verdict(action="allow", why=["rules allow every part of it"])
     if standing.mode is GateMode.AUTO and (verdict := _judge_auto(line, standing)) is not None:
         return verdict
-    why = [*doubts, *dict.fromkeys(f"no rule allows `{' '.join(part.texts)}`" for part in unruled)]
+    why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
     if standing.mode is GateMode.AUTO:
         why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
     single = not doubts and len({tuple(part.texts) for part in unruled}) == 1
     return Verdict(action="ask", why=why, rule=command_rule(unruled[0]) if single else None)
+
+
+def _in_short(part: Part) -> str:
+    """Its beginning: the whole line stands below at the gate, and in the tool's call for the model."""
+    text = " ".join(part.texts)
+    return text if len(text) <= _SAID else f"{text[:_SAID].rstrip()}…"
 
 
 def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
@@ -261,7 +269,7 @@ def _protected(ws: Workspace, here: Path, target: str) -> str | None:
         ws.resolve(str(lexical))
         why = ws.caution(lexical)
     except PathRefused as refused:
-        return f"it writes where no tool may: {refused}"
+        return f"it writes to {target}, where no tool may: {str(refused).rpartition(': refused, ')[2]}"
     except ValueError:
         return f"it writes to an impossible name: {target!r}"
     if why is None or why == "it is executable":

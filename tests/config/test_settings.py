@@ -71,7 +71,7 @@ def test_an_untrusted_project_file_does_nothing_and_one_line_says_so(place: Plac
     loaded = place.load()
     assert loaded.texts("until") == []
     assert loaded.notes == [
-        "ignored .rundry.toml: this folder is not trusted yet (--trust: for this call, /trust: from the next on)"
+        "ignored .rundry.toml: this folder is not trusted yet (--trust: for this call, /trust: from now on)"
     ]
 
 

@@ -347,3 +347,10 @@ def test_a_line_nested_without_end_or_very_long_is_a_doubt_and_no_crash(place):
 )
 def test_a_rule_reads_as_one_would_say_it(rule, text):
     assert rule_text(rule) == text
+
+
+def test_a_long_command_without_a_rule_is_named_by_its_beginning(place):
+    long = "echo " + " ".join(f"word{n}" for n in range(60))
+    (why,) = place.judge_command(long).why
+    assert len(why) < 80
+    assert why.startswith("no rule allows `echo word0 word1") and why.endswith("…`")

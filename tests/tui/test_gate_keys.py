@@ -155,6 +155,17 @@ async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_w
         assert decisions(stage) == [("p1", "approve", None)]
 
 
+async def test_a_short_command_after_a_long_one_takes_no_more_rows_than_it_needs():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, stage, started(), proposal(1, command="\n".join("echo" for _ in range(60))))
+        assert stage.screen.gate.takes_all
+        stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"), proposal(2, command="ls -la"))
+        await until(pilot, lambda: getattr(stage.screen.gate.arming.painted, "proposal_id", "") == "p2")
+        assert not stage.screen.gate.takes_all
+        assert stage.screen.gate.size.height < 8
+
+
 async def test_a_long_change_is_approved_only_once_its_end_was_seen():
     lines = "".join(f"+line {n}\n" for n in range(90))
     edit = proposal(tool="write_file", command=None, path="a.txt", diff=f"--- a\n+++ b\n@@ -0,0 +1,90 @@\n{lines}")

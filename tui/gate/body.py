@@ -166,7 +166,7 @@ class ProposalBody(Vertical):
     @property
     def rows(self) -> int:
         """How many it would take to show all; a guess for what was never drawn."""
-        return max(1, self.diff.heights.total if self.diff.display else self.command.virtual_size.height)
+        return max(1, self.diff.heights.total if self.diff.display else self.command.rows)
 
     def fill(self, rows: int | None) -> None:
         """Take so many rows; None: all that there are."""

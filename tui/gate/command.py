@@ -23,6 +23,11 @@ class CommandPane(VerticalScroll, can_focus=False):
         """One text."""
         yield self._line
 
+    @property
+    def rows(self) -> int:
+        """That the whole line takes, whatever room it has."""
+        return self._line.size.height
+
     def show(self, command: str) -> None:
         """`command` went through the border for foreign text."""
         self._line.update(Content(command))
