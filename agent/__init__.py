@@ -46,6 +46,7 @@ __all__ = [
     "exported_lines",
     "find_run",
     "fork_run",
+    "form_of",
     "handoff_markdown",
     "holder",
     "item_key",
@@ -64,6 +65,7 @@ __all__ = [
     "research_wanted",
     "run_here",
     "runs_dir",
+    "standing",
     "standing_changes",
     "to_spec",
     "what_waits",
@@ -108,11 +110,12 @@ if TYPE_CHECKING:
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
     from .run.fork import fork as fork_run
+    from .run.handoff import standing
     from .run.here import run_here
     from .run.orders import ResumeChanges
     from .run.session import Session
     from .run.usable import check_usable
-    from .workspace import Ignore, Sandbox
+    from .workspace import Ignore, Sandbox, form_of
 
 _HOMES: dict[str, str] = {
     "Advice": "journal.reporting",
@@ -127,6 +130,7 @@ _HOMES: dict[str, str] = {
     "add_charge": "journal.shares",
     "call_hook": "run.calling",
     "handoff_markdown": "journal.handoffs",
+    "standing": "run.handoff",
     "FinderFacts": "journal.finder_facts",
     "Finding": "journal.finding",
     "Flight": "journal.finding",
@@ -160,6 +164,7 @@ _HOMES: dict[str, str] = {
     "discover": "model",
     "find_run": "journal",
     "fork_run": "run.fork:fork",
+    "form_of": "workspace",
     "holder": "journal",
     "item_key": "finder.keys",
     "lay_out": "model.demo",

@@ -204,9 +204,22 @@ def test_what_two_people_changed_in_different_places_is_joined_and_nothing_is_lo
 
 def test_the_mark_and_the_line_ends_of_a_file_outlive_an_edit():
     file = opened("\ufeffa\r\nb\r\n".encode())
-    assert (file.text, file.has_mark, file.plain_ends) == ("a\r\nb\r\n", True, True)
+    assert (file.text, file.mark, file.plain_ends) == ("a\r\nb\r\n", b"\xef\xbb\xbf", True)
     assert file.bytes_of(file.back("a\nmore\nb\r\n")) == "\ufeffa\r\nmore\r\nb\r\n".encode()
     assert not opened(b"a\r\nb\n").plain_ends
     assert opened(b"a\r\nb\n").back("a\r\nb\nc\n") == "a\r\nb\nc\n"
-    with pytest.raises(UserError, match="UTF-8"):
-        opened("ä".encode("latin-1"))
+    with pytest.raises(UserError, match="this is no text"):
+        opened(b"\x01\xff")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_text_in_another_encoding_is_edited_and_goes_back_in_it(encoding: str):
+    before, after = "ein ä\r\n".encode(encoding), "zwei\r\n".encode(encoding)
+    file = opened(after, before)
+    assert file.text == "zwei\r\n"
+    assert file.bytes_of("ein Ä\r\n") == "ein Ä\r\n".encode(encoding)
+
+
+def test_a_sign_that_the_encoding_lacks_is_named():
+    with pytest.raises(UserError, match="cp1252, which the file is kept in, has no 'Ω'"):
+        opened("ein ä\n".encode("cp1252")).bytes_of("Ω")

@@ -85,7 +85,8 @@ class ProposalBody(Vertical):
             before = self._content(proposal.before)
             if edited is not None:
                 file = opened(before)
-                return before, opened(self._content(proposal.after)).bytes_of(edited), file.text
+                form = file if before else opened(self._content(proposal.after))
+                return before, form.bytes_of(edited), file.text
             merged = self.shown.rebasing.merged if self.shown and self.shown.rebasing else None
             return before, self._content(merged or proposal.after), ""
         except RundryError:
@@ -105,7 +106,7 @@ class ProposalBody(Vertical):
         if own is not None or proposal is None:
             return own or ""
         merged = rebasing.merged if rebasing is not None and rebasing.conflict else None
-        return opened(self._content(merged or proposal.after)).text
+        return opened(self._content(merged or proposal.after), self._content(proposal.before)).text
 
     def line_ends(self, proposal: ProposalOpened, edited: str) -> str:
         """What was edited, with the line ends of the file."""

@@ -17,7 +17,8 @@ class Editable:
 
     text: str
     """Without the byte order mark."""
-    has_mark: bool = False
+    mark: bytes = b""
+    encoding: str = "utf-8"
     crlf: bool = False
     """Every line ends in `\\r\\n`."""
 
@@ -32,21 +33,31 @@ class Editable:
         return re.sub(r"\r?\n", "\r\n", edited) if self.crlf else edited
 
     def bytes_of(self, edited: str) -> bytes:
-        """What would stand in the file."""
-        return ((_BOM if self.has_mark else "") + edited).encode()
+        """What would stand in the file. Raises UserError for a sign that its encoding lacks."""
+        try:
+            return self.mark + edited.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            lacking = error.object[error.start]
+            raise UserError(
+                f"{self.encoding}, which the file is kept in, has no {lacking!r}: use other signs"
+            ) from None
 
 
-def opened(data: bytes | None) -> Editable:
-    """Raises UserError for what is no UTF-8 text."""
+def opened(data: bytes | None, like: bytes | None = None) -> Editable:
+    """The text in `data`, in the encoding of `like` where that is given. Raises UserError for what is no text."""
+    from rundry.agent import form_of  # the workspace costs some ms to import
+
+    data = data or b""
+    form = form_of(like or data)
     try:
-        text = (data or b"").decode()
+        text = data.removeprefix(form.bom).decode(form.encoding or "utf-8")
     except UnicodeDecodeError:
-        raise UserError("this is no UTF-8 text: it cannot be edited here") from None
-    if "\0" in text:
+        raise UserError("this is no text: it cannot be edited here") from None
+    if not form.encoding or "\0" in text:
         raise UserError("this is binary: it cannot be edited")
     feeds = text.count("\n")
-    body = text.removeprefix(_BOM)
-    return Editable(body, len(body) < len(text), feeds > 0 and text.count("\r\n") == feeds == text.count("\r"))
+    crlf = feeds > 0 and text.count("\r\n") == feeds == text.count("\r")
+    return Editable(text, form.bom, form.encoding, crlf)
 
 
 def first_mark(text: str) -> int | None:

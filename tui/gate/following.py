@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ..diff import diff_of, diff_of_text
+from ..diff import Diff, diff_of, diff_of_text
 from .editing import opened
 from .merge import carried
 from .picks import Picks, matched
@@ -32,8 +32,8 @@ def follow(thoughts: Thoughts, was: ProposalOpened, now: ProposalOpened, content
         if edited is None:
             thoughts.draft, thoughts.edited, thoughts.picks = thoughts.edited, None, Picks()
         else:
-            before = diff_of(path, content(was.before), thoughts.edited.encode())
-            after = diff_of(path, content(now.before), edited.encode())
+            before = _diff(path, content(was.before), thoughts.edited)
+            after = _diff(path, content(now.before), edited)
             thoughts.edited = edited
     there = matched(contents_of(before), contents_of(after))
     thoughts.picks = thoughts.picks.carried(there, len(after.hunks))
@@ -42,6 +42,13 @@ def follow(thoughts: Thoughts, was: ProposalOpened, now: ProposalOpened, content
     thoughts.typed = {**({None: thoughts.typed[None]} if None in thoughts.typed else {}), **kept}
     if thoughts.target is not None:
         thoughts.target = there.get(thoughts.target)
+
+
+def _diff(path: str, before: bytes | None, edited: str) -> Diff:
+    try:
+        return diff_of(path, before, opened(before).bytes_of(edited))
+    except RundryError:
+        return diff_of(path, before, edited.encode())
 
 
 def _carried(edited: str, was: ProposalOpened, now: ProposalOpened, content: Content) -> str | None:
