@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from rundry.agent import LoopKind
+
 from .actions import BY_NAME, shown_key
 from .desk import Desk
 from .resuming import ended_on_limit
@@ -41,7 +43,8 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         return ["pause", "help", "limit", "quit", "palette", "find", "unfold"]
     if desk.is_over:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
-        handed = ["handoff"] if state.last_handoff is not None and state.outcome is not None else []
+        is_open = state.outcome is not None and not state.outcome.complete and state.loop is not LoopKind.CHAT
+        handed = ["handoff"] if is_open else []
         names = ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first: list[str] = ["handoff", "wheel"] if state.handoff is not None else []

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
+import msgspec
+
 from ..gate.diff import compare_contents, hunk_text
 from ..gate.hunks import Split
+from ..journal import Journal
 from ..journal.actions import Action, arguments_of
+from ..journal.checkpoint import facts_of
 from ..journal.facts import RunFacts
 from ..protocol import (
     ChangedFile,
@@ -17,6 +21,7 @@ from ..protocol import (
     HandoffRecord,
     LastAction,
     OpenProposal,
+    Reason,
     Tried,
 )
 
@@ -62,6 +67,19 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
         budget=facts.budget,
         shares=list(facts.spending.shares.values()),
     )
+
+
+def standing(journal: Journal) -> HandoffOpened | None:
+    """How a run stands that ended without being complete, as a hand-off says it; None: it is complete, or goes on."""
+    facts = facts_of(journal)
+    ended = facts.ended
+    if ended is None or ended.complete:
+        return None
+    opened = hand_off(facts, f"{ended.reason.value}: {ended.detail}", journal.blob)
+    if ended.reason is not Reason.BUDGET:
+        return opened
+    action = f"Raise the limit: {opened.suggested_action[0].lower()}{opened.suggested_action[1:]}"
+    return msgspec.structs.replace(opened, suggested_action=action)
 
 
 def suggested_action(facts: RunFacts, reason: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import RundryError
+from rundry.agent import Reason, RundryError, standing
 
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
@@ -16,7 +16,9 @@ def _handoff(screen: MainScreen, argument: str) -> None:
 
     del argument
     state = screen.desk.state
-    opened = state.handoff or state.last_handoff
+    opened, journal = state.handoff or state.last_handoff, screen.desk.link.journal
+    if state.handoff is None and state.outcome is not None and state.outcome.reason is not Reason.HANDOFF:
+        opened = (standing(journal) if journal is not None else None) or opened
     if opened is None:
         raise RundryError("nothing was handed off in this run")
     screen.rundry.push_screen(HandoffPage(state, opened, lambda: screen.fill("/resume ")))
