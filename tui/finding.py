@@ -61,6 +61,8 @@ def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
     for name, (option, owner) in _BELONGS.items():
         if flags.get(name) not in (None, ()) and recipe != owner:
             raise UserError(f"{option} belongs to --recipe {owner}: leave it out")
+    if recipe == Recipe.CRAWL and flags.get("host"):
+        raise UserError("--host is for lenses that read pages; a crawl stays on the host where it starts: leave it out")
 
 
 class FindSetup(Setup):

@@ -81,6 +81,7 @@ def place(tmp_path: Path) -> Path:
         (["--recipe", "crawl"], ["URL"]),
         (["--recipe", "crawl", "localhost:8000"], ["localhost:8000", "http://"]),
         (["--recipe", "crawl", "http://localhost/", "--max-pages", "many"], ["many"]),
+        (["--recipe", "crawl", "http://localhost/", "--host", "b.example"], ["--host", "the host where it starts"]),
         (["--recipe", "migrate"], ["--check"]),
         (["--recipe", "migrate", "--check", "true", "--rate", "3"], ["--rate", "crawl"]),
         (["--recipe", "migrate", "--check", "true", "--model", "none"], ["migrate needs a model"]),
