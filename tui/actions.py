@@ -107,6 +107,16 @@ BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 _TYPED: Mapping[str, Action] = {action.slash: action for action in ACTIONS if action.typed}
 
 
+def keys_of(place: str, remaps: Mapping[str, str]) -> dict[str, str]:
+    """Key to the name of what it does there: `gate` or `board`."""
+    found: dict[str, str] = {}
+    for action in ACTIONS:
+        if action.where == place:
+            for key in remaps.get(action.name, action.keys).split(","):
+                found[key.strip()] = action.name
+    return found
+
+
 def slash_commands() -> list[Action]:
     """Those that can be typed, in the order of the table."""
     return [action for action in ACTIONS if action.typed]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError, Trust
 
+from ..actions import keys_of
 from ..editor import edit_text
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ def _demo(screen: MainScreen, argument: str) -> None:
 def _replay(screen: MainScreen, argument: str) -> None:
     from ..replay import SPEEDS, Film, Player
     from ..replay.screen import ReplayScreen
-    from ..screens.main import keys_of
 
     journal = screen.desk.link.journal
     speed = argument.removesuffix("x") or "1"

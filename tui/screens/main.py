@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -14,60 +13,32 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from rundry.agent import LoopKind, RundryError, Stop
+from rundry.agent import RundryError
 
-from ..actions import ACTIONS, BY_NAME, parse_slash, shown_key
+from ..actions import ACTIONS, BY_NAME, keys_of, parse_slash, shown_key
 from ..board import BoardPanel
 from ..board.board import Board
 from ..clockwork import ClockworkLine
 from ..desk import Desk
 from ..doings import DOINGS
-from ..editor import edit_text
 from ..footer import Footer
 from ..gate import GatePanel
 from ..gone import GoneNotice
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
-from ..resuming import ended_on_limit
-from ..text import one_line
 from ..transcript import Transcript
+from .editing import edit_proposal
+from .focus import mind_the_focus
 from .leave import LeaveScreen
+from .leaving import Leaving
+from .looking import Looking, Onlooker
+from .notice import Notice
+from .placeholder import placeholder
 from .welcome import Welcome
 
 if TYPE_CHECKING:
     from ..app import RundryApp
-
-CLOCK_SECONDS = 0.25
-"""Without news the view is drawn again this often: clocks go on, notices fade."""
-BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
-"""Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
-BEHIND_SECONDS = 0.5
-"""While a long journal is read, so much of it is not drawn in between."""
-BEAT_SECONDS = 5.0
-NOTICE_SECONDS = 6.0
-DEAF_SECONDS = 0.3
-"""In which a second `y` is still meant for the gate that just closed."""
-TWICE_SECONDS = 2.0
-
-
-def keys_of(place: str, remaps: Mapping[str, str]) -> dict[str, str]:
-    """Key to what it does there: `gate` or `board`."""
-    found: dict[str, str] = {}
-    for action in ACTIONS:
-        if action.where == place:
-            for key in remaps.get(action.name, action.keys).split(","):
-                found[key.strip()] = action.name
-    return found
-
-
-def _spare_the_collector(is_behind: bool) -> None:
-    """What a long journal brings stays for good: looking through it for garbage costs a third of reading it."""
-    if is_behind and gc.isenabled():
-        gc.disable()
-    elif not is_behind and not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 class MainScreen(Screen[None]):
@@ -101,12 +72,11 @@ class MainScreen(Screen[None]):
         self.message = MessageRow(self._files)
         self.clockwork = ClockworkLine(self.keymap)
         self.footer = Footer(self.keymap)
-        self._notice = ""
-        self._told_at = 0.0
-        self._drawn_at = 0.0
+        self._notice = Notice()
         self._files_found: Sequence[str] | None = None
-        self._leaving = False
-        self._interrupts_at = 0.0
+        onlooker = Onlooker(self.refresh_view, self.tell, lambda: self.gate.display, self._looked)
+        self._looking = Looking(desk, onlooker)
+        self._leaving = Leaving(desk, tell=self.tell, leave=self._leave, ask=self._ask)
 
     def compose(self) -> ComposeResult:
         """From above to below."""
@@ -125,33 +95,7 @@ class MainScreen(Screen[None]):
         """Look at the run from now on."""
         self.set_focus(self.message.box)
         self.refresh_view()
-        self.run_worker(self._follow(), name="follow")
-
-    async def _follow(self) -> None:
-        quiet_since = beat_at = time.monotonic()
-        while True:
-            if self._look():
-                quiet_since = time.monotonic()
-            _spare_the_collector(self.desk.is_behind)
-            if time.monotonic() - beat_at > BEAT_SECONDS:
-                beat_at = time.monotonic()
-                self.desk.link.beat()
-            busy = time.monotonic() - quiet_since < 1.0 or bool(self.desk.state.activity)
-            await asyncio.sleep(0 if self.desk.is_behind else BUSY_SECONDS if busy else QUIET_SECONDS)
-
-    def _look(self) -> bool:
-        try:
-            moved = self.desk.catch_up()
-        except RundryError as error:
-            self.tell(str(error))
-            moved = False
-        age = time.monotonic() - self._drawn_at
-        if age > BEHIND_SECONDS if self.desk.is_behind else moved or self.gate.display or age > CLOCK_SECONDS:
-            self._drawn_at = time.monotonic()
-            self.refresh_view()
-        if self._leaving and self.desk.is_over:
-            self.rundry.leave(None)
-        return moved
+        self.run_worker(self._looking.follow(), name="follow")
 
     @property
     def rundry(self) -> RundryApp:
@@ -161,8 +105,6 @@ class MainScreen(Screen[None]):
     def refresh_view(self) -> None:
         """Bring every widget to what the state says; each redraws only what moved."""
         state = self.desk.state
-        if self._notice and time.monotonic() - self._told_at > NOTICE_SECONDS:
-            self._notice = ""
         self.header.show(state, self.desk.phase)
         self.rundry.call_person(self.desk.phase)
         self.meters.show(state, time.time())
@@ -179,10 +121,10 @@ class MainScreen(Screen[None]):
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=self.desk.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, self._placeholder(), time.time(), is_gone=self.desk.is_gone)
+        self.message.show(state, placeholder(self.desk), time.time(), is_gone=self.desk.is_gone)
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
-        self.footer.show(self.desk, at_gate=at_gate, notice=self._notice, view=view, is_board=is_board)
+        self.footer.show(self.desk, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
 
     def show_behind_gate(self) -> None:
         """A proposal that takes the whole height leaves room for what the person wants to see."""
@@ -200,36 +142,7 @@ class MainScreen(Screen[None]):
             self.search.board.show(state, journal, time.time(), is_over=self.desk.is_over, at_once=appears)
 
     def _mind_the_focus(self) -> None:
-        box, gate = self.message.box, self.gate
-        if gate.display:
-            gate.arming.keyed_now_empty(not box.text)
-            if self.focused is None and gate.inner is not gate:
-                self.set_focus(gate.inner)
-            elif self.focused in (box, None) and gate.arming.may_focus(Message().time):
-                self.set_focus(gate.inner)
-                gate.arming.focused()
-        elif self.focused is None or gate.has_focus_within:
-            if gate.has_focus_within:
-                box.deaf_until = Message().time + DEAF_SECONDS
-            self.set_focus(box)
-
-    def _placeholder(self) -> str:
-        state = self.desk.state
-        if state.question is not None:
-            return "your answer"
-        if not self.desk.begun:
-            return "what is to be done?"
-        if state.driving:
-            return "a command, by the model's own tool; /wheel gives it back"
-        if self.desk.is_over and state.loop is LoopKind.CHAT:
-            return "a message goes on from here"
-        if self.desk.is_over:
-            return "it goes on once the limit is raised" if ended_on_limit(state) else "a hint goes on from here"
-        if state.waiting == "handoff":
-            return "a message takes it up: it goes on with what you say"
-        if state.finder is not None:
-            return "a message, or / for commands; F2 goes to the board"
-        return "a message waits for the step's end" if state.activity else "a message"
+        mind_the_focus(self, self.message.box, self.gate)
 
     # what the doings use
 
@@ -242,12 +155,12 @@ class MainScreen(Screen[None]):
 
     def tell(self, text: str) -> None:
         """A line for the person, in place of the keys for some seconds."""
-        self._notice, self._told_at = one_line(text), time.monotonic()
-        self._drawn_at = 0.0
+        self._notice.tell(text)
+        self._looking.draw_soon()
 
     def was_told(self, text: str) -> bool:
         """The person reads this line just now."""
-        return self._notice == one_line(text)
+        return self._notice.says(text)
 
     def fill(self, text: str) -> None:
         """Put this into the message box."""
@@ -341,13 +254,8 @@ class MainScreen(Screen[None]):
         if selected:
             self.rundry.copy_to_clipboard(selected)
             self.tell("copied, where the terminal lets a program copy (OSC 52)")
-            return
-        now = time.monotonic()
-        if now - self._interrupts_at < TWICE_SECONDS:
-            self.ask_to_leave()
         else:
-            self._interrupts_at = now
-            self.tell("^c once more leaves")
+            self._leaving.press()
 
     # the board
 
@@ -395,45 +303,23 @@ class MainScreen(Screen[None]):
         self.gate.arming.keyed(Message().time, empty=False)
 
     def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
-        """The new text in the person's editor, then back at the gate."""
-        try:
-            text = edit_text(self.rundry, event.text, Path(event.proposal.path or "text").name)
-        except RundryError as error:
-            text = None
-            self.gate.say(str(error))
-        else:
-            if text is None and event.is_own:
-                text = event.text
-            elif text is None:
-                self.gate.say("left unchanged")
-        if text is None:
-            self.gate.paint_soon()  # keys that were meant for the editor are not for the gate
-        else:
-            self.gate.show_edited(event.proposal, text)
+        """The new text in the person's editor."""
+        edit_proposal(self.rundry, self.gate, event)
 
     # leaving
 
     def ask_to_leave(self) -> None:
         """At once where nothing would be lost, else asks what becomes of the run."""
-        if self._leaving or self.desk.is_over or not self.desk.begun:
-            self.rundry.leave(None)
-        elif self.desk.is_idle:
-            self.rundry.leave("now")
-        else:
-            self.rundry.push_screen(LeaveScreen(), self._left)
+        self._leaving.begin()
 
-    def _left(self, choice: str | None) -> None:
-        match choice:
-            case "background":
-                self.rundry.leave(None)
-            case "now":
-                self.rundry.leave("now")
-            case "wrap_up":
-                self._leaving = True
-                self.desk.put(Stop(how="wrap_up"))
-                self.tell("wraps up, then leaves; ^c twice leaves at once")
-            case _:
-                pass
+    def _leave(self, how: str | None) -> None:
+        self.rundry.leave(how)
+
+    def _ask(self, answered: Callable[[str | None], None]) -> None:
+        self.rundry.push_screen(LeaveScreen(), answered)
+
+    def _looked(self) -> None:
+        self._leaving.go_once_over()
 
     # files for @
 
