@@ -273,5 +273,7 @@ def test_the_player_plays_as_fast_as_it_was_asked_to(tmp_path: Path):
     player = Player(Film(journal), 64)
     player.advance(0.0)
     player.advance(0.05)
+    while player.advance(0.0):
+        assert player.film.position < player.film.last
     assert 3198 <= player.film.position <= 3202, "64 times 50 milliseconds, at an event a millisecond"
     journal.close()

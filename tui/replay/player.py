@@ -12,6 +12,8 @@ from .film import Film
 SPEEDS = (1, 4, 16, 64)
 MOST_SILENCE = 2.0
 """Seconds of a silence that are played; a person who was away for an hour is not waited for again."""
+MOST_OWED = 4.0
+"""Seconds of the run that are made up for, where folding it takes longer than playing it."""
 SLICE_SECONDS = 0.05
 """Of folding in one go: the keys are heard and the screen is drawn in between."""
 _AT_ONCE = 512
@@ -61,7 +63,7 @@ class Player:
             self.film.take(due)
             moved = True
             if time.monotonic() > until:
-                self._owed = 0.0
+                self._owed = min(self._owed, MOST_OWED)
                 break
         return moved
 

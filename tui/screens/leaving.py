@@ -1,0 +1,65 @@
+"""How a person leaves: at once, or with a word on what becomes of the run. No textual in here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rundry.agent import Stop
+
+from ..desk import Desk
+
+TWICE_SECONDS = 2.0
+
+
+class Leaving:
+    """Remembers that the person is about to go."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        tell: Callable[[str], None],
+        leave: Callable[[str | None], None],
+        ask: Callable[[Callable[[str | None], None]], None],
+    ) -> None:
+        """`leave` closes the screen, and says how the run is stopped. `ask` passes on an answer of `LeaveScreen`."""
+        self._desk, self._tell, self._leave, self._ask = desk, tell, leave, ask
+        self._waits_for_end = False
+        self._pressed_at = 0.0
+
+    def press(self) -> None:
+        """The second time in two seconds is meant."""
+        now = time.monotonic()
+        if now - self._pressed_at < TWICE_SECONDS:
+            self.begin()
+        else:
+            self._pressed_at = now
+            self._tell("^c once more leaves")
+
+    def begin(self) -> None:
+        """At once where nothing would be lost, else asks what becomes of the run."""
+        if self._waits_for_end or self._desk.is_over or not self._desk.begun:
+            self._leave(None)
+        elif self._desk.is_idle:
+            self._leave("now")
+        else:
+            self._ask(self._answered)
+
+    def go_once_over(self) -> None:
+        """The run wrapped up: that was waited for."""
+        if self._waits_for_end and self._desk.is_over:
+            self._leave(None)
+
+    def _answered(self, choice: str | None) -> None:
+        match choice:
+            case "background":
+                self._leave(None)
+            case "now":
+                self._leave("now")
+            case "wrap_up":
+                self._waits_for_end = True
+                self._desk.put(Stop(how="wrap_up"))
+                self._tell("wraps up, then leaves; ^c twice leaves at once")
+            case _:
+                pass

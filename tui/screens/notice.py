@@ -1,0 +1,32 @@
+"""A line for the person, in place of the keys for some seconds. No textual in here."""
+
+from __future__ import annotations
+
+import time
+
+from ..text import one_line
+
+NOTICE_SECONDS = 6.0
+
+
+class Notice:
+    """The line that was told last."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._told_at = 0.0
+
+    def tell(self, text: str) -> None:
+        """The line from now on; an empty one takes away what stands there."""
+        self._text, self._told_at = one_line(text), time.monotonic()
+
+    @property
+    def text(self) -> str:
+        """What stands there now."""
+        if self._text and time.monotonic() - self._told_at > NOTICE_SECONDS:
+            self._text = ""
+        return self._text
+
+    def says(self, text: str) -> bool:
+        """The person reads this line just now."""
+        return self._text == one_line(text)

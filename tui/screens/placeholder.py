@@ -1,0 +1,28 @@
+"""What stands in the empty message box. No textual in here."""
+
+from __future__ import annotations
+
+from rundry.agent import LoopKind
+
+from ..desk import Desk
+from ..resuming import ended_on_limit
+
+
+def placeholder(desk: Desk) -> str:
+    """What a message would do just now."""
+    state = desk.state
+    if state.question is not None:
+        return "your answer"
+    if not desk.begun:
+        return "what is to be done?"
+    if state.driving:
+        return "a command, by the model's own tool; /wheel gives it back"
+    if desk.is_over and state.loop is LoopKind.CHAT:
+        return "a message goes on from here"
+    if desk.is_over:
+        return "it goes on once the limit is raised" if ended_on_limit(state) else "a hint goes on from here"
+    if state.waiting == "handoff":
+        return "a message takes it up: it goes on with what you say"
+    if state.finder is not None:
+        return "a message, or / for commands; F2 goes to the board"
+    return "a message waits for the step's end" if state.activity else "a message"
