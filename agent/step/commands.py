@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 
 from ..gate import CommandDraft, Ruling, changed_draft
+from ..gate.diff import compare_contents
+from ..gate.hunks import Split
 from ..protocol import FileChanged, Record
 from ..stops import count_failing
 from ..tools import ToolResult, land
@@ -20,6 +22,8 @@ from .tail import Tail
 REFUSED = "The sandbox refused:"
 NOBODY_LETS_IT = "Nobody is here who could let it through: find a way that does not need it, or say so."
 LET_THROUGH = "The person let it through, once:"
+_COMPARED = 1 << 18
+"""Bytes of the largest file whose changed lines are counted."""
 _MOST_NEEDS = 4
 """One after the other, each with a word of the person."""
 
@@ -228,15 +232,25 @@ async def _put_back(kit: Kit, changes: Sequence[Change], tree: str, record: Reco
 
 
 def _changed(kit: Kit, change: Change, by: str) -> FileChanged:
-    keep = kit.journal.keep
+    keep, (added, removed) = kit.journal.keep, _counts(change)
     return FileChanged(
         path=change.path,
         by=by,
         before=None if change.before is None else keep(change.before),
         after=None if change.after is None else keep(change.after),
-        added=_lines(change.after),
-        removed=_lines(change.before),
+        added=added,
+        removed=removed,
     )
+
+
+def _counts(change: Change) -> tuple[int, int]:
+    """Lines added and removed; of what is large or no text, all that it has and had."""
+    if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
+        sides = compare_contents(change.before, change.after)
+        if sides is not None:
+            parts = Split(sides.old, sides.new, list(sides.compare()))
+            return parts.added, parts.removed
+    return _lines(change.after), _lines(change.before)
 
 
 def _lines(data: bytes | None) -> int:

@@ -193,7 +193,11 @@ def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolRes
         head = f"exit code {done.exit_code} after {done.seconds:.1f} s."
         summary = f"exit {done.exit_code}"
     if done.left_behind:
-        head += f" {done.left_behind} processes that it left running were ended."
+        one = done.left_behind == 1
+        what = (
+            "One process that it left running was" if one else f"{done.left_behind} processes that it left running were"
+        )
+        head += f" {what} ended."
     whole = done.full or done.output
     text = plain(whole)
     start, end, left_out = head_and_tail(text, ctx.limit)

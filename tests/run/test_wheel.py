@@ -60,6 +60,16 @@ async def test_what_a_person_did_is_recorded_snapshotted_and_told_to_the_model_w
     run.assert_legal()
 
 
+async def test_of_what_a_command_changed_the_changed_lines_are_counted(driven, work):
+    (work / "a.txt").write_text("one\ntwo\nthree\n")
+    run = driven(edit("a.txt", "one", "ONE"), DONE)
+    run.on("step_finished", TakeWheel(), number=1).on("wheel_taken", sh("echo four >> a.txt; sed -i /two/d a.txt"))
+    run.on("tool_finished", GiveWheel(note=""), by="person")
+    await run.run(watched=True)
+    changed = run.of("file_changed")[-1]
+    assert (changed["by"], changed["added"], changed["removed"]) == ("command", 1, 1), run.story()
+
+
 async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_wheel_comes_back(driven, work):
     run = driven(call("run_command", command="echo x > begun; sleep 20"), call("read_file", path="a.txt"), DONE)
     run.on("step_started", lambda _: Say(text="noted"), number=1)
