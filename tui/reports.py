@@ -46,7 +46,9 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> 
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
         return 0
-    _say(f"{plural(told.runs, 'run')} in {days:g} days" + (f", {told.unreadable} damaged" if told.unreadable else ""))
+    damaged = f", {told.unreadable - told.newer} damaged" if told.unreadable > told.newer else ""
+    newer = f", {told.newer} of a newer rundry" if told.newer else ""
+    _say(f"{plural(told.runs, 'run')} in {days:g} days{damaged}{newer}")
     if told.runs:
         _print_shares(told)
         _print_besides(told)

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..protocol import JournalError
+from ..protocol import JournalError, NewerJournal
 
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
@@ -207,7 +207,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is no journal of rundry: it is another program's database, or was copied without its -wal file"
         )
     if version > VERSION:
-        raise JournalError(
+        raise NewerJournal(
             f"{path} was written by a newer rundry (format {version}, this one reads up to {VERSION}): update rundry"
         )
 

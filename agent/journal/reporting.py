@@ -114,6 +114,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
     runs: int
     unreadable: int
+    """Damaged, or written by a newer version."""
+    newer: int
+    """Those of a newer version, which are part of the unreadable."""
     exits: list[Exits]
     """The most frequent first."""
     budget: dict[str, Share]
@@ -156,22 +159,24 @@ class _Run:
 
 
 def report(folder: Path, days: float, now: float) -> Report:
-    """Of the runs that began within so many days before `now` (Unix seconds). Damaged ones are only counted."""
+    """Of the runs that began within so many days before `now` (Unix seconds). The unreadable are only counted."""
     since = now - days * 86_400
     runs: list[_Run] = []
-    unreadable = 0
+    unreadable = newer = 0
     for line in list_runs(folder):
-        if line.state != "damaged" and line.started < since:
+        if not line.is_unreadable and line.started < since:
             continue
         try:
             runs.append(_read(line))
         except JournalError:
             unreadable += 1
+            newer += line.state == "newer"
     return Report(
         days=days,
         since=since,
         runs=len(runs),
         unreadable=unreadable,
+        newer=newer,
         exits=_exits(runs),
         budget=_shares(runs),
         detectors=_detectors(runs),
@@ -182,8 +187,8 @@ def report(folder: Path, days: float, now: float) -> Report:
 
 
 def _read(line: RunLine) -> _Run:
-    if line.state == "damaged":
-        raise JournalError(line.error or "damaged")
+    if line.is_unreadable:
+        raise JournalError(line.error or line.state)
     run = _Run(line)
     journal = Journal.open(Path(line.path))
     try:
@@ -298,11 +303,15 @@ def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
 
 
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
+
+
 def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
     having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
     ended_on = sum(1 for run in runs if run.ended_on == limit)
     if len(having) < ENOUGH:
-        return Advice(limit=limit, verdict="unknown", why=f"{len(having)} runs had this limit: too few to tell")
+        return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few to tell")
     if ended_on / len(having) >= TIGHT:
         why = (
             f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +14,7 @@ import msgspec
 from ..protocol import (
     Charged,
     JournalError,
+    NewerJournal,
     Reason,
     RunEnded,
     RunResumed,
@@ -32,13 +35,14 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     path: str
     state: str
-    """`running`, `ended`, `interrupted` (its runner is gone, it can be resumed) or `damaged`."""
+    """`running`, `ended`, `interrupted` (its runner is gone, it can be resumed), `damaged`, or `newer`: a newer
+    version of this program wrote it."""
     loop: str = ""
     task: str = ""
     workspace: str = ""
     model: str = ""
     started: float = 0.0
-    """Unix seconds."""
+    """Unix seconds; of one that cannot be read as its id has it, else when its file was last written."""
     reason: Reason | None = None
     """Of its outcome; None: it has not ended."""
     detail: str = ""
@@ -52,9 +56,14 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be read."""
 
     @property
+    def is_unreadable(self) -> bool:
+        """`error` says why; nothing else is known of it."""
+        return self.state in ("damaged", "newer")
+
+    @property
     def is_finished(self) -> bool:
         """Nothing is left to resume: the work is complete, or it was refused before it began."""
-        return self.state == "damaged" or (self.state == "ended" and (self.complete or self.reason is Reason.REFUSED))
+        return self.is_unreadable or (self.state == "ended" and (self.complete or self.reason is Reason.REFUSED))
 
 
 def new_run_id(now: float) -> str:
@@ -143,7 +152,18 @@ def _line(path: Path) -> RunLine:
         finally:
             journal.close()
     except JournalError as error:
-        return RunLine(run_id=path.stem, path=str(path), state="damaged", error=str(error))
+        state = "newer" if isinstance(error, NewerJournal) else "damaged"
+        return RunLine(run_id=path.stem, path=str(path), state=state, error=str(error), started=_began(path))
+
+
+def _began(path: Path) -> float:
+    """As far as it can be told from outside."""
+    try:
+        return float(calendar.timegm(time.strptime(path.stem[:15], "%Y%m%d-%H%M%S")))
+    except ValueError:
+        with contextlib.suppress(OSError):
+            return path.stat().st_mtime
+    return 0.0
 
 
 def _read(path: Path, journal: Journal) -> RunLine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..protocol import Again, Decision, Price, Sleeping, Wait
-from ..stops.pacing import lifetime, pace, prices
+from ..stops.pacing import lifetime, pace, pays, prices
 from . import goal
 from .passes import passing_of
 from .state import LoopState, ends, met
@@ -42,7 +42,7 @@ def _sleep(state: LoopState, asked: float, reason: str) -> Wait:
     if spec is not None:
         hit = facts.spent.tokens.cached > 0
         ttl = lifetime(spec.cache_ttl, state.price, asked=spec.ttl_asked, was_hit=hit)
-    delay = pace(asked, ttl)
+    delay = pace(asked, ttl if pays(state.price) else None)
     cost = _cost(state.price, passing_of(state).prompt_tokens) if ttl is not None else (None, None)
     return Wait(
         delay.seconds,

@@ -47,6 +47,7 @@ from .commands import (
 from .errors import (
     ConfigError,
     JournalError,
+    NewerJournal,
     Refusal,
     RundryError,
     RunHeld,
@@ -261,6 +262,7 @@ __all__ = [
     "ModelShare",
     "ModelSpec",
     "ModelSwitched",
+    "NewerJournal",
     "OpenProposal",
     "Outcome",
     "PacedSpec",

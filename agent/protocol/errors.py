@@ -4,6 +4,7 @@ RundryError                 one line for a person: the thing and the mend
 ├── UserError               what the user gave cannot be used: exit code 2, nothing changed
 │   └── ConfigError         a value in a config file, with where it stands
 ├── JournalError            the run's file cannot be read or written
+│   ├── NewerJournal        a newer version of this program wrote it
 │   └── RunHeld             another runner drives this run
 └── Refusal                 a precondition of the run does not hold: outcome `refused`
 """
@@ -23,6 +24,10 @@ class ConfigError(UserError):
 
 class JournalError(RundryError):
     """The run's file is missing, damaged, newer than this program, or cannot be written."""
+
+
+class NewerJournal(JournalError):
+    """A newer version wrote the run's file: nothing is wrong with it."""
 
 
 class RunHeld(JournalError):

@@ -46,6 +46,11 @@ def prices(prompt_tokens: int, price: Price | None) -> tuple[float, float] | Non
     return prompt_tokens * price.cached, prompt_tokens * max(price.input, price.cached)
 
 
+def pays(price: Price | None) -> bool:
+    """A warm read costs less than a cold one, as far as is known: only then is there a delay that is too short."""
+    return price is None or not price.input or price.cached < price.input
+
+
 def lifetime(ttl: float | None, price: Price | None, *, asked: bool, was_hit: bool) -> float | None:
     """Of this model's cache, seconds; None: it has none that would make a difference.
 

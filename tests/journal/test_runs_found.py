@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rundry.agent.journal import Journal, claim, find_run, journal_path, list_runs, new_run_id, runs_dir
+from rundry.agent.journal.reporting import report
 from rundry.agent.protocol import (
     Budget,
     Charged,
@@ -148,6 +151,23 @@ def test_the_list_says_what_each_run_was_and_how_it_stands(make_run: MakeRun, tm
     assert dead.model == "openai/fake"
     assert (live.state, live.usd) == ("running", None)
     assert bad.state == "damaged" and bad.error is not None and "20261104-000000-bad.db" in bad.error
+
+
+def test_a_run_of_a_newer_version_is_listed_as_such_with_when_it_began(make_run: MakeRun, tmp_path: Path) -> None:
+    path = make_run("20261121-014233-aaaaa")
+    mine = make_run("20261121-014232-bbbbb")
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    (tmp_path / "runs" / "hand-made.db").write_bytes(b"x" * 5000)
+    named, newer, _ = list_runs(tmp_path / "runs")
+    assert newer.state == "newer" and newer.error is not None and "newer rundry" in newer.error
+    assert newer.started == 1_795_225_353
+    assert named.started == pytest.approx(time.time(), abs=60)
+    assert find_run(None, tmp_path / "runs", None) == mine
+    told = report(tmp_path / "runs", 1e6, time.time())
+    assert (told.runs, told.unreadable, told.newer) == (1, 2, 1)
+    assert told.advice[0].why.startswith("1 run had this limit")
 
 
 def test_there_are_no_runs_where_there_is_no_folder(tmp_path: Path) -> None:

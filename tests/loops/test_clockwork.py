@@ -207,6 +207,17 @@ def test_a_read_is_priced_warm_and_cold_and_a_model_without_a_price_has_neither(
     assert lifetime(300, flat, asked=False, was_hit=True) == lifetime(300, None, asked=False, was_hit=False) == 300
 
 
+def test_where_warm_and_cold_reads_cost_the_same_no_delay_is_moved():
+    told = Told(LoopKind.PACED, paced=PacedSpec(cache_ttl=300, ttl_asked=True)).tell(Prompted(kind="task", text="go"))
+    told.asks(400)
+    dear = Price(input=3e-6, output=1e-5, cached=3e-7, worst_input=3e-6, worst_output=1e-5)
+    flat = Price(input=3e-6, output=1e-5, cached=3e-6, worst_input=3e-6, worst_output=1e-5)
+    moved, kept = told.decide(price=dear), told.decide(price=flat)
+    assert isinstance(moved, Wait) and moved.seconds == 270
+    assert isinstance(kept, Wait) and kept.seconds == 400
+    assert kept.sleep is not None and (kept.sleep.moved, kept.sleep.warm_until) == ("", T0 + 300)
+
+
 def improve(budget: Budget | None = None, **spec: Any) -> Told:
     told = {"score": "s", "bounded": True, **spec}
     return Told(LoopKind.IMPROVE, budget, improve=ImproveSpec(**told))

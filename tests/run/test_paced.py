@@ -63,7 +63,7 @@ async def test_a_delay_in_the_dead_zone_is_moved_and_both_prices_are_told(paced:
     ("price", "spec", "kept"),
     [
         (FLAT, PacedSpec(), 300.0),
-        (FLAT, PacedSpec(ttl_asked=True), 270.0),
+        (FLAT, PacedSpec(ttl_asked=True), 300.0),
         (PRICED, PacedSpec(cache_ttl=None, ttl_asked=True), 300.0),
         (PRICED, PacedSpec(cache_ttl=600.0, ttl_asked=True), 300.0),
     ],
