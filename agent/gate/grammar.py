@@ -26,6 +26,8 @@ LONGEST_READING = 1.0
 """Seconds of processor time. The grammar crawls on some lines: 3,000 characters were seen to take it 100 s."""
 _GLUE = frozenset({"&&", "||", ";", "|", "|&", "(", ")", "{", "}", "!", "\n"})
 _JOINING = frozenset({"program", "list", "pipeline", "subshell", "compound_statement", "negated_command"})
+HIDDEN = "it holds a sign that does not show"
+"""Begins the doubt about a line with signs that nobody sees; a `?` stands for each in what was read of it."""
 _PLAIN = re.compile(r"[\w./:=@%+,^#*?\[\]!-]+")
 _SPECIAL = {
     "process_substitution": "it hands the output of a command over as a file",
@@ -129,7 +131,7 @@ def _odd_sign(command: str) -> str | None:
             continue
         kind = unicodedata.category(sign)
         if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"):
-            return f"it holds a sign that does not show (U+{ord(sign):04X})"
+            return f"{HIDDEN} (U+{ord(sign):04X})"
     return None
 
 
@@ -165,6 +167,9 @@ class _Reader:
         kind = node.type
         if node.is_missing or kind == "ERROR":
             self.doubt("bash's grammar does not fit it")
+        if kind == "ERROR":
+            self.dig(node, depth)
+            return
         if kind == "command":
             self.command(node, depth, piped=piped)
             return

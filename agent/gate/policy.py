@@ -14,6 +14,7 @@ from ..protocol import GateMode, Rule
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
 from .flags import WRITERS, base, hides, risk, script_of, unknown_word
+from .grammar import HIDDEN
 from .repository import runs_code
 from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
 from .shell import Line, Part, read_line
@@ -168,8 +169,15 @@ def _named(line: Line, root: Path) -> list[str]:
 
 def _unnamed(line: Line) -> list[str]:
     """Words of which nobody can say what file they mean: a rule for paths may hold for them."""
+    if hidden := _hidden_signs(line):
+        return hidden
     words = [word for part in line.parts for word in part.words[1:] if word.pattern or not word.known]
     return [f"which files `{word.text}` means is not known, and a rule speaks of some" for word in words]
+
+
+def _hidden_signs(line: Line) -> list[str]:
+    """The doubt about signs that do not show: what was read of the line is not what it says, and is not to be named."""
+    return [doubt for doubt in line.doubts if doubt.startswith(HIDDEN)]
 
 
 def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
@@ -187,9 +195,10 @@ def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
             continue
         if part.texts in ([name] for name in _NEUTRAL):
             continue
-        why = unknown_word(part) or risk(part) or _out_of_place(part, here, root)
+        unknown = unknown_word(part)
+        why = unknown or risk(part) or _out_of_place(part, here, root)
         if why is not None:
-            doubts.append(why)
+            doubts += [] if unknown and _hidden_signs(line) else [why]
         elif any(allows_part(rule, part) for rule in standing.rules):
             ruled += 1
         else:

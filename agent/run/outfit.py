@@ -89,7 +89,7 @@ async def outfit(
         kit.notes += await kit.commits.first_look()
         kit.on_event = kit.commits.hear(on_event, lambda: facts.hands.wheel is not None)
     if spec.edit_format == CONSTRAINED:
-        kit.constrained = Constrained(workspace, facts, guard, lambda: kit.model.window)
+        kit.constrained = Constrained(workspace, facts, guard, lambda: kit.model.window, kit.tools.kept_from)
     kit.tools.seconds_left = kit.seconds_for_work
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit

@@ -52,8 +52,17 @@ _MOST_TEXT = 100_000
 class Constrained:
     """Of one run. It remembers which file the model has set aside, until others were looked at as often."""
 
-    def __init__(self, workspace: Workspace, facts: RunFacts, guard: Guard, window: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        facts: RunFacts,
+        guard: Guard,
+        window: Callable[[], int],
+        kept_from: Callable[[str, str], str | None],
+    ) -> None:
+        """`kept_from` gives the rule of the person's that keeps a tool from a path."""
         self._workspace, self._facts, self._guard, self._window = workspace, facts, guard, window
+        self._kept_from = kept_from
         self._set_aside: dict[str, int] = {}
         self._path = ""
         self._is_new = False
@@ -89,6 +98,8 @@ class Constrained:
         return []
 
     def _is_missing(self, path: str) -> bool:
+        if self._kept_from("write_file", path):
+            return False
         try:
             state = look(self._workspace, path)
         except (PathRefused, UnreadableFile):
@@ -96,7 +107,9 @@ class Constrained:
         return not state.exists or not state.data
 
     def _text(self, path: str) -> str | None:
-        """None: it is no text that an edit could change."""
+        """None: it is no text that an edit could change, or a rule of the person's keeps the model from it."""
+        if self._kept_from("read_file", path):
+            return None
         try:
             state = look(self._workspace, path)
             return state.text() if state.exists and state.data and not editable(state) else None
@@ -117,6 +130,8 @@ class Constrained:
         scored: list[tuple[int, int, bool, str]] = []
         for path in files:
             if self._guard.matches(path) or self._workspace.caution(Path(path)) is not None:
+                continue
+            if self._kept_from("read_file", path) or self._kept_from("edit_file", path):
                 continue
             score = 8 * _names(path, said) + 6 * _names(path, self._facts.spec.task)
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)

@@ -22,6 +22,7 @@ from rundry.agent.protocol import (
     ModelSpec,
     Outcome,
     Predicates,
+    Rule,
     RunSpec,
     Stamped,
     event_type,
@@ -161,8 +162,12 @@ def _spec(
     predicates: Predicates | None = None,
     quotas: dict[str, str] | None = None,
     network: bool = False,
+    rules: Sequence[Rule] = (),
     **more: Any,
 ) -> RunSpec:
+    policy = GatePolicy(
+        mode=gate, unsandboxed_ok=True, network=network, on_ask=on_ask, quotas=quotas or {}, rules=list(rules)
+    )
     return RunSpec(
         run_id=f"r{time.time_ns()}",
         loop=loop,
@@ -170,7 +175,7 @@ def _spec(
         workspace=str(project.resolve()),
         model=ModelSpec(name="scripted"),
         budget=budget or Budget(),
-        gate=GatePolicy(mode=gate, unsandboxed_ok=True, network=network, on_ask=on_ask, quotas=quotas or {}),
+        gate=policy,
         predicates=predicates or Predicates(until=list(until)),
         **more,
     )

@@ -349,6 +349,15 @@ def test_a_rule_reads_as_one_would_say_it(rule, text):
     assert rule_text(rule) == text
 
 
+@pytest.mark.parametrize("command", ["ls \u202e foo", "ls a\u200bb", "a\u200bb", "ls \u202efoo*"])
+@pytest.mark.parametrize("rules", [None, [Rule(verdict="deny", path="private/**")]])
+def test_of_a_line_with_a_sign_that_does_not_show_nothing_is_named_that_it_does_not_say(place, command, rules):
+    verdict = place.judge_command(command, "ls", rules=rules)
+    assert verdict.action == "ask"
+    assert verdict.why[0].startswith("it holds a sign that does not show (U+20")
+    assert not any("?" in why or "ERROR" in why for why in verdict.why)
+
+
 def test_a_long_command_without_a_rule_is_named_by_its_beginning(place):
     long = "echo " + " ".join(f"word{n}" for n in range(60))
     (why,) = place.judge_command(long).why

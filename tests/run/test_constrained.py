@@ -13,7 +13,7 @@ from fakes.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
-from rundry.agent.protocol import Budget, Decide, GateMode, ModelFault, Predicates
+from rundry.agent.protocol import Budget, Decide, GateMode, ModelFault, Predicates, Rule
 
 Make = Callable[..., Driven]
 
@@ -121,3 +121,21 @@ async def test_where_nothing_names_a_file_a_hidden_one_comes_last(calc: Make):
     await run.run()
     (shown, *_) = [e["text"].split("`")[1] for e in run.of("prompted") if e["kind"] == "file"]
     assert shown == "NOTES.md"
+
+
+@pytest.mark.parametrize("tool", [None, "read_file", "edit_file"])
+async def test_a_file_that_a_rule_keeps_from_the_model_is_not_shown_to_it(calc: Make, tool: str | None):
+    deny = [Rule(verdict="deny", tool=tool, path="calc/core.py")]
+    run = calc(then=answer("", "", done=True), task="mend calc/core.py", rules=deny, budget=Budget(steps=2))
+    await run.run()
+    shown = [e["text"].split("`")[1] for e in run.of("prompted") if e["kind"] == "file"]
+    assert shown and "calc/core.py" not in shown, run.story()
+    assert not any("return a - b" in run.heard(i) for i in range(len(run.model.requests)))
+
+
+async def test_a_missing_file_that_a_rule_keeps_from_being_made_is_not_asked_for(calc: Make):
+    deny = [Rule(verdict="deny", path="out/**")]
+    wanted = Predicates(until_file=["out/report.txt"])
+    run = calc(then=answer("", "", done=True), until="false", predicates=wanted, rules=deny, budget=Budget(steps=1))
+    await run.run()
+    assert not any("There is no file `out/report.txt`" in run.heard(i) for i in range(len(run.model.requests)))

@@ -181,6 +181,17 @@ def test_a_version_that_overlaps_with_the_files_change_is_not_approved_but_not_l
     assert (thoughts.edited, thoughts.draft) == (None, mine)
 
 
+@pytest.mark.parametrize("between", ["gone", "other"])
+def test_a_version_that_a_change_of_the_file_made_stale_fits_again_once_that_is_taken_back(between: str):
+    blobs = {"before": OLD.encode(), "other": OLD.replace("line 5\n", "theirs\n").encode(), "after": NEW.encode()}
+    mine = OLD.replace("line 5\n", "mine\n")
+    thoughts, now = Thoughts(edited=mine), edit(before=None if between == "gone" else between)
+    follow(thoughts, edit(), now, lambda name: blobs.get(name or ""))
+    assert (thoughts.edited, thoughts.draft) == (None, mine)
+    follow(thoughts, now, edit(digest="again"), lambda name: blobs.get(name or ""))
+    assert (thoughts.edited, thoughts.draft) == (mine, None)
+
+
 def test_what_two_people_changed_in_different_places_is_joined_and_nothing_is_lost():
     rng = random.Random(3)
     joined = 0

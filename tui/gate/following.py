@@ -20,10 +20,15 @@ Content = Callable[[str | None], bytes | None]
 def follow(thoughts: Thoughts, was: ProposalOpened, now: ProposalOpened, content: Content) -> None:
     """Marks and reasons stay with the hunks that are as they were, and the person's own text with what it changed.
 
-    A text that cannot be carried over is no longer what is approved: it becomes the draft of the next edit.
+    A text that cannot be carried over is no longer what is approved: it becomes the draft of the next edit, until the
+    file is again what it was made for.
     """
     if thoughts.is_plain:
         thoughts.picks = Picks()
+        return
+    if thoughts.draft is not None and now.before == thoughts.fitted:
+        thoughts.edited, thoughts.draft = thoughts.draft, None
+        thoughts.picks, thoughts.target = Picks(), None
         return
     path = now.path or ""
     before, after = diff_of_text(path, was.diff), diff_of_text(path, now.diff)
@@ -31,6 +36,7 @@ def follow(thoughts: Thoughts, was: ProposalOpened, now: ProposalOpened, content
         edited = _carried(thoughts.edited, was, now, content)
         if edited is None:
             thoughts.draft, thoughts.edited, thoughts.picks = thoughts.edited, None, Picks()
+            thoughts.fitted = was.before
         else:
             before = _diff(path, content(was.before), thoughts.edited)
             after = _diff(path, content(now.before), edited)

@@ -21,6 +21,8 @@ class Thoughts:
     """The person's own new text: shown, and what is approved."""
     draft: str | None = None
     """A text of theirs that no longer fits the file: where the next edit starts from."""
+    fitted: str | None = None
+    """The blob of the file that the draft was made for: should that stand there again, it fits again."""
     reason: str = ""
     """For the whole answer."""
     typed: dict[int | None, str] = field(default_factory=dict[int | None, str])
@@ -33,7 +35,13 @@ class Thoughts:
     @property
     def is_plain(self) -> bool:
         """Nothing here depends on what the hunks are."""
-        return self.edited is None and self.picks.is_plain and self.target is None and not self.typed
+        return (
+            self.edited is None
+            and self.draft is None
+            and self.picks.is_plain
+            and self.target is None
+            and not self.typed
+        )
 
 
 @dataclass(frozen=True, slots=True)
