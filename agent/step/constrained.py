@@ -137,8 +137,8 @@ class Constrained:
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
             is_hidden = path.startswith(".") or "/." in path
             scored.append((self._set_aside.get(path, 0), -score, is_hidden, path))
-        likely = [one for one in scored if one[1]] or scored
-        return [path for *_, path in sorted(likely)]
+        likely, others = [one for one in scored if one[1]], [one for one in scored if not one[1]]
+        return [path for *_, path in (*sorted(likely), *sorted(others))]
 
     def _files(self) -> list[str]:
         found: list[str] = []
