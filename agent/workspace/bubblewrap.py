@@ -9,8 +9,10 @@ from pathlib import Path
 
 from .places import hidden, is_real_folder, protected
 
-_BOUNDED = 'ulimit -u "$0" 2>/dev/null; exec "$@"'
+_BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
+_NAMED = "bash"
+"""Who says that a program was not found."""
 
 
 def find_bubblewrap(avoid: Path | None) -> Path | None:
@@ -60,7 +62,7 @@ def bubblewrap(
         words += ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
     words += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
-    return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, str(processes), *argv]
+    return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
 
 
 def _resolver() -> list[str]:

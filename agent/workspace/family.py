@@ -21,8 +21,12 @@ _MARK = "RUNDRY_COMMAND"
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
 """What any shell sets for itself: it may be the same here and there by chance."""
+_EXITING = 0x4
+"""PF_EXITING among a process's flags (linux/sched.h)."""
 _ROUNDS = 50
 _POLL = 0.02
+_EXEC = 0.01
+"""Seconds that a process is given to become the program that it is to be."""
 
 
 class Family:
@@ -55,13 +59,20 @@ class Family:
 
     def members(self) -> list[int]:
         """The pids that are alive now; dead orphans, of whichever family, are reaped on the way."""
-        found = self._members_linux() if sys.platform == "linux" else self._members_elsewhere()
-        return [pid for pid in found if _state(pid) not in ("Z", "X", "")]
+        return _living(self._members())
 
     async def end(self, grace: float) -> int:
-        """All are asked to end, and killed after `grace` seconds. Gives the number that was found alive."""
+        """All are asked to end, and killed after `grace` seconds. Gives the number that was found alive.
+
+        A sandbox's own first process ends a moment after the command, and is not of that number; what was alive in
+        there ends with it, and is, also where it is dead by now.
+        """
         asked: set[int] = set()
-        alive = first = self.members()
+        below = _below_heads()  # at once: they are gone in a moment
+        members = self._members()
+        alive = _living(members)
+        dying = {child for head in below.keys() & set(members) for child in below[head]}
+        left = len((set(alive) | dying) - below.keys())
         until = time.monotonic() + grace
         while alive and time.monotonic() < until:
             for pid in set(alive) - asked:  # also who was only born while the others were asked
@@ -74,7 +85,7 @@ class Family:
         until = time.monotonic() + 1.0
         while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - no event tells of orphans
             await asyncio.sleep(_POLL)
-        return len(first)
+        return left
 
     def kill(self) -> None:
         """All are stopped, so that none can fork on, then killed. Does not wait."""
@@ -93,6 +104,9 @@ class Family:
                 _send(pid, signal.SIGKILL)
             self._reap()
 
+    def _members(self) -> list[int]:
+        return self._members_linux() if sys.platform == "linux" else self._members_elsewhere()
+
     def _members_linux(self) -> list[int]:
         me = os.getpid()
         found: list[int] = []
@@ -106,10 +120,10 @@ class Family:
         return found
 
     def _is_our_orphan(self, child: int) -> bool:
-        environment = _environment(child)
+        environment = _settled_environment(child)
         if _state(child) == "Z":
             return False
-        if f"{_MARK}={self._token}".encode() in environment:
+        if f"{_MARK}={self._token}".encode() in environment or _session(child) == self._root:
             return True
         if child in self._before or len(Family._living) > 1:
             return False
@@ -165,6 +179,37 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
+def _living(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if _state(pid) not in ("Z", "X", "")]
+
+
+def _settled_environment(pid: int) -> list[bytes]:
+    """Also of a process in the middle of execve(2), which has neither words nor environment for a moment."""
+    until = time.monotonic() + _EXEC
+    while not (environment := _environment(pid)) and time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/cmdline").read_bytes():
+                return _environment(pid)  # what it has become stands now, and may well have none
+        except OSError:
+            break
+        if _is_exiting(pid):
+            break
+        time.sleep(0)
+    return environment
+
+
+def _is_exiting(pid: int) -> bool:
+    fields = _stat(pid)
+    return len(fields) < 7 or bool(int(fields[6]) & _EXITING)
+
+
+def _below_heads() -> dict[int, list[int]]:
+    """The first process of each sandbox that is a child of this process, since its command ended, and its children."""
+    if sys.platform != "linux":
+        return {}
+    return {pid: _children(pid) for pid in _children(os.getpid()) if _leads_a_namespace(pid)}
+
+
 def _stat(pid: int) -> list[str]:
     """Fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
     try:
@@ -197,13 +242,24 @@ def _was_adopted(pid: int) -> bool:
     return _session(pid) not in (0, pid, os.getsid(0)) or _depth(pid) > _depth(os.getpid())
 
 
+def _leads_a_namespace(pid: int) -> bool:
+    """It is the first process of a pid namespace below ours: all in there end with it."""
+    numbers = _numbers(pid)
+    return len(numbers) > _depth(os.getpid()) and numbers[-1] == "1"
+
+
 def _depth(pid: int) -> int:
-    """How many pid namespaces deep it is (proc(5), NSpid); a sandbox's first process is one deeper than we."""
+    """How many pid namespaces deep it is; a sandbox's first process is one deeper than we."""
+    return len(_numbers(pid))
+
+
+def _numbers(pid: int) -> list[str]:
+    """Its pid in each namespace that it is in, ours first (proc(5), NSpid)."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:
-        return 0
-    return len(status.partition("\nNSpid:")[2].partition("\n")[0].split())
+        return []
+    return status.partition("\nNSpid:")[2].partition("\n")[0].split()
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -82,6 +82,39 @@ async def test_an_orphan_that_has_by_chance_what_every_shell_sets_is_ended_too(t
     assert done.timed_out and not alive(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux adopts orphans")
+async def test_an_orphan_that_cleared_its_environment_is_known_by_its_session_while_others_run(tmp_path, env):
+    other = asyncio.create_task(run_process("sleep 300", cwd=tmp_path, env=env, timeout=60))
+    line = "(env -i sleep 300 & echo $! > pid) ; sleep 300"
+    done = await run_process(line, cwd=tmp_path, env=env, timeout=0.3)
+    assert done.timed_out and not alive(int((tmp_path / "pid").read_text()))
+    assert not other.done()
+    other.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await other
+
+
+async def test_a_command_in_bubblewrap_that_left_nothing_is_said_to_have_left_nothing(tmp_path, env):
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    run = [sandbox.run("ls; echo x >> notes", tmp_path, cwd=tmp_path, env=env, timeout=20) for _ in range(40)]
+    assert [done.left_behind for done in await asyncio.gather(*run)] == [0] * 40
+    told = [
+        await sandbox.run("sleep 300 & echo up", tmp_path, cwd=tmp_path, env=env, timeout=20, limit=10)
+        for _ in range(10)
+    ]
+    assert {done.output for done in told} == {b"up\n"} and any(done.left_behind for done in told)
+
+
+async def test_a_program_that_bubblewrap_does_not_find_is_named_without_the_bound_on_processes(tmp_path, env):
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    done = await sandbox.run(["no-such-program"], tmp_path, cwd=tmp_path, env=env, timeout=20)
+    assert done.exit_code == 127 and b"no-such-program: not found" in done.output and b"2048" not in done.output
+
+
 async def test_a_server_left_in_the_background_with_the_pipe_open_does_not_hold_the_command(tmp_path, env):
     started = time.monotonic()
     line = "setsid bash -c 'echo $$ > pid; exec sleep 300' & until [ -s pid ]; do :; done; echo up"
