@@ -137,6 +137,8 @@ class Desk:
         self.start = start
         self.state = start.preview() if start is not None else ViewState()
         self.begun = link.journal is not None
+        self.is_stopping = False
+        """It was told from here to end, and has not ended yet."""
         self.is_behind = False
         """There was more than `catch_up` had time for."""
 
@@ -146,6 +148,7 @@ class Desk:
         while news := self.link.news():
             reduce_all(self.state, news)
             moved = True
+            self.is_stopping = self.is_stopping and self.state.outcome is None
             if time.monotonic() > end:
                 self.is_behind = True
                 break
@@ -172,6 +175,11 @@ class Desk:
     def is_gone(self) -> bool:
         """Its runner died before the end."""
         return self.begun and self.state.outcome is None and self.link.runner_state() == "gone"
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Nothing of what had begun goes on now: the run is over, or its next runner is only coming up."""
+        return self.is_over or (self.state.last_seq > 0 and self.link.runner_state() == "warming")
 
     @property
     def is_orphaned(self) -> bool:
@@ -201,7 +209,9 @@ class Desk:
         """Into the run's inbox. Raises RundryError."""
         if not self.begun:
             raise RundryError("there is no run yet: type what it is to do and press Enter")
-        return self.link.put(command)
+        number = self.link.put(command)
+        self.is_stopping = self.is_stopping or isinstance(command, Stop)
+        return number
 
     def say(self, text: str) -> None:
         """A message: begins the run, answers its question, wakes it after its end, or waits. Raises RundryError."""
@@ -295,8 +305,11 @@ class Desk:
         else:
             self.put(SetLimit(name=name, value=value))
 
-    def switch_model(self, model: ModelSpec) -> None:
-        """For the calls that follow; a dear one only says its price the first time. Raises RundryError."""
+    def switch_model(self, model: ModelSpec) -> int | None:
+        """For the calls that follow; a dear one only says its price the first time. Raises RundryError.
+
+        The command's id where a runner is asked.
+        """
         if not self.begun and self.start is not None:
             self.start.choose(model)
             self.state.model = model.name
@@ -305,7 +318,8 @@ class Desk:
         else:
             quoted = self.state.quoted
             was_told = quoted is not None and quoted.model == model.name
-            self.put(SwitchModel(model=model, ask_above=None if was_told else ASK_ABOVE))
+            return self.put(SwitchModel(model=model, ask_above=None if was_told else ASK_ABOVE))
+        return None
 
     def model_named(self, name: str) -> ModelSpec:
         """That model: where the run's own is, when it has no provider or the same one."""

@@ -37,5 +37,10 @@ def edit_text(app: App[Any], text: str, name: str) -> str | None:
             raise RundryError("this terminal cannot be handed to an editor") from None
         if done.returncode != 0:
             raise RundryError(f"the editor ended with {done.returncode}: nothing was taken over")
-        edited = path.read_bytes().decode("utf-8", errors="strict")
+        try:
+            edited = path.read_bytes().decode("utf-8")
+        except OSError as error:
+            raise RundryError(f"what the editor wrote cannot be read: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise RundryError("what the editor wrote is no UTF-8 text: nothing was taken over") from None
     return None if edited == text else edited

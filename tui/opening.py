@@ -247,7 +247,7 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
         if on is not None and state.loop is not LoopKind.CHAT:
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
-    if parting.stop is not None and not is_gone:
+    if (parting.stop is not None or desk.is_stopping) and not is_gone:
         print(f"it was told to stop and has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
         return 130
     told = "its runner is gone: rundry resume" if is_gone else "the run goes on: rundry watch"

@@ -331,3 +331,19 @@ def test_without_a_model_the_screen_says_what_was_looked_for_and_what_mends_it(h
         terminal.press("ctrl+c", "ctrl+c")
         assert terminal.wait_for_exit() == 0
     assert home.journals() == []
+
+
+def test_the_editor_gets_the_letters_that_came_in_one_go_with_its_key(home: Home, project: Path):
+    editor = project / "ed"
+    editor.write_text('#!/bin/sh\nprintf " seen" >> "$1"\n')
+    editor.chmod(0o755)
+    home.env["EDITOR"] = str(editor)
+    with (
+        ScriptedServer([say("hello")]) as server,
+        home.screen("--model", "fake", "--api-base", server.base_url, cwd=project) as terminal,
+    ):
+        terminal.wait_for("? shows the keys")
+        terminal.send("a message of many letters\x07")
+        terminal.wait_for("a message of many letters seen")
+        terminal.press("ctrl+c", "ctrl+c")
+        assert terminal.wait_for_exit() == 0

@@ -92,9 +92,9 @@ def _rewind(screen: MainScreen, argument: str) -> None:
 def _compact(screen: MainScreen, argument: str) -> None:
     if argument not in ("", "undo"):
         raise RundryError(f"/compact {argument}: it is /compact or /compact undo")
-    screen.desk.put(Compact(undo=bool(argument)))
+    asked = screen.desk.put(Compact(undo=bool(argument)))
     if not argument:
-        screen.tell("asks for a summary of what was said so far")
+        screen.tell("asks for a summary of what was said so far", asked=asked)
 
 
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {

@@ -110,8 +110,8 @@ def _model(screen: MainScreen, argument: str) -> None:
     if not argument:
         screen.fill("/model ")
         return
-    screen.desk.switch_model(screen.desk.model_named(argument))
-    screen.tell(f"asking {argument}")
+    asked = screen.desk.switch_model(screen.desk.model_named(argument))
+    screen.tell(f"asking {argument}", asked=asked)
 
 
 def _stop(screen: MainScreen, argument: str) -> None:

@@ -89,8 +89,16 @@ def last_answer(screen: MainScreen) -> str:
 
 def _editor(screen: MainScreen, argument: str) -> None:
     del argument
+    (screen.focused or screen).call_later(_edit_message, screen)  # behind the letters that came in one go with the key
+
+
+def _edit_message(screen: MainScreen) -> None:
     box = screen.message.box
-    text = edit_text(screen.rundry, box.pastes.unfold(box.text), "message.md")
+    try:
+        text = edit_text(screen.rundry, box.pastes.unfold(box.text), "message.md")
+    except RundryError as error:
+        screen.tell(str(error))
+        return
     if text is not None:
         box.fill(text.rstrip("\n"))
 

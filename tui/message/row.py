@@ -52,12 +52,12 @@ class MessageRow(Vertical):
             yield self.box
             yield self._beside
 
-    def show(self, state: ViewState, placeholder: str, now: float, *, is_gone: bool) -> None:
+    def show(self, state: ViewState, placeholder: str, now: float, *, at_rest: bool) -> None:
         """What waits, what runs in the background, and what the box is for at the Unix time `now`.
 
-        `is_gone`: the runner is, and what ran beside it went with it.
+        `at_rest`: no runner drives it, and what ran beside the last one went with it.
         """
-        running = background_lines([] if is_gone else list(state.background.values()), now, self.size.width - 2)
+        running = background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)
         wanted = (queue, bool(state.activity), placeholder, state.driving, tuple(running))
         if wanted == self._shown:

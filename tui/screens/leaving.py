@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rundry.agent import Stop
+from rundry.agent import RundryError, Stop
 
 from ..desk import Desk
 
@@ -58,8 +58,15 @@ class Leaving:
             case "now":
                 self._leave("now")
             case "wrap_up":
-                self._waits_for_end = True
-                self._desk.put(Stop(how="wrap_up"))
-                self._tell("wraps up, then leaves; ^c twice leaves at once")
+                self._wrap_up()
             case _:
                 pass
+
+    def _wrap_up(self) -> None:
+        try:
+            self._desk.put(Stop(how="wrap_up"))
+        except RundryError as error:
+            self._tell(str(error))
+            return
+        self._waits_for_end = True
+        self._tell("wraps up, then leaves; ^c twice leaves at once")

@@ -114,14 +114,15 @@ class MainScreen(Screen[None]):
         if first < count:
             self.transcript.show(state.blocks, first)
         self.gate.show(state)
-        self.welcome.display = count == 0
+        self.welcome.show(wanted=count == 0)
         is_board = state.finder is not None and self.board_wanted
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
+        self._notice.forget(state.refused)
         self._show_search(is_board=is_board and not self.gate.takes_all)
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=self.desk.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, placeholder(self.desk), time.time(), is_gone=self.desk.is_gone)
+        self.message.show(state, placeholder(self.desk), time.time(), at_rest=self.desk.is_at_rest)
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
         self.footer.show(self.desk, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
@@ -139,7 +140,7 @@ class MainScreen(Screen[None]):
             self.tell(f"refused: {why}")
         if is_board:
             journal = self.desk.link.journal
-            self.search.board.show(state, journal, time.time(), is_over=self.desk.is_over, at_once=appears)
+            self.search.board.show(state, journal, time.time(), is_over=self.desk.is_at_rest, at_once=appears)
 
     def _mind_the_focus(self) -> None:
         mind_the_focus(self, self.message.box, self.gate)
@@ -153,9 +154,9 @@ class MainScreen(Screen[None]):
         self.board_wanted = wanted
         self.refresh_view()
 
-    def tell(self, text: str) -> None:
-        """A line for the person, in place of the keys for some seconds."""
-        self._notice.tell(text)
+    def tell(self, text: str, *, asked: int | None = None) -> None:
+        """A line for the person, in place of the keys for some seconds. `asked`: id of the command that it is of."""
+        self._notice.tell(text, asked=asked)
         self._looking.draw_soon()
 
     def was_told(self, text: str) -> bool:

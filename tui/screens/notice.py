@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 
 from ..text import one_line
 
@@ -15,10 +16,17 @@ class Notice:
     def __init__(self) -> None:
         self._text = ""
         self._told_at = 0.0
+        self._asked: int | None = None
 
-    def tell(self, text: str) -> None:
-        """The line from now on; an empty one takes away what stands there."""
+    def tell(self, text: str, *, asked: int | None = None) -> None:
+        """The line from now on; an empty one takes away what stands there. `asked`: id of the command that it is of."""
+        self._asked = asked
         self._text, self._told_at = one_line(text), time.monotonic()
+
+    def forget(self, refused: Container[int]) -> None:
+        """What was asked for by one of these commands does not come about."""
+        if self._asked is not None and self._asked in refused:
+            self.tell("")
 
     @property
     def text(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from ..desk import Desk
+from ..desk import Desk, Start
 from ..head.title import model_name
 from ..text import one_line
 
@@ -21,12 +21,21 @@ class Welcome(Widget):
         super().__init__()
         self._desk = desk
         self._found: list[str] | None = None
+        self._drawn = (False, False)
 
     def on_mount(self) -> None:
         """Without a model, look around for one."""
         start = self._desk.start
         if start is not None and start.model is None and not self._desk.begun:
             self.run_worker(self._look_around(), exit_on_error=False)
+
+    def show(self, *, wanted: bool) -> None:
+        """Drawn again where what it says no longer holds. `wanted`: nothing else stands in the middle."""
+        self.display = wanted
+        now = (self._desk.begun, self._desk.is_gone)
+        if wanted and now != self._drawn:
+            self._drawn = now
+            self.refresh()
 
     async def _look_around(self) -> None:
         start = self._desk.start
@@ -40,7 +49,9 @@ class Welcome(Widget):
         if start is None:
             return Content("")
         rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
-        if self._desk.begun:
+        if self._desk.is_gone:
+            rows.append(Content.styled(f"the runner ended before it began; its words: {_log(start)}", "$dim"))
+        elif self._desk.begun:
             rows.append(Content.styled("the runner is coming up; what you type is kept", "$dim"))
         elif start.model is None:
             rows += self._no_model()
@@ -63,6 +74,10 @@ class Welcome(Widget):
                 ("/demo", "bold $needs-you"), "         shows the whole thing with a scripted model, no key needed"
             ),
         ]
+
+
+def _log(start: Start) -> str:
+    return one_line(str(start.folder / "runner.log"))
 
 
 def _fact(name: str, value: str) -> Content:

@@ -1,0 +1,106 @@
+"""A runner that dies at its start, one that takes a dead one's run up, and a person who leaves while it wraps up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.played import started
+from fakes.screens import PlayedStart, Stage
+from textual.pilot import Pilot
+
+from rundry.agent import (
+    BackgroundStarted,
+    CallAdmitted,
+    CommandRefused,
+    LoopKind,
+    Reason,
+    RunEnded,
+    RunResumed,
+    StepStarted,
+    Stop,
+    TextArrived,
+    Waiting,
+)
+from rundry.tui.app import Parting
+from rundry.tui.opening import _part
+
+SIZE = (100, 30)
+RUN = (
+    started(),
+    StepStarted(number=1),
+    CallAdmitted(prompt_tokens=20_000, max_tokens=1, worst_usd=0),
+    TextArrived(text="Now the parser."),
+)
+
+
+async def until(pilot: Pilot[Parting], fact: Callable[[], bool], rounds: int = 150) -> None:
+    for _ in range(rounds):
+        if fact():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came about")
+
+
+async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: Path):
+    stage = Stage(start=PlayedStart(tmp_path))
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.link.state = "warming"
+        stage.desk.begin("fix it")
+        await until(pilot, lambda: "the runner is coming up" in stage.text())
+        stage.link.state = "gone"
+        await until(pilot, lambda: "The runner is gone" in stage.text())
+        await until(pilot, lambda: "the runner is coming up" not in stage.text())
+        assert "runner.log" in stage.text()
+
+
+async def test_what_ran_beside_a_dead_runner_does_not_run_again_while_the_next_one_comes_up():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(*RUN, BackgroundStarted(name="server", command="python -m http.server"))
+        await until(pilot, lambda: "▸ server" in stage.text())
+        stage.link.state = "gone"
+        await until(pilot, lambda: "▸ server" not in stage.text())
+        stage.link.state = "warming"
+        await until(pilot, lambda: "starting" in stage.text())
+        assert "The runner is gone" not in stage.text()
+        assert "▸ server" not in stage.text()
+
+
+async def test_what_was_refused_is_no_longer_said_to_be_asked_for():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
+        await pilot.pause(0.1)
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: "asks for a summary" in stage.text())
+        stage.play(CommandRefused(command_id=len(stage.link.commands), command="compact", why="there is nothing old"))
+        await until(pilot, lambda: "there is nothing old" in stage.text())
+        assert "asks for a summary" not in stage.text()
+
+
+async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_stop(capsys: pytest.CaptureFixture[str]):
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(*RUN)
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+c", "ctrl+c", "w", "ctrl+c", "ctrl+c")
+        await pilot.pause(0.1)
+    parting = stage.app.return_value
+    assert parting == Parting()
+    assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
+    assert _part(stage.desk, parting, {}) == 130
+    assert "it was told to stop and has not ended yet: rundry watch r1" in capsys.readouterr().err
+
+
+async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
+    stage = Stage()
+    stage.play(*RUN)
+    stage.desk.catch_up()
+    stage.desk.put(Stop(how="wrap_up"))
+    stage.play(RunEnded(reason=Reason.USER, detail="stopped", complete=False, exit_code=130))
+    stage.desk.catch_up()
+    stage.play(RunResumed(run_id="r1", from_seq=9))
+    stage.desk.catch_up()
+    assert not stage.desk.is_stopping
