@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,7 @@ from rundry.agent import (
     research_wanted,
 )
 
+from .reducer.numbers import plural
 from .start import Setup, workspace_of
 
 _RECIPES = ("crawl", "migrate", "research")
@@ -76,20 +78,49 @@ class FindSetup(Setup):
         super().__init__({**wanted.options, **given, **pages, "loop": "until-dry"}, headless=headless)
 
     def spec(self, task: str) -> RunSpec:
-        """The run. Raises UserError also where a search that needs a model has none."""
+        """The run. Raises UserError also where a search that needs a model has none, and where nobody could work it."""
         spec = super().spec(task)
         finder = self.wanted.finder
+        _require_program(finder, self.workspace)
         needs_none = finder.worker is not None or finder.recipe is Recipe.CRAWL
         if spec.model.name == "none" and not needs_none:
             what = finder.recipe.value if finder.recipe is not None else "this search"
             raise UserError(f"{what} needs a model: name one with --model; `rundry models` lists what can be reached")
-        return spec
+        return spec if spec.model.name != "none" else msgspec.structs.replace(spec, finder=self._unjudged())
+
+    def _unjudged(self) -> FinderSpec:
+        """Without a model nobody can be a sceptic. Raises UserError where they were asked for."""
+        finder = self.wanted.finder
+        if self.wanted.wants_sceptics:
+            count = plural(finder.sceptics, "sceptic")
+            raise UserError(
+                f"{count} asked for, and no model that could be one: name it with --model or under [model], or "
+                "write sceptics = 0 and nobody judges what is found"
+            )
+        return msgspec.structs.replace(finder, sceptics=0)
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         """What a config says of a goal is none of a search's."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
         return msgspec.structs.replace(spec, finder=self.wanted.finder, predicates=kept)
+
+
+def _require_program(finder: FinderSpec, workspace: Path) -> None:
+    """What cannot be found now would fail for each item, again and again. Raises UserError."""
+    if finder.worker is None or not finder.worker.command:
+        return
+    program = finder.worker.command[0]
+    if shutil.which(workspace / program if "/" in program else program) is not None:
+        return
+    here = workspace / program
+    if "/" not in program and here.is_file():
+        raise UserError(
+            f"[worker] command: {program} is no program on PATH: write ./{program} for the one in {workspace}"
+        )
+    if here.is_file():
+        raise UserError(f"[worker] command: {program} is there, but not executable: chmod +x {here}")
+    raise UserError(f"[worker] command: {program} is not found: name a program on PATH, or a path from {workspace}")
 
 
 def unfinished(setup: FindSetup) -> Path:

@@ -42,7 +42,7 @@ class _Dry(_Table, frozen=True):
 
 
 class _Refute(_Table, frozen=True):
-    sceptics: int = 3
+    sceptics: int | None = None
 
 
 class _Lens(_Table, frozen=True):
@@ -146,7 +146,7 @@ def _wanted(path: Path, file: _File) -> Wanted:
         concurrency=file.concurrency,
         retries=file.retries,
         dry_passes=file.dry.passes,
-        sceptics=file.refute.sceptics,
+        sceptics=FinderSpec().sceptics if file.refute.sceptics is None else file.refute.sceptics,
         critic=file.critic,
         hosts=file.hosts,
     )
@@ -155,7 +155,7 @@ def _wanted(path: Path, file: _File) -> Wanted:
         options["model"] = options.pop("name")
     elif file.worker is not None:
         options["model"] = "none"
-    return Wanted(task=file.task.strip(), finder=finder, options=options)
+    return Wanted(task=file.task.strip(), finder=finder, options=options, wants_sceptics=bool(file.refute.sceptics))
 
 
 def _require_texts(file: _File) -> None:
@@ -179,7 +179,7 @@ def _require_numbers(file: _File) -> None:
         ("concurrency", file.concurrency, 1, _MOST_WORKERS),
         ("retries", file.retries, 0, None),
         ("[dry] passes", file.dry.passes, 1, None),
-        ("[refute] sceptics", file.refute.sceptics, 0, _MOST_WORKERS),
+        ("[refute] sceptics", file.refute.sceptics or 0, 0, _MOST_WORKERS),
     ):
         if number < least or (most is not None and number > most):
             raise UserError(f"{name} = {number}: {least} or more" if most is None else f"{name}: {least} to {most}")

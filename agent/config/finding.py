@@ -42,6 +42,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     finder: FinderSpec
     options: dict[str, object] = {}
+    wants_sceptics: bool = False
+    """They were asked for by name: without a model the search is refused, not left unjudged."""
 
 
 def crawl_wanted(urls: Sequence[str]) -> Wanted:

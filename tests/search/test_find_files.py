@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from rundry.agent.config import read_finder
-from rundry.agent.protocol import Lens, Recipe, Seed, UserError, WorkerSpec
+from rundry.agent.protocol import Lens, Recipe, RunSpec, Seed, UserError, WorkerSpec
+from rundry.tui.finding import FindSetup, wanted_of
 
 TASK = 'task = "look"\n'
 LENS = '[[lens]]\nname = "one"\nprompt = "look"\n'
@@ -142,3 +144,48 @@ def test_a_file_that_is_not_there_or_no_text_is_said(file, tmp_path):
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="not UTF-8"):
         read_finder(file)
+
+
+def setup_of(path: Path, **flags: object) -> RunSpec:
+    given = {"cwd": str(path.parent), **flags}
+    return FindSetup(wanted_of([str(path)], given), given, headless=True).spec("look")
+
+
+def test_sceptics_that_were_asked_for_are_refused_where_no_model_can_be_one(file):
+    file.write_text(TASK + "[refute]\nsceptics = 3\n" + SEED + WORKER)
+    with pytest.raises(UserError, match=r"3 sceptics asked for, and no model .* sceptics = 0"):
+        setup_of(file)
+    judged = setup_of(file, model="openai/x").finder
+    assert judged is not None and judged.sceptics == 3
+
+
+def test_without_a_model_nobody_is_said_to_judge_what_a_worker_finds(file):
+    file.write_text(TASK + SEED + WORKER)
+    assert [found.sceptics for found in (setup_of(file).finder, setup_of(file, model="openai/x").finder) if found] == [
+        0,
+        3,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("no-such-worker", "no-such-worker is not found"),
+        ("worker.sh", "write ./worker.sh"),
+        ("./worker.sh", "not executable: chmod"),
+        ("./gone.sh", "./gone.sh is not found"),
+    ],
+)
+def test_a_worker_whose_program_is_not_there_is_refused_before_the_run(file, program, words):
+    (file.parent / "worker.sh").write_text("#!/bin/sh\n")
+    file.write_text(TASK + SEED + f'[worker]\ncommand = ["{program}"]\n')
+    with pytest.raises(UserError, match=re.escape(words)):
+        setup_of(file)
+
+
+def test_a_worker_in_the_workspace_is_found_from_there(file):
+    (file.parent / "worker.sh").write_text("#!/bin/sh\n")
+    (file.parent / "worker.sh").chmod(0o755)
+    file.write_text(TASK + SEED + '[worker]\ncommand = ["./worker.sh"]\n')
+    found = setup_of(file).finder
+    assert found is not None and found.worker == WorkerSpec(command=["./worker.sh"])
