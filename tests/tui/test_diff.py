@@ -168,6 +168,14 @@ def test_the_changed_words_of_a_line_are_marked(old: str, new: str, left: list[s
     assert [new[start:end] for start, end in spans[1]] == right
 
 
+def test_of_very_long_lines_what_lies_between_their_like_beginning_and_end_is_marked() -> None:
+    many = "x " * 4_000
+    ((left,), (right,)) = changed_words(f"{many}word_1;{many}", f"{many}word_22;{many}")
+    assert (left, right) == ((8_000, 8_006), (8_000, 8_007))
+    assert changed_words(many, f"{many}more") == ([], [(8_000, 8_004)])
+    assert changed_words(many, "y " * 4_000) == ([], [])
+
+
 def test_a_change_of_blanks_alone_can_be_seen() -> None:
     seen = _seen(diff_of("Makefile", b"all:\n\techo\n", b"all:\n        echo\n"))
     assert seen[-2:] == ["   2     −  →   echo", "       2 +  ········echo"]
@@ -176,13 +184,13 @@ def test_a_change_of_blanks_alone_can_be_seen() -> None:
 def test_a_long_line_is_wrapped_and_never_cut() -> None:
     line = "x" * 500 + "; rm -rf /"
     seen = _seen(diff_of("a.sh", None, f"{line}\n".encode()))
-    assert "".join(part[12:] for part in seen[2:]) == line
+    assert "".join(part[12:] for part in seen[1:]) == line
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (None, b"a\n", "new file"),
+        (None, b"", "an empty file"),
         (b"a\n", None, "deleted"),
         (b"a\n", b"a", "the last line feed is gone"),
         (b"a", b"a\n", "the last line has a line feed now"),

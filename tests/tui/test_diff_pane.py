@@ -218,3 +218,24 @@ async def test_a_fold_is_opened_in_place_by_key_and_by_click_and_the_hunk_stays_
         assert [hunk.name for hunk in pane.hunks] == ["line 21", "line 301"]
         await pilot.click(DiffPane, offset=(5, 0))
         assert len(pane.heights) == height
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("far", [120, 900])
+async def test_a_very_long_line_opens_where_it_changed(width: int, far: int) -> None:
+    old = f"short = 1\ntable = [{'12, 34, ' * far}'before', {'56, 78, ' * far}]\n"
+    app = Stage()
+    async with app.run_test(size=(width, 12)) as pilot:
+        pane = app.query_one(DiffPane)
+        pane.show_change("a.py", old.encode(), old.replace("before", "after").encode())
+        await pilot.pause()
+        assert "short = 1" in _text(pane)
+        pane.look_at_change()
+        await pilot.pause()
+        assert "before" in _text(pane)
+        pane.action_scroll_home()
+        await pilot.pause()
+        assert "before" not in _text(pane)
+        pane.go_to_hunk(0)
+        await pilot.pause()
+        assert "before" in _text(pane)

@@ -10,7 +10,7 @@ from rich.style import Style
 from ..lines import Run, fold
 from ..lines.draw import cut, width_of
 
-_ROWS = 64
+ROWS_AT_ONCE = 64
 """Rows of a very long line that are drawn at a time."""
 NONE = Style.null()
 
@@ -28,7 +28,7 @@ class Column:
         self._width = width
         self._ground = ground
         self._room = max(2, width - self._margin)
-        self.parts = max(1, -(-size // (_ROWS * self._room)))
+        self.parts = max(1, -(-size // (ROWS_AT_ONCE * self._room)))
         """In so many pieces it is drawn."""
         self.guess = 1 + size // self._room
         """Rows that it will probably take."""
@@ -41,7 +41,7 @@ class Column:
         """The rows of a piece, each as wide as the column; no row for a piece that is not there."""
         if part >= self.parts:
             return []
-        size = _ROWS * self._room
+        size = ROWS_AT_ONCE * self._room
         end = (part + 1) * size if part + 1 < self.parts else sum(len(text) for text, _ in self._runs)
         runs = self._runs if self.parts == 1 else cut(self._runs, part * size, end)
         rows: list[list[Run]] = []

@@ -56,7 +56,7 @@ class Texts:
         bare = [bool(side) and not side[-1].endswith("\n") for side in (old, new)]
         self.bare = (bare[0] and not bare[1], bare[1] and not bare[0])
         """The old, the new text lacks the last line feed, and the other has it."""
-        self.notes = [text for text in ("new file" * (before is None), "deleted" * (after is None)) if text]
+        self.notes = ["an empty file"] if before is None and not new else ["deleted"] if after is None else []
         if len(set(ends)) > 1:
             self.notes.append(f"line endings: {ends[0]} before, {ends[1]} after")
         if old and new and any(self.bare):

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from ..lines import Part, Place, to_strip
+from .column import ROWS_AT_ONCE
 from .loading import LoadingPane
 from .model import Diff, Hunk
 from .sheet import HunkMark, Lines, Look
@@ -126,7 +127,30 @@ class DiffPane(LoadingPane):
         """Make it the current one and show it."""
         if 0 <= hunk < len(self.hunks):
             self._make_current(hunk)
-            self.go_to(Place(self.hunks[hunk].row), above=_ABOVE)
+            deep = self._changed_within(hunk)
+            if deep is None:
+                self.go_to(Place(self.hunks[hunk].row), above=_ABOVE)
+            else:
+                self.go_to(deep, above=self.size.height // 3)
+
+    def look_at_change(self) -> None:
+        """Where the first hunk begins with a very long line: show what changed in it. Not once it was scrolled."""
+        top = [row.kind for row in self.sheet.diff.rows[:2]] if self.sheet else []
+        if self.lines and self.lines[0].place == Place(0) and self.hunks and "note" not in top:
+            deep = self._changed_within(0)
+            if deep is not None:
+                self.go_to(deep, above=self.size.height // 3)
+
+    def _changed_within(self, hunk: int) -> Place | None:
+        """Where in a very long line the change stands; None: it is in sight wherever the hunk is."""
+        if self.sheet is None or self.size.height < 1:
+            return None
+        item, lines = self.sheet.change_within(hunk, Look(self.text_width, self.palette, split=self.is_laid_split))
+        if lines < max(4, self.size.height // 2):
+            return None
+        part, row = divmod(lines, ROWS_AT_ONCE)
+        parts = self.parts(item)
+        return Place(item, part, min(row, parts[part].height - 1)) if part < len(parts) else None
 
     def action_next_hunk(self) -> None:
         """The hunk below."""

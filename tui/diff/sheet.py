@@ -138,6 +138,19 @@ class Sheet:
     def _coloured(self, row: Row, palette: Palette) -> list[Run]:
         return painted(self.colours.pieces(row), palette)
 
+    def change_within(self, hunk: int, look: Look) -> tuple[int, int]:
+        """The first changed row of a hunk, and so many lines of it, wrapped, stand above what changed in it."""
+        start, size = self.diff.hunks[hunk].row, self.diff.hunks[hunk].size
+        rows = self.diff.rows[start : start + size]
+        index = next((start + at for at, row in enumerate(rows) if row.kind in "+-"), start)
+        row, other = self.diff.rows[index], self.diff.partner(index) if self.diff.rows[index].beside else None
+        if other is None or row.kind != "-" or (look.split and row.lead):
+            return index, 0
+        spans = changed_words(show(row.text), show(self.diff.rows[other].text))
+        first = min((span[0][0] for span in spans if span), default=0)
+        width = (look.width - 1) // 2 if look.split else look.width
+        return index, first // max(2, width - self.margin(split=look.split))
+
     # rows over the whole width
 
     def _fold(self, index: int, row: Row, look: Look) -> list[Run]:

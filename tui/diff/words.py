@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 _WORD = re.compile(r"\w+|\s+|.")
+_IN_WORD = re.compile(r"\w")
 _LONGEST = 5_000
-"""Characters of a line that are still compared word by word."""
+"""Characters of a line that are still compared word by word; of a longer one, only where the change lies."""
 _SMALL = 4_000
 """Words times words up to which difflib looks: it reads better, and takes 30 ms for a line of 1,000 characters."""
 _ALIKE = 0.4
@@ -21,8 +22,10 @@ Spans = list[tuple[int, int]]
 @lru_cache(maxsize=1_000)
 def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
     """The changed stretches of both lines in characters; none where they have little in common."""
-    if old == new or len(old) > _LONGEST or len(new) > _LONGEST:
+    if old == new:
         return [], []
+    if len(old) > _LONGEST or len(new) > _LONGEST:
+        return _between(old, new)
     a, b = _WORD.findall(old), _WORD.findall(new)
     codes = list(_codes(a, b))
     equal = sum(len("".join(a[a0:a1]).strip()) for is_equal, a0, a1, _, _ in codes if is_equal)
@@ -36,6 +39,29 @@ def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
             _add(left, starts_a[a0], starts_a[a1])
             _add(right, starts_b[b0], starts_b[b1])
     return left, right
+
+
+def _between(old: str, new: str) -> tuple[Spans, Spans]:
+    """What lies between the same beginning and the same end of two very long lines, to whole words."""
+    start = _alike(old, new)
+    while start and _IN_WORD.match(old[start - 1]):
+        start -= 1
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    while end and _IN_WORD.match(old[-end]):
+        end -= 1
+    if start + end < _ALIKE * max(len(old), len(new)):
+        return [], []
+    left, right = (start, len(old) - end), (start, len(new) - end)
+    return [left] if left[0] < left[1] else [], [right] if right[0] < right[1] else []
+
+
+def _alike(one: str, other: str) -> int:
+    """So many characters stand at the beginning of both."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        half = (low + high + 1) // 2
+        low, high = (half, high) if one[low:half] == other[low:half] else (low, half - 1)
+    return low
 
 
 def _codes(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:

@@ -53,7 +53,8 @@ def _about(review: Review, shown: Shown, diff: Diff | None, *, editing: bool) ->
     if shown.in_conflict and review.thoughts.edited is None:
         return ""
     if review.thoughts.edited is not None and diff is not None:
-        return counted(len(diff.hunks), diff.added, diff.removed)
+        new = "new file  " * (shown.proposal.before is None)
+        return new + counted(len(diff.hunks), diff.added, diff.removed)
     return about(shown.proposal)
 
 

@@ -166,6 +166,8 @@ class GateView(Vertical):
     def _painted_once(self, proposal_id: str, digest: str) -> None:
         # a pane that was hidden is laid out in the first refresh and drawn in the second
         self.fit()
+        if self.body.diff.display:
+            self.body.diff.look_at_change()
         self.call_after_refresh(self._painted, proposal_id, digest)
 
     def _painted(self, proposal_id: str, digest: str) -> None:
