@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fakes.turns import Call, call, calls, edit, finish, say
 
 from rundry.agent.journal import Journal
 from rundry.agent.journal.facts import fold
-from rundry.agent.protocol import LoopKind, Pause, Rewind, Said, Say, Stop, Unpause
+from rundry.agent.protocol import LoopKind, Pause, Rewind, Said, Say, Stop, Unpause, Unqueue
 from rundry.agent.run.alone import obey_alone
 from rundry.agent.run.orders import ResumeChanges
 
@@ -54,9 +56,15 @@ async def test_a_chat_goes_back_to_before_a_message_with_the_files_as_they_were(
 
 
 async def test_a_goal_goes_back_to_before_a_step_and_rests_until_the_person_goes_on(driven, work):
-    run = driven(edit("a.txt", "one", "ONE"), edit("b.txt", "two", "TWO"), say("hm"), DONE)
+    second = replace(edit("b.txt", "two", "TWO"), hold_after=0)  # it comes to its end in the pause
+    run = driven(edit("a.txt", "one", "ONE"), second, say("hm"), DONE)
     run.on("step_started", Pause(), number=2)
-    run.on("paused", lambda _: Rewind(seq=next(e["seq"] for e in run.of("step_started") if e["number"] == 2)))
+    run.on("paused", lambda _: run.model.released.set() or Unqueue(queued_id=0))
+    run.on(
+        "step_finished",
+        lambda _: Rewind(seq=next(e["seq"] for e in run.of("step_started") if e["number"] == 2)),
+        number=2,
+    )
     run.on("command_taken", Unpause(), command="rewind")
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()

@@ -129,10 +129,10 @@ async def test_a_hint_on_resume_is_heard_by_every_lens(search):
 async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
     late = ModelFault("server", "no", retryable=True)
     model = MindedModel({"one": [NOTHING], "bad": [late]})
-    run = search(model, "one", "bad", budget=Budget(deadline=time.time() + 8, seconds=None))
+    run = search(model, "one", "bad", budget=Budget(deadline=time.time() + 6, seconds=None))
     outcome = await run.run()
     assert outcome.reason == "budget", run.story()
-    assert time.time() <= run.spec.budget.deadline + 1
+    assert "is due in" in outcome.detail and "the deadline comes before" in outcome.detail
 
 
 async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_at_once(search):
