@@ -59,7 +59,9 @@ class SearchLines:
             case FindingJudged() if self._has_model:
                 known = state.finder.findings.get(event.key) if state.finder is not None else None
                 votes = f" by {event.stands} of {event.votes}" if event.votes else f" by {event.by}"
-                yield f"{event.verdict}  {known.title if known is not None else event.key}{votes}"
+                word = "kept unjudged" if event.by == "none" else event.verdict
+                votes = "" if event.by == "none" else votes
+                yield f"{word}  {known.title if known is not None else event.key}{votes}"
             case LensAdded():
                 yield f"lens {event.name}, by {event.by}: {event.prompt}"
             case CriticSpoke():

@@ -136,8 +136,8 @@ class Finder:
     def answer(self) -> str | None:
         """The confirmed findings as a text; None where there is nothing to tell."""
         found = self.facts.findings.values()
-        confirmed = [f for f in found if f.verdict == "confirmed"]
-        open_ = [f for f in found if f.verdict is None]
+        confirmed = [f for f in found if f.verdict == "confirmed" and f.by != "none"]
+        open_ = [f for f in found if f.verdict is None or f.by == "none"]
         lines = [f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in confirmed]
         if open_:
             lines += ["", "Not judged:", *(f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in open_)]

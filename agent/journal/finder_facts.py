@@ -45,6 +45,8 @@ class FinderFacts(ItemCounts):
     """Keys of findings that nobody judged yet, oldest first: all others need not be looked at to go on."""
     confirmed: int = 0
     """Findings."""
+    taken: int = 0
+    """Of the confirmed ones: those that nobody was asked about."""
     refuted: int = 0
     """Findings."""
     flights: dict[str, Flight] = field(default_factory=dict[str, Flight])
@@ -240,6 +242,8 @@ class FinderFacts(ItemCounts):
             self.pass_new = max(0, self.pass_new - 1)
 
     def _count_verdict(self, finding: Finding, by: int) -> None:
+        if finding.verdict == "confirmed" and finding.by == "none":
+            self.taken += by
         for counted in (self, self.lenses.get(finding.source)):
             if counted is not None and finding.verdict == "confirmed":
                 counted.confirmed += by

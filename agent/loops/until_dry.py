@@ -65,6 +65,9 @@ def _keys_seen(count: int) -> str:
 def _dry(finder: FinderState) -> Finish:
     facts, gaps = finder.facts, finder.gaps()
     found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else _keys_seen(facts.seen)
+    if facts.taken:
+        judged = f"; {facts.confirmed - facts.taken} confirmed, {facts.refuted} refuted"
+        found = f"{facts.taken} found and judged by nobody{judged if len(facts.findings) > facts.taken else ''}"
     if finder.spec.check is not None:
         how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:

@@ -94,6 +94,19 @@ def ended(detail: str, *, complete: bool, reason: Reason = Reason.DRY) -> ViewSt
     return seen([*script.stamp(lens_search()), *a_pass(script, 1, 2, 0), *script.stamp(outcome)])
 
 
+def test_what_nobody_was_asked_about_is_neither_ticked_nor_counted_as_confirmed():
+    script = Search()
+    kept = FindingJudged(key="f1.0", verdict="confirmed", by="none", reasons=["no sceptic was asked"])
+    theirs = FindingJudged(key="f1.1", verdict="confirmed", by="person")
+    state = seen([*script.stamp(lens_search(sceptics=0)), *a_pass(script, 1, 2, 0), *script.stamp(kept, theirs)])
+    whole = shown(look(state))
+    assert "1 ✓" in whole and "1 unjudged" in whole, whole
+    assert "as is" in line(whole, "finding 1.0") and "✓" not in line(whole, "finding 1.0")
+    view = BoardView(tab="findings", is_open=True)
+    assert "nobody judged it: no sceptic was asked" in shown(look(state), view=view)
+    assert "kept unjudged: finding 1.0" in [block.title for block in state.blocks]
+
+
 # plots and numbers
 
 

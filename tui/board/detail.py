@@ -71,7 +71,9 @@ def _verdict(look: Look, finding: Finding) -> Row:
         wanted = finding.wants_evidence
         said = f"sent back for evidence: {one_line(wanted)}" if wanted is not None else "not judged yet"
         return [(said, palette.dim)]
-    who = {"person": "by you", "none": "no sceptic was asked", "sceptics": "by the sceptics"}
+    if finding.by == "none":
+        return [("nobody judged it: no sceptic was asked", palette.dim)]
+    who = {"person": "by you", "sceptics": "by the sceptics"}
     return [(f"{finding.verdict}, {who.get(finding.by, finding.by)}", palette.dim)]
 
 

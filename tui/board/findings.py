@@ -12,14 +12,16 @@ MARK = 7
 
 
 def tally(look: Look) -> Row:
-    """`17 ✓   42 ✗   3 judging`."""
+    """`17 ✓   42 ✗   3 judging`; what nobody was asked about is no ✓."""
     palette, facts = look.palette, look.facts
-    confirmed, refuted = facts.confirmed, facts.refuted
+    confirmed, refuted = facts.confirmed - facts.taken, facts.refuted
     row: Row = [
         (f"{confirmed} ✓", palette.verdict_good if confirmed else palette.faint),
         (f"{refuted} ✗".rjust(len(f"{refuted} ✗") + 2), palette.verdict_bad if refuted else palette.faint),
     ]
-    judging = len(facts.findings) - confirmed - refuted
+    if facts.taken:
+        row.append((f"  {facts.taken} unjudged", palette.bright))
+    judging = len(facts.findings) - facts.confirmed - refuted
     if not look.is_over or judging:
         word = "not judged" if look.is_over else "judging"
         row.append((f"  {judging} {word}", palette.bright if judging else palette.faint))
@@ -52,7 +54,7 @@ def fate(look: Look, finding: Finding) -> Row:
     if finding.by == "person":
         return [(f"{sign} you", style)]
     if finding.by == "none":
-        return [(f"{sign} ", style), ("as is", palette.dim)]
+        return [("as is", palette.dim)]
     return [(f"{sign} {finding.stands}/{len(finding.votes)}", style)]
 
 

@@ -106,7 +106,8 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
 def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
     known = state.finder.findings.get(event.key) if state.finder is not None else None
     by = f"{event.stands}/{event.votes}" if event.votes else f"by {event.by}"
-    block = note(state, stamped, f"{event.verdict} {known.title if known is not None else event.key}", right=by)
+    word = "kept unjudged:" if event.by == "none" else event.verdict
+    block = note(state, stamped, f"{word} {known.title if known is not None else event.key}", right=by)
     block.detail = "\n".join(event.reasons)
 
 
