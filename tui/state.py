@@ -221,6 +221,8 @@ class ViewState:
 
     refused: dict[int, str] = field(default_factory=dict[int, str])
     """Command id to why the runner refused it."""
+    taken: set[int] = field(default_factory=set[int])
+    """Ids of the commands that the runner carried out."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
     """Calls that were neither charged nor faulted yet, by work."""
 

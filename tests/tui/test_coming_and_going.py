@@ -14,7 +14,9 @@ from rundry.agent import (
     BackgroundStarted,
     CallAdmitted,
     CommandRefused,
+    CommandTaken,
     LoopKind,
+    Queued,
     Reason,
     RunEnded,
     RunResumed,
@@ -78,6 +80,27 @@ async def test_what_was_refused_is_no_longer_said_to_be_asked_for():
         stage.play(CommandRefused(command_id=len(stage.link.commands), command="compact", why="there is nothing old"))
         await until(pilot, lambda: "there is nothing old" in stage.text())
         assert "asks for a summary" not in stage.text()
+
+
+async def test_what_was_done_is_no_longer_said_to_be_asked_for():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
+        await pilot.pause(0.1)
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: "asks for a summary" in stage.text())
+        stage.play(CommandTaken(command_id=len(stage.link.commands), command="compact"))
+        await until(pilot, lambda: "asks for a summary" not in stage.text())
+
+
+async def test_a_queued_message_that_comes_back_stands_before_the_draft():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(*RUN, Queued(queued_id=4, text="later"))
+        await until(pilot, lambda: "1 queued" in stage.text())
+        await pilot.press(*"draft", "alt+up")
+        await until(pilot, lambda: stage.screen.message.box.text != "draft")
+        assert stage.screen.message.box.text == "later\ndraft"
 
 
 async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_stop(capsys: pytest.CaptureFixture[str]):

@@ -135,7 +135,8 @@ def _queue(screen: MainScreen, argument: str) -> None:
         screen.tell("nothing is queued")
         return
     screen.desk.put(Unqueue(queued_id=queue[-1].queued_id))
-    screen.fill(queue[-1].text)
+    draft = screen.message.box.text
+    screen.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
 
 
 def _undo(screen: MainScreen, argument: str) -> None:

@@ -87,7 +87,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             note(state, stamped, f"interrupted the {event.what}" + (f": {event.detail}" if event.detail else ""))
             state.activity = ""
         case CommandTaken():
-            pass
+            state.taken.add(event.command_id)
         case CommandRefused():
             state.refused[event.command_id] = event.why
             add(state, stamped, "fault", text=f"{command_word(event.command)} was refused: {event.why}")

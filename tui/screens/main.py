@@ -117,7 +117,7 @@ class MainScreen(Screen[None]):
         self.welcome.show(wanted=count == 0)
         is_board = state.finder is not None and self.board_wanted
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
-        self._notice.forget(state.refused)
+        self._notice.forget(state.refused, state.taken)
         self._show_search(is_board=is_board and not self.gate.takes_all)
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=self.desk.is_gone, key=key)

@@ -23,9 +23,9 @@ class Notice:
         self._asked = asked
         self._text, self._told_at = one_line(text), time.monotonic()
 
-    def forget(self, refused: Container[int]) -> None:
-        """What was asked for by one of these commands does not come about."""
-        if self._asked is not None and self._asked in refused:
+    def forget(self, *answered: Container[int]) -> None:
+        """What was asked for by one of these commands came about, or does not."""
+        if self._asked is not None and any(self._asked in ids for ids in answered):
             self.tell("")
 
     @property
