@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from rich.color import Color, ColorSystem
+from rich.style import Style
 from textual.app import App
 
 from rundry.agent import ConfigError
@@ -69,12 +70,36 @@ def test_where_256_colours_are_all_there_is_what_differs_is_drawn_differently(na
     theme = load_theme(THEMES / f"{name}.toml", few_colors=True)
     assert theme.background is not None
     grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
-    shown = [_nearest(theme.background), *(_nearest(theme.variables[token]) for token in grounds)]
+    shown = [_nearest(theme.background), *(_nearest(_ground(theme.variables[f"style-of-{token}"])) for token in grounds)]
     assert len(set(shown)) == len(shown), dict(zip(["background", *grounds], shown, strict=True))
+
+
+def _ground(style: str) -> str:
+    color = Style.parse(style).bgcolor
+    assert color is not None
+    return color.get_truecolor().hex
 
 
 def _nearest(color: str) -> int | None:
     return Color.parse(color).downgrade(ColorSystem.EIGHT_BIT).number
+
+
+@pytest.mark.parametrize("few_colors", [False, True])
+@pytest.mark.parametrize("name", ["dark", "light", "high-contrast"])
+def test_code_comments_and_line_numbers_can_be_read_on_every_ground_of_a_diff(name: str, few_colors: bool) -> None:
+    styles = load_theme(THEMES / f"{name}.toml", few_colors=few_colors).variables
+    tokens = {key.removeprefix("style-of-"): Style.parse(value) for key, value in styles.items() if "style-of-" in key}
+
+    def drawn(color: Color | None) -> str:
+        assert color is not None
+        return (color.downgrade(ColorSystem.EIGHT_BIT) if few_colors else color).get_truecolor().hex
+
+    code = [style for token, style in tokens.items() if token.startswith("code")]
+    for kind in ("diff-added", "diff-removed"):
+        for ground, least in ((tokens[kind], 3.2), (tokens[f"{kind}-word"], 2.5)):
+            for style in (*code, tokens[f"{kind}-sign"]):
+                both = style + ground
+                assert _contrast(drawn(both.color), drawn(both.bgcolor)) >= least, (style, ground)
 
 
 def test_added_and_removed_differ_in_more_than_colour_in_the_terminals_own() -> None:

@@ -112,7 +112,7 @@ class Sheet:
 
     def _column(self, index: int, row: Row, numbers: str, width: int, palette: Palette, *, gap: str) -> Column:
         sign, ground = _signs(row.kind, palette)
-        head = [(numbers, palette.faint), (f"{sign[0]} {gap}", sign[1])]
+        head = [(numbers, palette.faint if row.kind == " " else sign[1]), (f"{sign[0]} {gap}", sign[1])]
         size = len(row.text) if len(row.text) <= _SHORT else len(show(row.text))
         return Column(head, partial(self._text, index, row, palette), size, width, ground)
 
