@@ -138,7 +138,9 @@ class ItemWorks:
                     entries += end.step.take_notes()
                     entries += _frame(passes.count(new)) if end.worked is not None else []
                 if back := [end.step.item.key for end in some if end.worked is None]:
-                    self._books.frontier.roll_back(back)
+                    # With them what was taken out after them and nobody began: they come before it again.
+                    self._books.frontier.roll_back([*back, *self.offered])
+                    self.offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
                     self._books.frontier.finish_all(done)
                 self._kit.record_all(entries)

@@ -136,8 +136,19 @@ async def test_what_was_interrupted_together_is_queued_again_and_counts_as_no_tr
     assert all(result.interrupted for result in results)
     await it.finder.close()
     queued = it.finder.frontier.page(State.QUEUED)
-    assert sorted((row.key, row.attempts) for row in queued) == sorted((str(n), 0) for n in range(12))
+    assert [(row.key, row.attempts) for row in queued] == [(str(n), 0) for n in range(12)], "they come first again"
     assert it.finder.facts.pass_done == 0
+
+
+async def test_what_was_interrupted_is_worked_before_what_nobody_had_begun(search: Callable):
+    it = await search(20)
+    with it.finder.kit.activity():
+        running = [asyncio.ensure_future(it.finder.perform(work)) for work in it.ordered()]
+        while len(it.worker.begun) < 8:
+            await asyncio.sleep(0)
+        it.finder.kit.interrupt("interrupt")
+        await asyncio.gather(*running)
+    assert [work.about for work in it.ordered()] == [str(n) for n in range(8)]
 
 
 class Failing(Held):

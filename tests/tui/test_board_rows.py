@@ -32,7 +32,7 @@ from rundry.tui.board.layout import Laid, lay_out
 from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
 from rundry.tui.board.plot import chart, sparkline
-from rundry.tui.board.view import BoardView
+from rundry.tui.board.view import BoardView, Spot
 from rundry.tui.progress import Bars, Progress
 from rundry.tui.reducer import reduce_all
 from rundry.tui.state import ViewState
@@ -102,9 +102,9 @@ def test_what_nobody_was_asked_about_is_neither_ticked_nor_counted_as_confirmed(
     whole = shown(look(state))
     assert "1 ✓" in whole and "1 unjudged" in whole, whole
     assert "as is" in line(whole, "finding 1.0") and "✓" not in line(whole, "finding 1.0")
-    view = BoardView(tab="findings", is_open=True)
+    view = BoardView(tab="findings", is_open=True, spots={"findings": Spot(index=0, key="f1.0")})
     assert "nobody judged it: no sceptic was asked" in shown(look(state), view=view)
-    assert "kept unjudged: finding 1.0" in [block.title for block in state.blocks]
+    assert "kept unjudged: finding 1.0" in [block.text for block in state.blocks]
 
 
 # plots and numbers
