@@ -275,6 +275,7 @@ class Desk:
         spec = self.start.spec(task)
         self.link.begin(spec, self.start.folder, self.start.notes)
         self.begun = True
+        self.state.task = self.state.task or task
 
     def go_on(self, hint: str) -> None:
         """After a pause, a hand-off or the end. Raises RundryError."""

@@ -54,7 +54,7 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         first.append("to_gate")
     if state.sleeping is not None:
         first.append("wake")
-    if state.activity:
+    if state.activity and not desk.is_at_rest:
         first.append("interrupt")
     if state.paused:
         first += ["pause", "step"]

@@ -51,6 +51,7 @@ async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: 
         stage.link.state = "warming"
         stage.desk.begin("fix it")
         await until(pilot, lambda: "the runner is coming up" in stage.text())
+        assert "fix it" in stage.text().splitlines()[0]
         stage.link.state = "gone"
         await until(pilot, lambda: "The runner is gone" in stage.text())
         await until(pilot, lambda: "the runner is coming up" not in stage.text())
@@ -67,6 +68,9 @@ async def test_what_ran_beside_a_dead_runner_does_not_run_again_while_the_next_o
         stage.link.state = "warming"
         await until(pilot, lambda: "starting" in stage.text())
         assert "The runner is gone" not in stage.text()
+        for word in ("esc interrupt", "^s steer", "waits for the step's end"):
+            assert word not in stage.text()
+        assert "0:00/10:00" in stage.text(), "nobody's clock goes on"
         assert "▸ server" not in stage.text()
 
 

@@ -59,7 +59,8 @@ class MessageRow(Vertical):
         """
         running = background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)
-        wanted = (queue, bool(state.activity), placeholder, state.driving, tuple(running))
+        is_busy = bool(state.activity) and not at_rest
+        wanted = (queue, is_busy, placeholder, state.driving, tuple(running))
         if wanted == self._shown:
             return
         self._shown = wanted
@@ -72,7 +73,7 @@ class MessageRow(Vertical):
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
         beside = f"{len(state.queue)} queued  ↑ take back" if queued else ""
-        if state.activity:
+        if is_busy:
             beside = f"{beside}  ^s steer".strip()
         self._beside.update(Content(beside))
 

@@ -107,7 +107,7 @@ class MainScreen(Screen[None]):
         state = self.desk.state
         self.header.show(state, self.desk.phase)
         self.rundry.call_person(self.desk.phase)
-        self.meters.show(state, time.time())
+        self.meters.show(state, state.last_at if self.desk.is_at_rest else time.time())
         self.clockwork.show(state, time.time(), self.size.width)
         count = len(state.blocks)
         first = state.take_changes()

@@ -25,4 +25,4 @@ def placeholder(desk: Desk) -> str:
         return "a message takes it up: it goes on with what you say"
     if state.finder is not None:
         return "a message, or / for commands; F2 goes to the board"
-    return "a message waits for the step's end" if state.activity else "a message"
+    return "a message waits for the step's end" if state.activity and not desk.is_at_rest else "a message"
