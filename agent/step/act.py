@@ -185,7 +185,7 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
     """One call's one result. What the program itself did wrong is told to the model, and kept with its traceback."""
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
-        result = ToolResult(ok=False, text=one.parsed.error, summary="wrong call")
+        result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
     elif refusal := kit.quotas.take(one.call.tool, kit.clock.now(), kit.facts.step):
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:

@@ -36,6 +36,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 """What models trained on other tools call a field; taken where the field itself is missing."""
 _IN_A_FOLDER = " To work in a subfolder write `cd FOLDER && ...`."
 _ADVICE = {"background": " start_command starts a command that runs on."}
+_SHORT = 16
+"""Letters of a field's name that stand on the person's screen."""
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
@@ -45,6 +47,8 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     arguments: msgspec.Struct | None = None
     """None: they cannot be used, and `error` says why."""
     error: str | None = None
+    summary: str = "wrong call"
+    """What is wrong, for the person, in two or three words."""
     raw: Any = None
     """The parsed JSON; None where it is none."""
     repaired: bool = False
@@ -63,9 +67,10 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     if not isinstance(value, dict):
         return Parsed(error=f"{tool}: the arguments are not a JSON object. {usage(tool)}.", raw=value)
     fields = cast("dict[str, Any]", value)
-    error = _forbidden_field(TOOLS[tool], fields)
-    if error is not None:
-        return Parsed(error=error, raw=fields, repaired=repaired)
+    forbidden = _forbidden_field(TOOLS[tool], fields)
+    if forbidden is not None:
+        summary = f"may not set {forbidden}" if len(forbidden) <= _SHORT else "may not set that"
+        return Parsed(error=_not_yours(tool, forbidden), summary=summary, raw=fields, repaired=repaired)
     try:
         arguments = msgspec.convert(_shaped(TOOLS[tool], fields), TOOLS[tool].arguments, strict=False)
     except msgspec.ValidationError as wrong:
@@ -176,9 +181,13 @@ def _forbidden_field(tool: Tool, fields: dict[str, Any]) -> str | None:
     known = set(tool.spec.parameters["properties"])
     for name in fields:
         if name not in known and _PRIVILEGED.fullmatch(name) and not _is_alias(name, known, fields):
-            advice = _ADVICE.get(name.lower(), _IN_A_FOLDER) if tool.name == "run_command" else ""
-            return f"{tool.name}: `{name}` cannot be set: the person decides that. Leave it out.{advice}"
+            return name
     return None
+
+
+def _not_yours(tool: str, name: str) -> str:
+    advice = _ADVICE.get(name.lower(), _IN_A_FOLDER) if tool == "run_command" else ""
+    return f"{tool}: `{name}` cannot be set: the person decides that. Leave it out.{advice}"
 
 
 def _is_alias(name: str, known: set[str], fields: dict[str, Any]) -> bool:

@@ -361,3 +361,13 @@ async def test_a_window_in_the_background_keeps_the_line_that_is_being_typed(sta
         await pilot.pause(0.1)
         await pilot.press("y", "enter", "n")
         assert [(c.verdict, c.reason) for c in stage.decided] == [("reject", "becausy")]
+
+
+async def test_a_very_long_line_takes_the_room_that_it_needs_and_opens_where_it_changed(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        old = f"x = 1\ntable = [{'12, 34, ' * 200}'before', {'56, 78, ' * 200}]\n"
+        await stage.opened(pilot, started(), stage.edit(old=old, new=old.replace("before", "after")))
+        assert "'before'" in stage.text()
+        assert stage.screen.gate.takes_all
+        await pilot.press("y")
+        assert stage.decided == [] and "the end was not seen yet" in stage.text()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 END_FIRST = "the end was not seen yet: scroll down (PgDn, End)"
 NO_ALWAYS = "there is no always for this: it is asked about each time"
+NO_ONE_RULE = "there is no always for this: no single rule would let it pass"
 NOT_JOINED = "no text stands on the disk to edit: r asks the model again, m keeps it so, n rejects"
 NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
 
@@ -49,7 +50,9 @@ def always(panel: GatePanel) -> None:
     """Shows the rule, and the second time writes it."""
     thoughts = panel.review.thoughts
     if not may_always(panel.shown.proposal) or panel.shown.in_conflict:
-        panel.say(NO_ALWAYS)
+        proposal = panel.shown.proposal
+        is_open = proposal.command is not None and not proposal.danger and proposal.beyond is None
+        panel.say(NO_ONE_RULE if is_open else NO_ALWAYS)
     elif thoughts.edited is not None or thoughts.picks.left_count:
         panel.say("always is for the whole proposal as it came: take all, or y for this once")
     elif not panel.end_seen:

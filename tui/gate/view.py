@@ -163,12 +163,19 @@ class GateView(Vertical):
             self.show_words()
             self.call_after_refresh(self._painted_once, proposal.proposal_id, proposal.digest)
 
-    def _painted_once(self, proposal_id: str, digest: str) -> None:
-        # a pane that was hidden is laid out in the first refresh and drawn in the second
+    def _painted_once(self, proposal_id: str, digest: str, rounds: int = 2) -> None:
+        # a pane that was hidden is laid out in the first refresh and drawn in the second, which then knows how long it
+        # is where its lines are wrapped
         self.fit()
         if self.body.diff.display:
             self.body.diff.look_at_change()
-        self.call_after_refresh(self._painted, proposal_id, digest)
+        self.call_after_refresh(self._painted_again, proposal_id, digest, self.body.rows, rounds)
+
+    def _painted_again(self, proposal_id: str, digest: str, rows: int, rounds: int) -> None:
+        if rounds and self.body.rows != rows:
+            self._painted_once(proposal_id, digest, rounds - 1)
+        else:
+            self._painted(proposal_id, digest)
 
     def _painted(self, proposal_id: str, digest: str) -> None:
         stands = self.body.shown.proposal if self.body.shown is not None else None
