@@ -71,7 +71,8 @@ def _dry(finder: FinderState) -> Finish:
     if finder.spec.check is not None:
         how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:
-        how = f"{facts.streak} passes in a row in which every lens ran found nothing new"
+        who = "every lens that works" if any(lens.failed for lens in facts.lenses.values()) else "every lens"
+        how = f"{facts.streak} passes in a row in which {who} ran found nothing new"
     else:
         how = "the frontier is drained"
     detail = f"{how}; {found}"

@@ -395,3 +395,11 @@ def test_nothing_outside_of_the_folder_no_link_out_of_it_and_no_device_is_read(t
     assert "no plain text" in str(excerpt("data:1", inside))
     assert "cannot be read" in str(excerpt("gone.py:1", inside))
     assert excerpt("in the header of the page", inside) == ""
+
+
+def test_a_lens_that_failed_says_what_went_wrong_before_where():
+    script = Search()
+    error = "http://127.0.0.1:8000/v1: no such model"
+    failed = WorkFinished(kind="lens", about="taint", ok=False, error=error, set_aside=True)
+    state = seen([*script.stamp(lens_search()), *script.of("lens:taint#1", failed)])
+    assert "failed ! no such model" in line(shown(look(state)), "taint")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from rundry.agent import LensFacts
 
 from .cells import Row, blank, foreign, left, right, since
 from .look import Look
 
 _NUMBERS = (("passes", 7), ("new", 5), ("✓", 4), ("✗", 4))
+
+
+_PLACE = re.compile(r"https?://\S+: ")
+"""Of the model: the narrow column is for what went wrong, the detail says where."""
 
 
 def lens_heading(look: Look, width: int) -> Row:
@@ -41,7 +47,7 @@ def last(look: Look, lens: LensFacts) -> Row:
     if lens.since is not None and not look.is_over:
         return [("running", palette.bright), (since(look.now - lens.since).rjust(6), palette.dim)]
     if lens.failed is not None:
-        return [("failed ! ", palette.verdict_bad), *foreign(lens.failed, palette.dim, palette)]
+        return [("failed ! ", palette.verdict_bad), *foreign(_PLACE.sub("", lens.failed), palette.dim, palette)]
     if lens.failures and not look.is_over:
         wait = lens.due - look.now
         again = f"again in {since(wait + 0.999)} ! " if wait > 0 else "again now ! "
