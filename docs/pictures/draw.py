@@ -57,7 +57,7 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
             await pilot.pause(1.0)
             save("ended")
             app.exit()
-        desk.link.close(stop="now")
+        desk.link.close()
 
 
 async def main() -> None:
