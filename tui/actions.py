@@ -59,7 +59,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme", "Switch the theme", takes="[NAME]"),
     Action("trust", "Trust this folder's own config as it is now"),
     Action("undo", "Undo: the last change, the last N, back to a step", takes="[N | step N]"),
-    Action("best", "Back to the best score: puts back what an open pass changed"),
+    Action("best", "Back to the best score: puts back what an open pass changed", "alt+r", hint="best score"),
     Action("undo_last", "Undo the last change; asks first", "f12", hint="undo", typed=False),
     Action("rewind", "Back to an earlier message, with the files: esc esc"),
     Action("wheel", "Take the wheel and drive; give it back with a note", "alt+w", takes="[NOTE]", hint="wheel"),

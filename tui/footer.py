@@ -58,6 +58,8 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         first.append("interrupt")
     if state.paused:
         first += ["pause", "step"]
+    if state.improve is not None and state.pass_step is not None and "interrupt" not in first:
+        first.append("best")
     return list(dict.fromkeys([*first, "palette", "unfold", "help", "pause", "stop", "quit"]))
 
 

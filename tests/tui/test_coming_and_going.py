@@ -15,11 +15,16 @@ from rundry.agent import (
     CallAdmitted,
     CommandRefused,
     CommandTaken,
+    ImproveSpec,
+    Interrupted,
     LoopKind,
+    PassStarted,
+    Paused,
     Queued,
     Reason,
     RunEnded,
     RunResumed,
+    ScoreMeasured,
     StepStarted,
     Stop,
     TextArrived,
@@ -66,8 +71,7 @@ async def test_what_ran_beside_a_dead_runner_does_not_run_again_while_the_next_o
         stage.link.state = "gone"
         await until(pilot, lambda: "▸ server" not in stage.text())
         stage.link.state = "warming"
-        await until(pilot, lambda: "starting" in stage.text())
-        assert "The runner is gone" not in stage.text()
+        await until(pilot, lambda: "starting" in stage.text() and "The runner is gone" not in stage.text())
         for word in ("esc interrupt", "^s steer", "waits for the step's end"):
             assert word not in stage.text()
         assert "0:00/10:00" in stage.text(), "nobody's clock goes on"
@@ -131,3 +135,25 @@ async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
     stage.play(RunResumed(run_id="r1", from_seq=9))
     stage.desk.catch_up()
     assert not stage.desk.is_stopping
+
+
+async def test_the_key_for_the_best_score_says_what_holds_it_back():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(
+            started(loop=LoopKind.IMPROVE, improve=ImproveSpec(score="cat score", bounded=True)),
+            ScoreMeasured(score=4, best=4, kept=True, stale_passes=0, number=0),
+        )
+        await until(pilot, lambda: "best 4" in stage.text())
+        await pilot.press("alt+r")
+        await until(pilot, lambda: "the files are at the best score already: 4" in stage.text())
+        stage.play(PassStarted(number=1), StepStarted(number=1), TextArrived(text="Now the parser."))
+        await until(pilot, lambda: "Now the parser." in stage.text())
+        await pilot.press("alt+r")
+        await until(pilot, lambda: "a step runs: esc interrupts it, then /best" in stage.text())
+        stage.play(Interrupted(what="model"), Paused(why="interrupted"))
+        await until(pilot, lambda: "paused" in stage.text())
+        await pilot.press("alt+r")
+        await until(pilot, lambda: "this pass changed nothing" in stage.text())
+        stage.screen.tell("")
+        await until(pilot, lambda: "⌥r best score" in stage.text())

@@ -57,6 +57,14 @@ def seen(*events: Event, loop: LoopKind = LoopKind.GOAL) -> ViewState:
     return state
 
 
+def test_what_became_of_a_call_that_a_dead_runner_began_is_said_at_the_call():
+    call = ToolCalled(call_id="c1", tool="run_command", arguments={"command": "sleep 601"})
+    lost = ToolFinished(call_id="c1", tool="run_command", ok=False, result="it may have run", summary="unknown")
+    state = seen(call, RunResumed(run_id="r1", from_seq=2), lost)
+    (block,) = [block for block in state.blocks if block.kind in ("tool", "command")]
+    assert (block.title, block.status, block.right) == ("run sleep 601", "failed", "unknown")
+
+
 def last(state: ViewState) -> Block:
     return state.blocks[-1]
 

@@ -155,6 +155,11 @@ def _best(screen: MainScreen, argument: str) -> None:
     if state.pass_step is None:
         screen.tell(f"the files are at the best score already: {state.scores[-1].best:g}")
         return
+    if state.activity and not screen.desk.is_at_rest:
+        raise RundryError("a step runs: esc interrupts it, then /best puts the best score back")
+    if not screen.desk.changes().since(state.pass_step):
+        screen.tell(f"this pass changed nothing: the files are at the best score, {state.scores[-1].best:g}")
+        return
     _undo_when_confirmed(screen, 1, state.pass_step)
 
 

@@ -112,7 +112,9 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
 
 
 def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
+    calls = dict(state.at_call)
     settle_everything(state)
+    state.at_call.update(calls)  # what became of them is told now
     for lost in state.admitted.values():  # a runner that died may have been billed: at its worst case
         held = Spent(held_tokens=lost.worst_tokens, held_usd=lost.worst_usd or 0.0, estimated=True)
         state.spent += msgspec.structs.replace(held, unpriced=lost.worst_usd is None)
