@@ -140,8 +140,11 @@ async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
 async def test_the_key_for_the_best_score_says_what_holds_it_back():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
+        stage.play(started(loop=LoopKind.IMPROVE, improve=ImproveSpec(score="cat score", bounded=True)))
+        await until(pilot, lambda: "improve" in stage.text())
+        await pilot.press("alt+r")
+        await until(pilot, lambda: "nothing was measured yet" in stage.text())
         stage.play(
-            started(loop=LoopKind.IMPROVE, improve=ImproveSpec(score="cat score", bounded=True)),
             ScoreMeasured(score=4, best=4, kept=True, stale_passes=0, number=0),
         )
         await until(pilot, lambda: "best 4" in stage.text())

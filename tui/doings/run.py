@@ -10,6 +10,7 @@ from rundry.agent import (
     Clear,
     GateMode,
     Interrupt,
+    LoopKind,
     Pause,
     RundryError,
     StepOnce,
@@ -150,8 +151,10 @@ def _undo(screen: MainScreen, argument: str) -> None:
 def _best(screen: MainScreen, argument: str) -> None:
     del argument
     state = screen.desk.state
-    if state.improve is None or not state.scores:
+    if state.loop is not LoopKind.IMPROVE:
         raise RundryError("/best is for a run with --score")
+    if not state.scores:
+        raise RundryError("nothing was measured yet: the files are as they were")
     if state.pass_step is None:
         screen.tell(f"the files are at the best score already: {state.scores[-1].best:g}")
         return
