@@ -112,7 +112,8 @@ class ItemWorks:
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
             record = self._kit.recorder(step.number, step.work)
-            end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
+            with self._kit.watch.running():  # a million take a minute
+                end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
         return WorkResult(work=step.work, steps=1)

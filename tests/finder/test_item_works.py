@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -149,6 +150,20 @@ async def test_what_was_interrupted_is_worked_before_what_nobody_had_begun(searc
         it.finder.kit.interrupt("interrupt")
         await asyncio.gather(*running)
     assert [work.about for work in it.ordered()] == [str(n) for n in range(8)]
+
+
+class Rich(Held):
+    async def work(self, item: WorkItem) -> Worked:
+        return Worked(items=[Candidate("value", f"{item.value}.{n}") for n in range(20_000)])
+
+
+async def test_the_time_in_which_a_flood_of_items_is_booked_counts(search: Callable):
+    it = await search(1, worker=Rich())
+    (work,) = it.ordered()
+    began = time.monotonic()
+    await it.finder.perform(work)
+    took = time.monotonic() - began
+    assert it.finder.kit.spent().seconds > took / 2
 
 
 class Failing(Held):
