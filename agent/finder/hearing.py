@@ -18,6 +18,9 @@ from .fates import Candidate
 from .finder import Finder
 from .keys import KINDS
 
+_NEAR = 2
+"""Keys that are named where one does not fit."""
+
 FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 
 
@@ -42,7 +45,7 @@ def hear(finder: Finder, command: FinderCommand) -> str | None:
 
 def _judge(finder: Finder, command: Judge) -> str | None:
     if command.key not in finder.facts.findings:
-        return f"there is no finding {command.key}"
+        return _no_finding(finder, command.key)
     reasons = [command.reason] if command.reason else []
     match command.verdict:
         case "confirmed" | "refuted":
@@ -57,11 +60,16 @@ def _judge(finder: Finder, command: Judge) -> str | None:
     return None
 
 
+def _no_finding(finder: Finder, key: str) -> str:
+    near = [known for known in finder.facts.findings if key and key in known][:_NEAR]
+    return f"there is no finding {key}" + (f": did you mean {' or '.join(near)}?" if near else "")
+
+
 def _merge(finder: Finder, command: Merge) -> str | None:
     findings = finder.facts.findings
     for key in (command.key, command.into):
         if key not in findings:
-            return f"there is no finding {key}"
+            return _no_finding(finder, key)
     if command.key == command.into:
         return "a finding cannot be merged into itself"
     last: str | None = command.into

@@ -196,3 +196,12 @@ async def test_an_item_or_a_lens_that_is_added_after_the_end_is_looked_at(search
     assert [e["reason"] for e in run.of("run_ended")] == ["dry"] * 3, run.story()
     assert any("value here" in r.messages[-1].text for r in model.requests)
     assert outcome.findings.confirmed == 1
+
+
+async def test_who_judges_by_a_part_of_a_key_is_told_the_whole_one(search):
+    model = MindedModel({"a": [report("x"), NOTHING]})
+    run = search(model, "a")
+    run.on("finding_judged", Judge(key="x", verdict="refuted"), Judge(key="y", verdict="refuted"))
+    await run.run(watched=True)
+    whys = [event["why"] for event in run.of("command_refused")]
+    assert whys == ["there is no finding x: did you mean title:x?", "there is no finding y"]
