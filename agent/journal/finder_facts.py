@@ -32,7 +32,7 @@ from ..protocol import (
     WorkStarted,
 )
 from .finding import Finding, Flight, LensFacts, backoff
-from .item_counts import ItemCounts
+from .item_counts import FORBIDDEN_PAGE, ItemCounts
 
 
 @dataclass(slots=True)
@@ -193,6 +193,7 @@ class FinderFacts(ItemCounts):
                     case "item":
                         self.working = max(0, self.working - 1)
                         self.done += ok
+                        self.forbidden += ok and event.reason == FORBIDDEN_PAGE
                         self.pass_done += not interrupted
                         self.queued += interrupted
                     case "lens" if about in self.lenses:

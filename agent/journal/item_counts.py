@@ -12,6 +12,10 @@ _MOST_RECENT = 200
 """Duplicates and failures that are remembered for the board; all of them stand in the journal."""
 
 
+FORBIDDEN_PAGE = "skipped by robots.txt"
+"""What a crawl says of a page that it may not fetch."""
+
+
 @dataclass(slots=True)
 class ItemCounts:
     """Its size does not grow with the items, but for those that failed again after they were done."""
@@ -24,6 +28,8 @@ class ItemCounts:
     retries: int = 0
     set_aside: int = 0
     skipped: int = 0
+    forbidden: int = 0
+    """Of the done ones: pages that robots.txt forbids."""
     recent: list[ItemDuplicate | ItemFailed] = field(default_factory=list[ItemDuplicate | ItemFailed])
     """The newest ones, oldest first."""
     regressed: dict[str, int] = field(default_factory=dict[str, int])

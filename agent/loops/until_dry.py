@@ -75,5 +75,7 @@ def _dry(finder: FinderState) -> Finish:
         how = f"{facts.streak} passes in a row in which {who} ran found nothing new"
     else:
         how = "the frontier is drained"
+        if facts.forbidden:
+            how += f", but for {facts.forbidden:,} page{'s' * (facts.forbidden > 1)} that robots.txt forbids"
     detail = f"{how}; {found}"
     return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...journal.item_counts import FORBIDDEN_PAGE
 from ...protocol import Clock
 from ...tools.addresses import AddressRefused, joined, origin
 from ...tools.markup import SMALL, UnreadablePage
@@ -28,7 +29,7 @@ _READ_ON = 65_536
 _TRIED_AGAIN = frozenset({408, 425, 429})
 """Of the answers 4xx those that another attempt may change (RFC 9110, RFC 8470, RFC 6585)."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
-SKIPPED = "skipped by robots.txt"
+SKIPPED = FORBIDDEN_PAGE
 
 
 class Crawler:
