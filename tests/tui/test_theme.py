@@ -70,7 +70,8 @@ def test_where_256_colours_are_all_there_is_what_differs_is_drawn_differently(na
     theme = load_theme(THEMES / f"{name}.toml", few_colors=True)
     assert theme.background is not None
     grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
-    shown = [_nearest(theme.background), *(_nearest(_ground(theme.variables[f"style-of-{token}"])) for token in grounds)]
+    styles = [theme.variables[f"style-of-{token}"] for token in grounds]
+    shown = [_nearest(theme.background), *(_nearest(_ground(style)) for style in styles)]
     assert len(set(shown)) == len(shown), dict(zip(["background", *grounds], shown, strict=True))
 
 
