@@ -44,6 +44,7 @@ __all__ = [
     "earlier_points",
     "exported",
     "exported_lines",
+    "facts_of",
     "find_run",
     "fork_run",
     "form_of",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from .finder.view import FrontierView
     from .gate import compare_contents
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal.checkpoint import facts_of
     from .journal.export import exported, exported_lines
     from .journal.finder_facts import FinderFacts
     from .journal.finding import Finding, Flight, LensFacts
@@ -122,6 +124,7 @@ _HOMES: dict[str, str] = {
     "Pending": "journal.pending",
     "Report": "journal.reporting",
     "Share": "journal.reporting",
+    "facts_of": "journal.checkpoint",
     "exported": "journal.export",
     "exported_lines": "journal.export",
     "pending": "journal.pending",

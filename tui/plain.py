@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
@@ -15,6 +15,7 @@ from rundry.agent import (
     ItemDuplicate,
     ItemQueued,
     Journal,
+    KnownEvent,
     LoopKind,
     Outcome,
     PassFinished,
@@ -29,6 +30,7 @@ from rundry.agent import (
     Stamped,
     StepFinished,
     UserError,
+    facts_of,
     handoff_markdown,
     to_json_line,
 )
@@ -46,6 +48,7 @@ TEXT_WIDTH = 48
 """Of the model's own words in such a line."""
 WIDTH = 160
 """A line on stderr is cut there: it is for a look, the journal has the whole."""
+_BATCH = 5_000
 
 
 def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
@@ -75,11 +78,9 @@ def resume_headless(
     try:
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume it without --headless")
-        earlier = journal.read(0)
+        printer.take_up(journal, since)
     finally:
         journal.close()
-    for stamped in earlier:
-        printer.take(stamped, quiet=since is None or stamped.seq <= since)
     return _drive(path, printer, changes, [])
 
 
@@ -107,13 +108,22 @@ class LinePrinter:
         self._first_block = 0
         self._search = SearchLines(self._state)
 
-    def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
-        """The next event, in order. `quiet`: it is known already."""
+    def take_up(self, journal: Journal, since: int | None) -> None:
+        """What is known already; from behind `since` on it is told again."""
+        is_search = journal.spec.loop is LoopKind.UNTIL_DRY and since is None
+        for stamped in _earlier(journal, without=(ItemQueued, ItemDuplicate) if is_search else ()):
+            if since is not None and stamped.seq > since:
+                self.take(stamped)
+            else:
+                reduce(self._state, stamped)
+                self._first_block = len(self._state.blocks)
+        if is_search:
+            self._state.finder = facts_of(journal).finder
+
+    def take(self, stamped: Stamped) -> None:
+        """The next event, in order."""
         reduce(self._state, stamped)
         if isinstance(stamped.event, ItemDuplicate | ItemQueued):  # most events of a crawl
-            return
-        if quiet:
-            self._first_block = len(self._state.blocks)
             return
         if self._state.finder is not None:
             for line in self._search.of(stamped):
@@ -183,12 +193,22 @@ class LinePrinter:
 class JsonPrinter:
     """The contract of REQUIREMENTS 13.1."""
 
-    def take(self, stamped: Stamped, *, quiet: bool = False) -> None:
-        """The next event, in order. `quiet`: it was printed before."""
-        if quiet:
-            return
+    def take_up(self, journal: Journal, since: int | None) -> None:
+        """What was printed before is known already; from behind `since` on it is printed again."""
+        for stamped in _earlier(journal, since) if since is not None else ():
+            self.take(stamped)
+
+    def take(self, stamped: Stamped) -> None:
+        """The next event, in order."""
         sys.stdout.buffer.write(to_json_line(stamped) + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _earlier(journal: Journal, after: int = 0, without: Sequence[type[KnownEvent]] = ()) -> Iterator[Stamped]:
+    """In pieces: a long search has millions."""
+    while events := journal.read(after, _BATCH, without=without):
+        yield from events
+        after = events[-1].seq
 
 
 def _printer(flags: Mapping[str, object], *, as_json: bool) -> LinePrinter | JsonPrinter:

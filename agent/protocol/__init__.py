@@ -137,6 +137,7 @@ from .events import (
     WorkStarted,
     decode_event,
     encode_event,
+    event_name,
     event_type,
     to_json_line,
 )
@@ -360,6 +361,7 @@ __all__ = [
     "decode_event",
     "encode_command",
     "encode_event",
+    "event_name",
     "event_type",
     "exit_code",
     "to_json_line",

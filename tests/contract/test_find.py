@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 import threading
@@ -136,6 +137,10 @@ def test_a_crawl_says_little_and_its_last_line_how_it_ended(home: Home, place: P
     assert (short.exit_code, on.exit_code) == (3, 0), on
     assert "items left" in last(short), short
     assert "120 keys seen" in last(on), on
+    told = re.search(r"^pass \d+ +(\d+) done, (\d+) in the queue, (\d+) seen", on.stderr, re.MULTILINE)
+    assert told is not None, on
+    done, queued, seen = map(int, told.groups())
+    assert done >= 5 and done + queued <= seen, "what was done before counts"
 
 
 def test_migrate_brings_files_through_a_check_and_says_so(home: Home, place: Path):

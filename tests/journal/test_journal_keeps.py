@@ -50,6 +50,8 @@ def test_events_come_back_as_they_were_appended_in_order(journal: Journal) -> No
     assert journal.read() == [first, second]
     assert (second.seq, second.at, second.step, second.work) == (2, 1_795_000_000.25, 1, "lens a")
     assert journal.read(after=1) == [second]
+    assert journal.read(without=[StepStarted]) == [second]
+    assert journal.read(without=[StepStarted, TextArrived]) == []
     assert journal.read(limit=1) == [first]
     assert journal.last_seq() == 2
 

@@ -178,6 +178,7 @@ __all__ = [
     "WorkStarted",
     "decode_event",
     "encode_event",
+    "event_name",
     "event_type",
     "to_json_line",
 ]
@@ -306,6 +307,11 @@ _encoder = msgspec.json.Encoder()
 def event_type(event: Event) -> str:
     """Its name on the wire: `run_started`."""
     return event.type if isinstance(event, Unknown) else _names[type(event)]
+
+
+def event_name(kind: type[KnownEvent]) -> str:
+    """The name on the wire of all events of that type."""
+    return _names[kind]
 
 
 def encode_event(event: Event) -> bytes:
