@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,12 +29,9 @@ from rundry.agent import (
     UserError,
     Waits,
     Wake,
-    parse_deadline,
-    parse_duration,
-    parse_money,
-    parse_number,
 )
 
+from .limits import parse_limit
 from .text import one_line
 
 
@@ -134,20 +130,8 @@ def _limit(word: str) -> Command:
     name, equals, value = word.partition("=")
     if not equals:
         raise UserError(f"limit {word!r}: write it as NAME=VALUE, such as steps=60 or usd=none")
-    parse: Mapping[str, Callable[[str], float | None]] = {
-        "steps": parse_number,
-        "tokens": parse_number,
-        "usd": parse_money,
-        "time": parse_duration,
-        "seconds": parse_duration,
-        "deadline": lambda text: parse_deadline(text, time.time()),
-    }
-    if name not in parse:
-        raise UserError(f"limit {name!r}: there are steps, tokens, usd, time and deadline")
-    try:
-        return SetLimit(name="seconds" if name == "time" else name, value=parse[name](value.strip()))
-    except UserError as error:
-        raise UserError(f"limit {name}: {error}") from None
+    name, limit = parse_limit(name, value)
+    return SetLimit(name=name, value=limit)
 
 
 def _model(given: Given, waits: Waits) -> list[Command]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,9 @@ from rundry.agent import (
     Unpause,
     Unqueue,
     Wake,
-    parse_deadline,
-    parse_duration,
-    parse_money,
-    parse_number,
 )
 
+from ..limits import parse_limit
 from ..resuming import raised
 
 if TYPE_CHECKING:
@@ -95,16 +91,7 @@ def _limit(screen: MainScreen, argument: str) -> None:
         wanted = None if name or ended is None or budget is None else raised(ended, budget)
         screen.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
         return
-    parse: Mapping[str, Callable[[str], float | None]] = {
-        "steps": parse_number,
-        "tokens": parse_number,
-        "usd": parse_money,
-        "time": parse_duration,
-        "deadline": lambda text: parse_deadline(text, time.time()),
-    }
-    if name not in parse:
-        raise RundryError(f"/limit {name}: it is steps, tokens, usd, time or deadline")
-    screen.desk.set_limit("seconds" if name == "time" else name, parse[name](value.strip()))
+    screen.desk.set_limit(*parse_limit(name, value))
 
 
 def _model(screen: MainScreen, argument: str) -> None:
