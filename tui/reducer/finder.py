@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import assert_never, get_args
 
 from rundry.agent import (
     CallAdmitted,
@@ -51,21 +51,7 @@ FinderEvent = (
     | LensAdded
     | CriticSpoke
 )
-FINDER = (
-    WorkStarted,
-    WorkFinished,
-    ItemQueued,
-    ItemDuplicate,
-    ItemFailed,
-    ItemSkipped,
-    FindingReported,
-    VoteCast,
-    FindingJudged,
-    FindingReopened,
-    EvidenceAdded,
-    LensAdded,
-    CriticSpoke,
-)
+FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
 
 def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
