@@ -104,20 +104,16 @@ class Journal:
         It survives a kill once this returns (or once the transaction around it ends), and a power cut where `durable`.
         """
         event, body = encode(event, self.redactor)
-        at = self.now()
         with self._one_at_a_time:
             self._durable = self._durable or durable
             if self._depth:
-                if not self._appended:
-                    self._next = self._newest() + 1
-                seq = self._next
-                self._next += 1
-                self._appended.append((seq, at, step, work, event_type(event), body))
-            else:
-                if not self._wrote:
-                    self._begin_writing()
-                seq = self._db.execute(_APPEND, (None, at, step, work, event_type(event), body)).lastrowid
-                self._settle()
+                (stamped,) = self._keep_for_later([(event, step, work)], [(event, body)])
+                return stamped
+            if not self._wrote:
+                self._begin_writing()
+            at = self.now()
+            seq = self._db.execute(_APPEND, (None, at, step, work, event_type(event), body)).lastrowid
+            self._settle()
         assert seq is not None  # SQLite gives one for every insert
         return Stamped(seq, at, step, work, event)
 
