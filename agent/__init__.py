@@ -33,6 +33,7 @@ __all__ = [
     "Trust",
     "Waits",
     "Wanted",
+    "WriteWatch",
     "add_charge",
     "beside",
     "call_hook",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from .journal.shares import add_charge
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
+    from .journal.write_watch import WriteWatch
     from .model import ModelLine, Survey, discover
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
@@ -184,6 +186,7 @@ _HOMES: dict[str, str] = {
     "to_spec": "config",
     "Waits": "journal.waiting",
     "what_waits": "journal.waiting",
+    "WriteWatch": "journal.write_watch",
 }
 """Name to module, and to its name there where that is another one, for what is not a word of the protocol."""
 

@@ -39,6 +39,9 @@ class Parting:
     """`demo`: what to open instead."""
 
 
+_TOUCHES = (events.InputEvent, events.Paste, events.Resize, events.AppFocus, events.AppBlur)
+
+
 class RundryApp(App[Parting]):
     """A view of one run."""
 
@@ -64,6 +67,8 @@ class RundryApp(App[Parting]):
         self._remaps, self._wrong_keys = keymap(keys or {})
         self._typed = typed or Typed()
         self._caller = caller or Caller(os.environ, quiet=True)
+        self._held: list[events.Event] | None = []
+        """Keys that came before the draft stood in the box: an Enter among them is for that draft."""
         self.crash = ""
         """The traceback of what ended the app."""
 
@@ -88,6 +93,9 @@ class RundryApp(App[Parting]):
         draft = self._typed.take_draft()
         if draft:
             box.fill(draft + box.text)
+        held, self._held = self._held or [], None
+        for event in held:
+            self.post_message(event)
         gc.freeze()  # removes stalls of 150 ms
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -135,6 +143,13 @@ class RundryApp(App[Parting]):
         """What is pasted into a line of textual's own (the palette's) is drawn as it is: what hides becomes a mark."""
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
             event.text = one_line(event.text)
+        if self._held is not None and isinstance(event, events.Key | events.Paste):
+            self._held.append(event)
+            return
+        if isinstance(event, _TOUCHES):
+            for screen in self.screen_stack:
+                if isinstance(screen, MainScreen):
+                    screen.touched()
         await super().on_event(event)
 
     def _fatal_error(self) -> None:

@@ -31,6 +31,7 @@ from rundry.agent import (
     SwitchModel,
     Undo,
     Unpause,
+    WriteWatch,
     beside,
     earlier_points,
     holder,
@@ -66,6 +67,11 @@ class Link(Protocol):
 
     def put_alone(self, command: Undo | Rewind) -> int:
         """Into the inbox of a run that nobody drives; it is obeyed, and the run stays as it is. Raises JournalError."""
+        ...
+
+    @property
+    def writes(self) -> WriteWatch:
+        """Says when to ask for news."""
         ...
 
     def news(self) -> Sequence[Stamped]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from ..journal.write_watch import WriteWatch
 from ..protocol import (
     Act,
     Command,
@@ -27,7 +28,7 @@ from .obey import obey
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
 """Commands that wait for something: others are heard meanwhile."""
 INBOX_SECONDS = 0.04
-"""How often the inbox is looked at: what a person does takes effect within this."""
+"""Between two looks at the inbox while something is written to the journal. In silence a command is read at once."""
 STALE = "it was given to a runner that died before it took it; give it again if you still want it"
 
 
@@ -39,10 +40,12 @@ class Inbox:
         self._run, self._left, self._open_model = run, set(stale), open_model
         self._slow: set[asyncio.Task[None]] = set()
         self._looking = asyncio.Lock()
+        self._writes = WriteWatch(INBOX_SECONDS, INBOX_SECONDS)
         run.look = self.look
 
     async def keep_looking(self) -> None:
         """Never returns; raises what obeying raised."""
+        self._writes.follow(self._run.kit.journal.path)
         try:
             while True:
                 if self._run.kit.journal.changed():
@@ -50,8 +53,9 @@ class Inbox:
                 for task in [task for task in self._slow if task.done()]:
                     self._slow.discard(task)
                     task.result()
-                await asyncio.sleep(INBOX_SECONDS)
+                await self._writes.wait()
         finally:
+            self._writes.close()
             for task in self._slow:
                 task.cancel()
             await asyncio.gather(*self._slow, return_exceptions=True)
@@ -65,7 +69,9 @@ class Inbox:
                 elif command_id in self._left:
                     _answer(self._run, command_id, command, STALE)
                 elif isinstance(command, SLOW):
-                    self._slow.add(asyncio.ensure_future(self._obey(command_id, command)))
+                    slow = asyncio.ensure_future(self._obey(command_id, command))
+                    slow.add_done_callback(lambda _: self._writes.wake())
+                    self._slow.add(slow)
                     await asyncio.sleep(0)  # it begins now: no step comes before it
                 else:
                     await self._obey(command_id, command)

@@ -12,11 +12,14 @@ from pathlib import Path
 import msgspec
 
 from ..journal import Journal, holder
+from ..journal.write_watch import WriteWatch
 from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Undo
 from .orders import Order, ResumeChanges
 
 BATCH = 2000
 """Events that `news` returns at most, so that a view can paint in between."""
+LOOK_SECONDS = 1 / 60
+"""Between two looks for news while something is written to the journal."""
 
 
 class Session:
@@ -29,6 +32,8 @@ class Session:
         self._after = self._resumed_at = 0
         self._more = journal is not None
         self._ended = False
+        self.writes = WriteWatch(LOOK_SECONDS)
+        """Says when to ask for news."""
 
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
@@ -110,6 +115,7 @@ class Session:
 
     def close(self) -> None:
         """Detaches; the run goes on."""
+        self.writes.close()
         if self.journal is not None:
             self.journal.detach(self._view)
             self.journal.close()
@@ -119,6 +125,7 @@ class Session:
     def _greet(self) -> None:
         if self.journal is not None:
             self.journal.attach(self._view)
+            self.writes.follow(self.journal.path)
 
     def _hand_over(self, order: Order) -> None:
         if self._runner is None or self._runner.stdin is None or self._runner.poll() is not None:

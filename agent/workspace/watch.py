@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
+from typing import Any
 
+from ..system import Inotify
 from .ignore import Ignore
 from .paths import Workspace
 
@@ -45,9 +49,56 @@ async def watch_files(paths: Collection[Path], on_change: Callable[[], None], st
     folders = {_nearest(path.parent) for path in paths}
     if not folders:
         return
-    async for touched in _changes(folders, stop, recursive=False, polling=False):
+
+    def tell(touched: set[Path]) -> None:
         if any(path.is_relative_to(changed) for changed in touched for path in paths):
             on_change()
+
+    if sys.platform == "linux":  # watchfiles wakes its thread twenty times a second
+        await _watch_by_inotify(folders, tell, stop)
+        return
+    async for touched in _changes(folders, stop, recursive=False, polling=False):
+        tell(touched)
+
+
+async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]], None], stop: asyncio.Event) -> None:
+    """Report changes once no more came for a moment: an editor writes a file in several parts."""
+    touched: set[Path] = set()
+    news = asyncio.Event()
+
+    def take(changed: set[Path]) -> None:
+        touched.update(changed)
+        news.set()
+
+    inotify = Inotify(take)
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        for folder in folders:
+            inotify.watch(folder)
+        while not stop.is_set():
+            news.clear()
+            if not touched:
+                await _first(news, stopping)
+            last = time.monotonic() + _DEBOUNCE_MS / 1000
+            while not stop.is_set() and news.is_set() and time.monotonic() < last:
+                news.clear()
+                await _first(news, stopping, _STEP_MS / 1000)
+            if touched:
+                told = set(touched)
+                touched.clear()
+                tell(told)
+    finally:
+        stopping.cancel()
+        inotify.close()
+
+
+async def _first(news: asyncio.Event, stopping: asyncio.Future[Any], seconds: float | None = None) -> None:
+    """Return at the first news, when the watch is to stop, or after so many seconds."""
+    waiting = asyncio.ensure_future(news.wait())
+    try:
+        await asyncio.wait({waiting, stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
 
 
 async def _changes(

@@ -1,47 +1,77 @@
-"""What an open session costs while nobody does anything: the screen and its runner together."""
+"""What an open session costs while nobody does anything, screen and runner together: processor and memory."""
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
-import psutil
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.terminal import Terminal
-from fakes.turns import say
+from fakes.turns import Call, Turn, say
 
+from .first_frame import EMPTY
 from .table import Row
 
-SECONDS = 15.0
+SECONDS = 12.0
+SETTLE = 4.0
+LIMIT = 0.5
+"""Percent of a core, and what an empty Textual app takes."""
+MOST_MB = 140
+ASKED = Turn(calls=(Call("run_command", {"command": "echo hello"}),))
 
 
 def measure(folder: Path) -> list[Row]:
     home, project = Home(folder), folder / "project"
     project.mkdir()
-    with ScriptedServer(then=say("Here I am.")) as server:
+    script = folder / "empty.py"
+    script.write_text(EMPTY)
+    rows: list[Row] = []
+    with Terminal([sys.executable, str(script)], env=home.env, cwd=folder) as terminal:
+        terminal.wait_for("an empty app")
+        empty = _share(terminal)
+    with ScriptedServer([say("Here I am."), ASKED], then=say("Done.")) as server:
         argv = ["--model", "fake", "--api-base", server.base_url]
         with home.screen(*argv, cwd=project) as terminal:
             terminal.wait_for("›")
+            rows.append(_row("at the prompt", terminal, empty))
+            rows.append(Row("  memory (PSS)", _megabytes(terminal), "MB", limit=MOST_MB))
             terminal.send("hello\r")
             terminal.wait_for("Here I am.")
-            time.sleep(5)
-            written, before = len(terminal.raw()), _cpu(terminal)
-            time.sleep(SECONDS)
-            share = 100 * (_cpu(terminal) - before) / SECONDS
-            wrote = (len(terminal.raw()) - written) / SECONDS
-    return [
-        Row("idle session, share of a core", share, "%", limit=2),
-        Row("idle session, bytes to the terminal a second", wrote, "B"),
-    ]
+            written = len(terminal.raw())
+            rows.append(_row("after an answer", terminal, empty))
+            wrote = (len(terminal.raw()) - written) / (SETTLE + SECONDS)
+            rows.append(Row("  bytes to the terminal a second", wrote, "B"))
+            terminal.send("run it\r")
+            terminal.wait_for("echo hello")
+            rows.append(_row("at the gate", terminal, empty))
+    path = home.journals()[0]
+    with home.screen("watch", str(path), cwd=project) as terminal:
+        terminal.wait_for("Here I am.")
+        rows.append(_row("watching a run that is over", terminal, empty))
+    return rows
+
+
+def _row(where: str, terminal: Terminal, empty: float) -> Row:
+    return Row(f"idle {where}, share of a core", _share(terminal), "%", limit=LIMIT + empty)
+
+
+def _share(terminal: Terminal) -> float:
+    time.sleep(SETTLE)
+    before = _cpu(terminal)
+    time.sleep(SECONDS)
+    return 100 * (_cpu(terminal) - before) / SECONDS
 
 
 def _cpu(terminal: Terminal) -> float:
+    """Seconds so far, with more digits than the kernel's ticks have."""
     total = 0.0
     for process in terminal.tree():
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
+        for thread in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
+            total += int(thread.read_text().split()[0]) / 1e9
     return total
+
+
+def _megabytes(terminal: Terminal) -> float:
+    return sum(process.memory_full_info().pss for process in terminal.tree()) / 1e6

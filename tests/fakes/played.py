@@ -16,6 +16,7 @@ from rundry.agent import (
     RunSpec,
     RunStarted,
     Stamped,
+    WriteWatch,
 )
 
 
@@ -79,9 +80,11 @@ class PlayedLink:
         self.resumed: list[object] = []
         self.state = "running"
         self._news: list[Stamped] = []
+        self.writes = WriteWatch(1 / 60)
 
     def play(self, stamped: Sequence[Stamped]) -> None:
         self._news += stamped
+        self.writes.wake()
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
         self.begun.append(spec)

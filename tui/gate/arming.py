@@ -59,6 +59,10 @@ class Arming:
             return False
         return not self._typing or now - max(self._typed_at, self.painted.at) >= GRACE
 
+    def is_in_grace(self, now: float) -> bool:
+        """The gate takes the focus after some more time without a key."""
+        return self.painted is not None and self._empty and self._typing and not self.may_focus(now)
+
     def counts(self, key_at: float) -> bool:
         """A key of that time was pressed with the painted proposal in sight."""
         return self.painted is not None and key_at > self.painted.at

@@ -1,4 +1,4 @@
-"""Looks at the journal again and again, as long as the screen stands. No textual in here."""
+"""Look for news in the journal as long as the screen is open. No textual in here."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from rundry.agent import RundryError
 from ..desk import Desk
 
 CLOCK_SECONDS = 0.25
-"""Without news the view is drawn again this often: clocks go on, notices fade."""
-BUSY_SECONDS, QUIET_SECONDS = 1 / 60, 1 / 20
-"""Between two looks at the journal: while something happens, and while nothing does (DESIGN 4.9)."""
+"""Between two redraws without news, while a clock on the screen runs or the person does something."""
+STILL_SECONDS = 0.5
+"""Between two looks while nothing happens: the end of a runner is not written to the journal."""
+REST_SECONDS = 5.0
+"""Between two redraws while nothing happens."""
+GRACE_SECONDS = 1 / 20
+"""Between two redraws while the gate waits for a moment without keys."""
+TOUCHED_SECONDS = 1.0
+"""How long after a key or a click the screen is redrawn as if a clock ran."""
 BEHIND_SECONDS = 0.5
 """While a long journal is read, so much of it is not drawn in between."""
 BEAT_SECONDS = 5.0
@@ -29,7 +35,9 @@ class Onlooker:
     tell: Callable[[str], None]
     """A line for the person."""
     is_impatient: Callable[[], bool]
-    """Every look is to be drawn."""
+    """The gate is about to take the focus."""
+    is_ticking: Callable[[], bool]
+    """A clock on the screen runs."""
     looked: Callable[[], None]
     """After each look."""
 
@@ -40,37 +48,64 @@ class Looking:
     def __init__(self, desk: Desk, onlooker: Onlooker) -> None:
         self._desk, self._onlooker = desk, onlooker
         self._drawn_at = 0.0
+        self._touched_at = float("-inf")
+        self._runner: str = ""
+        """The runner's state as it was drawn."""
 
     def draw_soon(self) -> None:
         """At the next look, whatever it brings."""
         self._drawn_at = 0.0
+        self._desk.link.writes.wake()
+
+    def touch(self) -> None:
+        """The person does something: what they changed without an event in the journal is drawn soon."""
+        now, before = time.monotonic(), self._touched_at
+        self._touched_at = now
+        if now - before > TOUCHED_SECONDS:
+            self._desk.link.writes.wake()
 
     async def follow(self) -> None:
         """Never returns."""
-        quiet_since = beat_at = time.monotonic()
-        while True:
-            if self._look():
-                quiet_since = time.monotonic()
-            _spare_the_collector(self._desk.is_behind)
-            if time.monotonic() - beat_at > BEAT_SECONDS:
-                beat_at = time.monotonic()
-                self._desk.link.beat()
-            busy = time.monotonic() - quiet_since < 1.0 or bool(self._desk.state.activity)
-            await asyncio.sleep(0 if self._desk.is_behind else BUSY_SECONDS if busy else QUIET_SECONDS)
+        beat_at = time.monotonic()
+        writes = self._desk.link.writes
+        try:
+            while True:
+                self._look()
+                _spare_the_collector(self._desk.is_behind)
+                if time.monotonic() - beat_at > BEAT_SECONDS:
+                    beat_at = time.monotonic()
+                    self._desk.link.beat()
+                if self._desk.is_behind:
+                    await asyncio.sleep(0)
+                else:
+                    await writes.wait(self._until_redraw())
+        finally:
+            writes.close()
 
-    def _look(self) -> bool:
+    def _look(self) -> None:
         desk, onlooker = self._desk, self._onlooker
         try:
             moved = desk.catch_up()
         except RundryError as error:
             onlooker.tell(str(error))
             moved = False
+        runner = desk.link.runner_state() if desk.begun else ""
         age = time.monotonic() - self._drawn_at
-        if age > BEHIND_SECONDS if desk.is_behind else moved or onlooker.is_impatient() or age > CLOCK_SECONDS:
-            self._drawn_at = time.monotonic()
+        if age > BEHIND_SECONDS if desk.is_behind else moved or runner != self._runner or age >= self._redraw_after():
+            self._drawn_at, self._runner = time.monotonic(), runner
             onlooker.redraw()
         onlooker.looked()
-        return moved
+
+    def _redraw_after(self) -> float:
+        """Seconds after which the screen is redrawn without news."""
+        if self._onlooker.is_impatient():
+            return GRACE_SECONDS
+        is_touched = time.monotonic() - self._touched_at < TOUCHED_SECONDS
+        return CLOCK_SECONDS if is_touched or self._onlooker.is_ticking() else REST_SECONDS
+
+    def _until_redraw(self) -> float:
+        left = self._drawn_at + self._redraw_after() - time.monotonic()
+        return min(STILL_SECONDS, max(0.0, left))
 
 
 def _spare_the_collector(is_behind: bool) -> None:

@@ -74,7 +74,7 @@ class MainScreen(Screen[None]):
         self.footer = Footer(self.keymap)
         self._notice = Notice()
         self._files_found: Sequence[str] | None = None
-        onlooker = Onlooker(self.refresh_view, self.tell, lambda: self.gate.display, self._looked)
+        onlooker = Onlooker(self.refresh_view, self.tell, self._is_impatient, self._is_ticking, self._looked)
         self._looking = Looking(desk, onlooker)
         self._leaving = Leaving(desk, tell=self.tell, leave=self._leave, ask=self._ask)
 
@@ -126,6 +126,21 @@ class MainScreen(Screen[None]):
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
         self.footer.show(self.desk, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
+
+    def touched(self) -> None:
+        """The person pressed a key, clicked or resized the window."""
+        self._looking.touch()
+
+    def _is_impatient(self) -> bool:
+        return self.gate.display and self.gate.arming.is_in_grace(Message().time)
+
+    def _is_ticking(self) -> bool:
+        state = self.desk.state
+        if self._notice.text:
+            return True
+        if not self.desk.begun or self.desk.is_at_rest:
+            return False
+        return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
 
     def show_behind_gate(self) -> None:
         """A proposal that takes the whole height leaves room for what the person wants to see."""
