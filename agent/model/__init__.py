@@ -1,17 +1,17 @@
-"""Models: litellm behind `protocol.Model`, prices, windows, token counts, what is reachable here, and the demo.
+"""Models behind `protocol.Model`: lanes to servers, prices, windows, token counts, what is reachable, and the demo.
 
-Importing this folder imports no third party but msgspec; litellm comes with `open_model` or `warm`.
+Importing this folder imports no third party but msgspec; litellm is imported with the first model that needs it.
 """
 
-from .adapter import LiteModel, Patience, close_connections
 from .counting import Counter
 from .demo import DemoRun, lay_out
 from .discovery import KeyFound, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
-from .library import warm
+from .lanes import Patience, close_connections
 from .nobody import NOBODY, NoModel
 from .opening import ASSUMED_WINDOW, OUTPUT_CAP, open_model
 from .prices import price_of
+from .remote import RemoteModel
 
 __all__ = [
     "ASSUMED_WINDOW",
@@ -21,10 +21,10 @@ __all__ = [
     "Counter",
     "DemoRun",
     "KeyFound",
-    "LiteModel",
     "ModelLine",
     "NoModel",
     "Patience",
+    "RemoteModel",
     "ServerFound",
     "Survey",
     "close_connections",
@@ -33,5 +33,4 @@ __all__ = [
     "lay_out",
     "open_model",
     "price_of",
-    "warm",
 ]

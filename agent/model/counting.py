@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import Message, ToolSpec
+from ..protocol import ImageRef, Message, ToolSpec
 from .library import point_tiktoken_home
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ _PER_MESSAGE = 5
 _PER_CALL = 16
 """Id, type and the JSON around a call or a tool's answer."""
 _PER_TOOL = 12
+_LARGEST_IMAGE = 4_800
+"""Tokens: what the newest Claude models bill for an image at their largest size; larger ones are scaled down."""
 _CLAUDE = 1.3
 """Claude's tokenizer is not public; it makes 16 % (prose) to 30 % (Python) more tokens of a text than cl100k_base."""
 
@@ -37,17 +39,30 @@ class Counter:
         """Tokens of a text."""
         return int(_count(self._encoding, text) * self._scale)
 
-    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Tokens of a whole prompt: texts, calls, the tools' schemas, and what stands around each."""
+    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, maker: str = "") -> int:
+        """Tokens of a whole prompt: texts, calls, images, the tools' schemas, and what stands around each.
+
+        `maker`: whose opaque parts go back with their messages; those of others are not sent.
+        """
         count = self.text
         total = _PER_PROMPT
         for message in messages:
             total += _PER_MESSAGE + count(message.text)
             if message.call_id is not None:
                 total += _PER_CALL
+            if message.opaque is not None and message.opaque.maker == maker:
+                total += message.opaque.tokens
+            total += sum(image_tokens(image) for image in message.images)
             for call in message.calls:
                 total += _PER_CALL + count(call.tool) + count(call.arguments)
         return total + sum(_PER_TOOL + count(_schema_text(tool)) for tool in tools)
+
+
+def image_tokens(image: ImageRef) -> int:
+    """An upper estimate: Anthropic bills a token for 750 pixels, OpenAI at most 1,105 for an image in `high` detail."""
+    if not (image.width and image.height):
+        return _LARGEST_IMAGE
+    return min(max(image.width * image.height // 750, 85), _LARGEST_IMAGE)
 
 
 def _is_not_of_openai(name: str) -> bool:

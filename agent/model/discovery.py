@@ -10,6 +10,7 @@ import msgspec
 
 from ..protocol import FREE, Price, UserError
 from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
+from .lanes.connections import borrowed_pool
 from .prices import price_of
 from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show_ollama
 from .table import Entry, whole_table
@@ -69,7 +70,8 @@ async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = 
     """
     found = [(p, n) for p, names in KEY_NAMES.items() if (n := next((n for n in names if env.get(n)), None))]
     places = list(addresses) if addresses is not None else _usual_addresses(env)
-    servers = await asyncio.gather(*(_look(place) for place in places))
+    async with borrowed_pool():
+        servers = await asyncio.gather(*(_look(place) for place in places))
     keys = [KeyFound(provider=p, variable=n, models=_listed(p)) for p, n in found]
     return Survey(
         keys=keys,

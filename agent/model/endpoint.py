@@ -4,63 +4,35 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
+from .traits import GATEWAYS, TRAITS
 
-KEY_NAMES: dict[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
+LITELLM_KEYS: dict[str, tuple[str, ...]] = {
     "azure": ("AZURE_API_KEY",),
     "azure_ai": ("AZURE_AI_API_KEY",),
-    "cerebras": ("CEREBRAS_API_KEY",),
     "codestral": ("CODESTRAL_API_KEY",),
     "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
     "dashscope": ("DASHSCOPE_API_KEY",),
     "databricks": ("DATABRICKS_API_KEY",),
-    "deepinfra": ("DEEPINFRA_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "fireworks_ai": ("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "groq": ("GROQ_API_KEY",),
-    "huggingface": ("HF_TOKEN", "HUGGINGFACE_API_KEY"),
-    "mistral": ("MISTRAL_API_KEY",),
-    "moonshot": ("MOONSHOT_API_KEY",),
     "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
-    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
     "replicate": ("REPLICATE_API_KEY",),
-    "sambanova": ("SAMBANOVA_API_KEY",),
-    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_AI_API_KEY"),
-    "xai": ("XAI_API_KEY",),
-    "zai": ("ZAI_API_KEY",),
-    "hosted_vllm": ("HOSTED_VLLM_API_KEY",),
-    "lm_studio": ("LM_STUDIO_API_KEY",),
-    "ollama_chat": ("OLLAMA_API_KEY",),
 }
+"""Keys of providers that go through litellm. litellm itself knows what the others need."""
+
+KEY_NAMES: dict[str, tuple[str, ...]] = {p: t.keys for p, t in TRAITS.items() if t.keys} | LITELLM_KEYS
 """The environment variables that hold a provider's key, the usual one first."""
 
-_BASE_NAMES: dict[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "anthropic": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
-    "ollama_chat": ("OLLAMA_API_BASE", "OLLAMA_HOST"),
-    "lm_studio": ("LM_STUDIO_API_BASE",),
-    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
-    "llamafile": ("LLAMAFILE_API_BASE",),
-}
 USUAL_BASES: dict[str, str] = {
-    "ollama_chat": "http://127.0.0.1:11434",
-    "lm_studio": "http://127.0.0.1:1234/v1",
-    "hosted_vllm": "http://127.0.0.1:8000/v1",
-    "llamafile": "http://127.0.0.1:8080/v1",
+    p: t.base for p, t in TRAITS.items() if t.base is not None and t.base.startswith("http://")
 }
-OFFICIAL_BASES: dict[str, str] = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-}
-"""Of providers that can be asked whether they know a model."""
+"""Where local servers listen."""
 
 _MEANT = {"ollama": "ollama_chat", "vllm": "hosted_vllm", "lmstudio": "lm_studio"}
 """`ollama/` cannot call tools in litellm and `vllm/` loads the model into this process."""
@@ -81,6 +53,23 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     key_names: tuple[str, ...]
     """Where the key was looked for."""
     local: bool
+    effort: str | None = None
+    """`low`, `medium` or `high`; None: the provider's default."""
+    params: dict[str, Any] = {}
+    """Further fields of the request, from the user."""
+    adaptive: bool = False
+    """Claude decides itself how much it thinks, and takes an effort instead of a number of tokens."""
+
+    @property
+    def maker(self) -> str:
+        """Who can read the opaque parts of this model's answers."""
+        if self.provider in GATEWAYS:
+            return f"{self.provider}/{self.model.partition('/')[0]}"
+        return self.provider if self.api_base is None else f"{self.provider} at {self.api_base}"
+
+    def redact(self, text: str) -> str:
+        """The text with every key hidden."""
+        return Redactor([] if self.key in (None, NO_KEY) else [self.key])(text)
 
     @property
     def name(self) -> str:
@@ -90,8 +79,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def wants_cache_marks(self) -> bool:
         """Claude caches only what is marked; other providers cache by themselves."""
-        houses = ("anthropic", "bedrock", "vertex_ai", "openrouter")
-        return self.provider in houses and "claude" in self.model.lower()
+        vendors = ("anthropic", "bedrock", "vertex_ai", "openrouter", "vercel_ai_gateway")
+        return self.provider in vendors and "claude" in self.model.lower()
 
 
 def is_local_server(api_base: str | None) -> bool:
@@ -136,12 +125,22 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
     key = None if spec.key_from == "" else next((env[n].strip() for n in names if env.get(n, "").strip()), None)
     if key is None and not spec.key_from and (local or api_base is not None):
         key = NO_KEY
-    return Endpoint(provider=provider, model=model, api_base=api_base, key=key, key_names=names, local=local)
+    return Endpoint(
+        provider=provider,
+        model=model,
+        api_base=api_base,
+        key=key,
+        key_names=names,
+        local=local,
+        effort=spec.effort,
+        params=spec.params,
+    )
 
 
 def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | None:
     """The server's address: the user's word, the provider's variable, the usual port; None: the provider's own."""
-    base = given or next((env[n] for n in _BASE_NAMES.get(provider, ()) if env.get(n)), USUAL_BASES.get(provider))
+    names = TRAITS[provider].bases if provider in TRAITS else ()
+    base = given or next((env[n] for n in names if env.get(n)), USUAL_BASES.get(provider))
     if base is None:
         return None
     base = base.strip().rstrip("/")

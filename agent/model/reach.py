@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..protocol import Refusal
-from .endpoint import NO_KEY, OFFICIAL_BASES, Endpoint
-from .servers import NoServer, ask_server, list_ollama
+from .endpoint import NO_KEY, Endpoint
+from .lanes.anthropic_request import VERSION
+from .servers import NoServer, ask, ask_server, list_ollama
+from .traits import traits_of
 
 _SECONDS = 5.0
 
@@ -25,9 +27,9 @@ async def check_reachable(at: Endpoint, name: str) -> None:
         if at.provider == "ollama_chat" and at.api_base is not None:
             await _check_ollama(at, name)
         elif at.api_base is not None:
-            await ask_server(at.api_base, key=at.key, seconds=_SECONDS, env_proxy=not at.local)
-        elif at.provider in OFFICIAL_BASES:
-            await _check_official(at, OFFICIAL_BASES[at.provider])
+            await ask_server(at.api_base, key=at.key, seconds=_SECONDS, local=at.local)
+        elif (traits := traits_of(at.provider, at.model, None)) is not None and traits.knows_models:
+            await _check_official(at, traits.base or "")
     except NoServer as e:
         raise Refusal(
             f"no model server at {at.api_base or at.provider} ({e}): start it, or give another --api-base"
@@ -36,7 +38,7 @@ async def check_reachable(at: Endpoint, name: str) -> None:
 
 async def _check_ollama(at: Endpoint, name: str) -> None:
     assert at.api_base is not None
-    names = await list_ollama(at.api_base, seconds=_SECONDS, env_proxy=not at.local)
+    names = await list_ollama(at.api_base, seconds=_SECONDS, local=at.local)
     wanted = at.model if ":" in at.model else f"{at.model}:latest"
     if wanted not in names and at.model not in names:
         has = ", ".join(names[:8]) or "none"
@@ -44,20 +46,17 @@ async def _check_ollama(at: Endpoint, name: str) -> None:
 
 
 async def _check_official(at: Endpoint, base: str) -> None:
-    import httpx
-
     key = at.key or NO_KEY
-    headers = {"Authorization": f"Bearer {key}"}
+    headers, path = {"Authorization": f"Bearer {key}"}, f"{base}/models/{at.model}"
     if at.provider == "anthropic":
-        headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    async with httpx.AsyncClient(timeout=_SECONDS, headers=headers) as client:
-        try:
-            answer = await client.get(f"{base}/models/{at.model}")
-        except (httpx.ConnectError, httpx.ConnectTimeout) as e:
-            raise NoServer("no connection: is this machine online?") from e
-        except httpx.HTTPError:
-            return
-    if answer.status_code in (401, 403):
+        headers, path = {"x-api-key": key, "anthropic-version": VERSION}, f"{base}/v1/models/{at.model}"
+    try:
+        answer = await ask("GET", path, seconds=_SECONDS, headers=headers, local=at.local)
+    except NoServer as e:
+        raise NoServer(f"{e}: is this machine online?") from e
+    if answer is None:
+        return
+    if answer.status in (401, 403):
         raise Refusal(f"{at.provider} refuses the key in {' or '.join(at.key_names)}: check it")
-    if answer.status_code == 404:
+    if answer.status == 404:
         raise Refusal(f"{at.provider} has no model {at.model}: `rundry models` lists what is reachable")

@@ -1,61 +1,86 @@
-"""One model, spoken to through litellm."""
+"""One model on a server: what it costs and holds, and its answers as they stream."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Protocol
+
+import msgspec
 
 from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
+from .answer import Answer, Shown
 from .counting import Counter
 from .endpoint import Endpoint
-from .faults import fault_of
+from .lanes.patience import Patience, Timer
 from .leaks import LeakReader
-from .library import Foreign, litellm, warm
 from .prices import Tariff
 from .reach import check_reachable, missing_key
-from .reading import Reply
-from .source import Patience, Timer, chunks_of, settle
-from .wire import schema_to_wire, to_wire, tools_to_wire
 
 
-class LiteModel:
-    """protocol.Model over litellm. Never retries: that is `step`'s, where it is visible and within the budget."""
+class Lane(Protocol):
+    """A way to a model server: the direct one, litellm, or the scripted model."""
+
+    def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        """Yield what can be shown; the rest is in `answer` at the end. Raises ModelFault."""
+        ...
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a model before the first call."""
+
+    window: int
+    window_known: bool = True
+    """False: nobody said, `window` is an assumption."""
+    max_output: int | None = None
+    price: Price | None = None
+    tariff: Tariff | None = None
+    sees_images: bool | None = None
+    """None: not known."""
+
+
+class RemoteModel:
+    """protocol.Model over a lane. Never retries: `step` does, visibly and within the budget."""
 
     def __init__(
-        self,
-        at: Endpoint,
-        *,
-        name: str,
-        window: int,
-        window_known: bool,
-        max_output: int,
-        price: Price | None,
-        tariff: Tariff | None,
-        patience: Patience,
-        redact: Callable[[str], str],
-        read_leaks: bool,
-        extra: dict[str, Any],
+        self, at: Endpoint, lane: Lane, facts: Facts, *, name: str, patience: Patience, read_leaks: bool = False
     ) -> None:
         self.name = name
-        self.local = at.local
-        self.window = window
-        self.window_known = window_known
-        """False: nobody said, `window` is an assumption."""
-        self.max_output: int | None = max_output
-        self.price = price
+        self.facts = facts
         self._at = at
-        self._tariff = tariff
+        self._lane = lane
         self._patience = patience
-        self._redact = redact
         self._read_leaks = read_leaks
-        self._extra = extra
         self._counter = Counter(at.model)
+
+    @property
+    def local(self) -> bool:
+        """Its server is on this machine or network."""
+        return self._at.local
+
+    @property
+    def window(self) -> int:
+        """Tokens of prompt and answer together."""
+        return self.facts.window
+
+    @property
+    def window_known(self) -> bool:
+        """Whether anybody said how large the window is."""
+        return self.facts.window_known
+
+    @property
+    def max_output(self) -> int | None:
+        """Tokens of one answer."""
+        return self.facts.max_output
+
+    @property
+    def price(self) -> Price | None:
+        """The price that budgets work with; None: unpriced."""
+        return self.facts.price
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Prompt tokens by our own count."""
-        return self._counter.prompt(messages, tools)
+        return self._counter.prompt(messages, tools, maker=self._at.maker)
 
     def count_text(self, text: str) -> int:
         """Tokens of a text."""
@@ -63,71 +88,21 @@ class LiteModel:
 
     def bill(self, tokens: Tokens) -> float | None:
         """USD at the rates of the prompt's tier, cached and cache-written tokens at theirs; None when unpriced."""
-        return None if self._tariff is None else self._tariff.bill(tokens)
+        return None if self.facts.tariff is None else self.facts.tariff.bill(tokens)
 
     async def probe(self) -> None:
         """Raises Refusal where the server cannot be reached, the key is missing or the model is unknown."""
         await check_reachable(self._at, self.name)
 
-    async def close(self) -> None:
-        """Closes the connections that are kept for the next call. No call may run."""
-        await close_connections()
-
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
-        """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection at once."""
-        if self._at.key is None:
+        """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection immediately."""
+        if self._at.key is None and self._at.key_names:
             raise ModelFault("auth", missing_key(self._at))
-        tools = [t.name for t in request.tools]
-        reply = Reply(LeakReader(tools) if self._read_leaks else None)
+        leaks = LeakReader([t.name for t in request.tools]) if self._read_leaks else None
+        answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
         timer = Timer(self._at, self._patience, request.seconds)
-        wrapper: Foreign = None
-        try:
-            await warm()
-            wrapper = await timer.waits(litellm().acompletion(**self._arguments(request)))
-            async with aclosing(chunks_of(wrapper, timer)) as chunks:
-                async for chunk in chunks:
-                    for part in reply.feed(chunk):
-                        yield part
-            settle(wrapper, reply, begun=timer.begun)
-            for part in reply.end():
+        async with aclosing(self._lane.stream(request, answer, timer)) as shown:
+            async for part in shown:
                 yield part
-        except ModelFault:
-            raise
-        except Exception as e:  # litellm lets through whatever its parts raise; here it becomes data
-            raise fault_of(e, self._at, redact=self._redact, in_stream=timer.begun) from e
-        finally:
-            if wrapper is not None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(1.0):
-                        await wrapper.aclose()
-
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        at = self._at
-        seconds = self._patience.first + self._patience.between  # ours run out before
-        arguments: dict[str, Any] = {
-            "model": at.name,
-            "messages": to_wire(request.messages, provider=at.provider, marks=at.wants_cache_marks),
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "max_tokens": request.max_tokens,
-            "timeout": seconds,
-            "max_retries": 0,
-            "num_retries": 0,
-            "_skip_mcp_handler": True,
-            "api_key": at.key,
-            **self._extra,
-        }
-        if at.api_base is not None:
-            arguments["api_base"] = at.api_base
-        if request.tools:
-            arguments["tools"] = tools_to_wire(request.tools)
-        if request.schema is not None:
-            arguments["response_format"] = schema_to_wire(request.schema)
-        return arguments
-
-
-async def close_connections() -> None:
-    """Closes what litellm keeps open between calls, on the loop that runs."""
-    lib = litellm()
-    await lib.close_litellm_async_clients()
-    lib.in_memory_llm_clients_cache.flush_cache()
+        for part in answer.end(self._at.maker):
+            yield part

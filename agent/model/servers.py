@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-if TYPE_CHECKING:
-    import httpx
+from .lanes.connections import pool, proxy_for, tls
 
 OLLAMA_CONTEXT = 32_768
 """Tokens asked of Ollama where neither the user nor the model's own file says: its cache for a model's whole window
 would take tens of gigabytes. `--context` asks for more."""
+
+
+_LONGEST = 16 * 1024 * 1024
+"""Bytes that are read of an answer; OpenRouter's list of models has 1 MB."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,82 +46,102 @@ class NoServer(Exception):
     """Nobody answers at the address. The text says why in a few words."""
 
 
-async def ask_server(
-    api_base: str, *, key: str | None = None, seconds: float = 3.0, env_proxy: bool = False
-) -> ServerWord:
+async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 3.0, local: bool = True) -> ServerWord:
     """Asks an OpenAI-compatible server. Raises NoServer when no connection comes about."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with _client(seconds, headers, env_proxy) as client:
-        base = api_base.rstrip("/")
-        listing = await _get(client, f"{base}/models")
-        if listing is None and not urlsplit(base).path:
-            listing = await _get(client, f"{base}/v1/models")
-            base = base if listing is None else f"{base}/v1"
-        rows = _rows(listing)
-        kind = _kind(base, rows)
-        root = base.removesuffix("/v1")
-        if kind == "lm-studio":
-            rows = _rows(await _get(client, f"{root}/api/v0/models")) or rows
-        models = [Served(name=str(r.get("id", "")), window=_window(r)) for r in rows]
-        if kind == "llama.cpp" or (kind == "openai-compatible" and all(m.window is None for m in models)):
-            slots = _slot_window(await _get(client, f"{root}/props"))
-            if slots is not None:
-                kind = "llama.cpp"
-                models = [msgspec.structs.replace(m, window=slots) for m in models] or [Served(name="", window=slots)]
-        return ServerWord(kind=kind, api_base=base, models=models)
+    asker = _Asker(seconds, headers, local)
+    base = api_base.rstrip("/")
+    listing = await asker.get(f"{base}/models")
+    if listing is None and not urlsplit(base).path:
+        listing = await asker.get(f"{base}/v1/models")
+        base = base if listing is None else f"{base}/v1"
+    rows = _rows(listing)
+    kind = _kind(base, rows)
+    root = base.removesuffix("/v1")
+    if kind == "lm-studio":
+        rows = _rows(await asker.get(f"{root}/api/v0/models")) or rows
+    models = [Served(name=str(r.get("id", "")), window=_window(r)) for r in rows]
+    if kind == "llama.cpp" or (kind == "openai-compatible" and all(m.window is None for m in models)):
+        slots = _slot_window(await asker.get(f"{root}/props"))
+        if slots is not None:
+            kind = "llama.cpp"
+            models = [msgspec.structs.replace(m, window=slots) for m in models] or [Served(name="", window=slots)]
+    return ServerWord(kind=kind, api_base=base, models=models)
 
 
-async def list_ollama(api_base: str, *, seconds: float = 3.0, env_proxy: bool = False) -> list[str]:
+async def list_ollama(api_base: str, *, seconds: float = 3.0, local: bool = True) -> list[str]:
     """The names of the models that an Ollama server has. Raises NoServer."""
-    async with _client(seconds, {}, env_proxy) as client:
-        tags = await _get(client, f"{api_base}/api/tags")
-        if tags is None:
-            raise NoServer("it does not answer like Ollama")
-        return [str(m.get("name") or m.get("model")) for m in _dicts(tags.get("models"))]
+    tags = await _Asker(seconds, {}, local).get(f"{api_base}/api/tags")
+    if tags is None:
+        raise NoServer("it does not answer like Ollama")
+    return [str(m.get("name") or m.get("model")) for m in _dicts(tags.get("models"))]
 
 
-async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, env_proxy: bool = False) -> Served | None:
+async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, local: bool = True) -> Served | None:
     """What Ollama knows of one model; None: it does not have it. Raises NoServer."""
-    import httpx
-
-    async with _client(seconds, {}, env_proxy) as client:
-        try:
-            answer = await client.post(f"{api_base}/api/show", json={"model": model})
-        except httpx.ConnectError as e:
-            raise NoServer("connection refused") from e
-        except httpx.HTTPError as e:
-            raise NoServer(f"no answer within {seconds:g} s") from e
-        if answer.status_code == 404:
-            return None
-        shown = _object(answer)
-        return Served(name=model, window=None if shown is None else _ollama_window(shown))
-
-
-def _client(seconds: float, headers: Mapping[str, str], env_proxy: bool) -> httpx.AsyncClient:
-    import httpx
-
-    return httpx.AsyncClient(timeout=seconds, headers=dict(headers), trust_env=env_proxy)
-
-
-async def _get(client: httpx.AsyncClient, url: str) -> dict[str, Any] | None:
-    """The JSON object at the address; None for any other answer, or none in time. Raises NoServer."""
-    import httpx
-
-    try:
-        answer = await client.get(url)
-    except (httpx.ConnectError, httpx.ConnectTimeout) as e:
-        raise NoServer("connection refused" if isinstance(e, httpx.ConnectError) else "no connection in time") from e
-    except httpx.HTTPError:
+    answer = await _Asker(seconds, {}, local).send("POST", f"{api_base}/api/show", {"model": model})
+    if answer is None:
+        raise NoServer(f"no answer within {seconds:g} s")
+    if answer.status == 404:
         return None
-    return _object(answer)
+    return Served(name=model, window=None if answer.object is None else _ollama_window(answer.object))
 
 
-def _object(answer: httpx.Response) -> dict[str, Any] | None:
-    if answer.status_code != 200:
-        return None
+class _Asker:
+    """Asks one server, within a time for each question."""
+
+    def __init__(self, seconds: float, headers: Mapping[str, str], local: bool) -> None:
+        self._seconds, self._headers, self._local = seconds, dict(headers), local
+
+    async def get(self, url: str) -> dict[str, Any] | None:
+        """The JSON object at the address; None for any other answer, or none in time. Raises NoServer."""
+        answer = await self.send("GET", url)
+        return None if answer is None else answer.object
+
+    async def send(self, method: str, url: str, body: object = None) -> Answered | None:
+        """Status and object; None where the server is silent or breaks off. Raises NoServer without a connection."""
+        return await ask(method, url, seconds=self._seconds, headers=self._headers, local=self._local, body=body)
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """A server's answer to a question about itself."""
+
+    status: int
+    object: dict[str, Any] | None
+    """The JSON object of a 200; None for anything else."""
+
+
+async def ask(
+    method: str, url: str, *, seconds: float, headers: Mapping[str, str], local: bool, body: object = None
+) -> Answered | None:
+    """One small request. None where nothing usable comes in time. Raises NoServer when no connection comes about."""
+    import aiohttp
+
+    data = None if body is None else msgspec.json.encode(body)
+    context = tls() if url.startswith("https:") else True
+    times = aiohttp.ClientTimeout(total=seconds)
+    sent = {**headers, **({} if data is None else {"Content-Type": "application/json"})}
     try:
-        value = msgspec.json.decode(answer.content)
-    except msgspec.DecodeError:
+        async with pool().request(
+            method, url, data=data, headers=sent, timeout=times, allow_redirects=False, ssl=context,
+            proxy=proxy_for(url, local=local),
+        ) as answer:  # fmt: skip
+            raw = await answer.content.read(_LONGEST)
+            return Answered(answer.status, _object(raw) if answer.status == 200 else None)
+    except aiohttp.ClientConnectorError as e:
+        raise NoServer("connection refused") from e
+    except aiohttp.ConnectionTimeoutError as e:
+        raise NoServer("no connection in time") from e
+    except (aiohttp.ClientError, TimeoutError):
+        return None
+    except ValueError as e:
+        raise NoServer("that is not an address") from e
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
         return None
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 

@@ -78,3 +78,15 @@ def find(provider: str, model: str) -> Entry | None:
 def _same_house(provider: str, listed: str) -> bool:
     """`bedrock` lists its models as `bedrock_converse`, `vertex_ai` as `vertex_ai-anthropic_models`."""
     return listed == provider or listed.startswith((f"{provider}-", f"{provider}_"))
+
+
+def listed_provider(model: str) -> str | None:
+    """The provider of a model that the table lists under its bare name; None: the table has no such row."""
+    return str(whole_table().get(model, {}).get("litellm_provider", "")) or None
+
+
+@cache
+def providers_listed() -> frozenset[str]:
+    """Every provider that litellm has a page of: read from a file next to the table."""
+    raw = (library_folder() / "provider_endpoints_support_backup.json").read_bytes()
+    return frozenset(msgspec.json.decode(raw).get("providers", {}))

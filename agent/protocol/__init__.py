@@ -144,11 +144,26 @@ from .events import (
 from .finder import FinderSpec, Lens, Recipe, Seed, WorkerSpec
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
 from .messages import (
+    ImageRef,
     Message,
+    Opaque,
+    OpaqueRef,
     ToolCall,
     ToolSpec,
 )
-from .model import CallPart, EndPart, FaultKind, Model, ModelFault, Part, ReasoningPart, Request, TextPart, UsagePart
+from .model import (
+    CallPart,
+    EndPart,
+    FaultKind,
+    Model,
+    ModelFault,
+    OpaquePart,
+    Part,
+    ReasoningPart,
+    Request,
+    TextPart,
+    UsagePart,
+)
 from .outcome import (
     ALWAYS_COMPLETE,
     FindingCounts,
@@ -240,6 +255,7 @@ __all__ = [
     "HandoffOpened",
     "HandoffRecord",
     "HandoffTier",
+    "ImageRef",
     "ImproveSpec",
     "Interrupt",
     "Interrupted",
@@ -264,6 +280,9 @@ __all__ = [
     "ModelSpec",
     "ModelSwitched",
     "NewerJournal",
+    "Opaque",
+    "OpaquePart",
+    "OpaqueRef",
     "OpenProposal",
     "Outcome",
     "PacedSpec",

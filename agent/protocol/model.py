@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from .budget import Price, Tokens
-from .messages import Message, ToolCall, ToolSpec
+from .messages import Message, Opaque, ToolCall, ToolSpec
 
 FaultKind = Literal[
     "rate-limit",  # 429; retryable
@@ -58,6 +58,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int
     seconds: float | None = None
     """The stream is cut after so long (fault `deadline`); None: no limit."""
+    blobs: Mapping[str, bytes] = {}
+    """Content of the images and opaque parts of the messages, by digest."""
 
 
 class TextPart(msgspec.Struct, frozen=True):
@@ -66,6 +68,12 @@ class TextPart(msgspec.Struct, frozen=True):
 
 class ReasoningPart(msgspec.Struct, frozen=True):
     text: str
+
+
+class OpaquePart(msgspec.Struct, frozen=True):
+    """What has to go back to the provider with this answer; after all text, before the calls."""
+
+    opaque: Opaque
 
 
 class CallPart(msgspec.Struct, frozen=True):
@@ -87,7 +95,7 @@ class EndPart(msgspec.Struct, frozen=True):
     truncated_call: bool = False
 
 
-Part = TextPart | ReasoningPart | CallPart | UsagePart | EndPart
+Part = TextPart | ReasoningPart | OpaquePart | CallPart | UsagePart | EndPart
 
 
 class Model(Protocol):

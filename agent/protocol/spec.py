@@ -52,6 +52,10 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
     """USD per million tokens, in and out, where the user said so."""
     key_from: str | None = None
     """Name of the environment variable that holds the key, where it is not the provider's usual one."""
+    effort: str | None = None
+    """How much the model is to reason: `low`, `medium` or `high`; None: the provider's default."""
+    params: dict[str, Any] = {}
+    """Further fields of the request body, as the provider documents them."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,16 +10,14 @@ import sys
 
 import msgspec
 
-from ..model.library import litellm
 from ..protocol import RundryError
 from .orders import Order
 from .runner import run_order
 
 
 def main() -> int:
-    """Loads the model library, takes one order, drives the run. Ends at once when the view went away before that."""
+    """Take one order and drive the run. End immediately when the view went away before that."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    litellm()
     gc.freeze()
     line = sys.stdin.buffer.readline()
     if not line.strip():

@@ -11,6 +11,7 @@ from typing import cast
 from ..journal import Journal, claim
 from ..journal.checkpoint import facts_of
 from ..journal.facts import RunFacts
+from ..model import close_connections
 from ..protocol import (
     Fault,
     Finish,
@@ -52,6 +53,7 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
             return await _run(journal, order, on_event, outside or Outside(), signals)
         finally:
             journal.close()
+            await close_connections()
 
 
 async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from rundry.agent.model import Patience, close_connections, open_model
-from rundry.agent.model.adapter import LiteModel
+from rundry.agent.model import Patience, RemoteModel, close_connections, open_model
 from rundry.agent.protocol import Message, ModelSpec, Part, ReasoningPart, Request, TextPart, ToolSpec
 
 TOOL = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -19,7 +18,7 @@ TOOL = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {
 class Asked:
     """One model, and all parts of its last answer, also of one that ended in a fault."""
 
-    def __init__(self, model: LiteModel) -> None:
+    def __init__(self, model: RemoteModel) -> None:
         self.model = model
         self.parts: list[Part] = []
 

@@ -219,8 +219,26 @@ async def test_an_answer_of_five_megabytes_arrives_whole(opened, sse):
     body = sse(*({"content": f"{i}{piece}"} for i in range(80)), finish="stop")
     with ScriptedServer([Turn(raw=body)]) as server:
         asked = await opened(server.base_url)
-        await asked.ask()
+        await asked.ask(max_tokens=200_000)
     assert len(asked.text) == sum(len(f"{i}{piece}") for i in range(80))
+
+
+async def test_an_answer_far_above_its_limit_is_cut(opened, sse):
+    body = sse(*({"content": f"{i} " * 512} for i in range(2000)), finish="stop")
+    with ScriptedServer([Turn(raw=body)]) as server:
+        asked = await opened(server.base_url)
+        await asked.ask(max_tokens=500)
+    assert len(asked.text) < 100_000
+    assert asked.parts[-1].finish == "length"
+
+
+async def test_calls_beyond_the_cap_are_dropped_and_reported_as_cut(opened, sse):
+    calls = [call(i, id=f"c{i}", name="read_file", arguments='{"path": "a"}') for i in range(1000)]
+    with ScriptedServer([Turn(raw=sse(*calls, finish="tool_calls"))]) as server:
+        asked = await opened(server.base_url)
+        await asked.ask()
+    assert len(asked.of(CallPart)) == 128
+    assert asked.parts[-1].truncated_call
 
 
 async def test_the_request_carries_tools_limit_and_history_in_the_providers_shape(opened):

@@ -1,21 +1,24 @@
-"""The scripted model as a provider of litellm: it streams through the same path as a real one."""
+"""The scripted model as a lane of its own: it streams through the same reader as a real server."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
-from importlib import import_module
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ...protocol import FREE, ModelSpec, UserError
-from ..adapter import LiteModel, Patience
+from ...protocol import FREE, ModelSpec, Request, UserError
+from ..answer import Answer, Shown
 from ..counting import Counter
 from ..endpoint import NO_KEY, Endpoint
-from ..library import Foreign, litellm
+from ..lanes.chat_chunks import ChatReader
+from ..lanes.chat_request import chat_messages
+from ..lanes.patience import Patience, Timer
 from ..prices import NO_CHARGE
+from ..remote import Facts, RemoteModel
+from ..traits import FOREIGN_SERVER
 from .script import Say, next_words
 
 PROVIDER = "demo"
@@ -25,75 +28,53 @@ _WINDOW = 131_072
 _PIECE = re.compile(r"\s*\S{1,6}|\s+")
 
 
-def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> LiteModel:
+def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteModel:
     """The scripted model. `RUNDRY_DEMO_PACE` sets its tokens a second; 0 is as fast as it goes."""
-    _register(_pace(env))
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
-    return LiteModel(
-        at,
-        name=spec.name,
-        window=spec.context or _WINDOW,
-        window_known=True,
-        max_output=min(8192, spec.context or _WINDOW),
-        price=FREE,
-        tariff=NO_CHARGE,
-        patience=Patience(first=60.0),
-        redact=str,
-        read_leaks=False,
-        extra={},
-    )
+    window = spec.context or _WINDOW
+    facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE)
+    return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, patience=Patience(first=60.0))
 
 
 def _pace(env: Mapping[str, str]) -> float:
     try:
         return max(float(env.get("RUNDRY_DEMO_PACE") or PACE), 0.0)
     except ValueError as e:
-        raise UserError("RUNDRY_DEMO_PACE is no number of tokens a second") from e
+        raise UserError("RUNDRY_DEMO_PACE is not a number of tokens a second") from e
 
 
-def _register(pace: float) -> None:
-    lib = litellm()
+class _ScriptedLane:
+    """Says what the script says, as bytes of an event stream."""
 
-    async def astreaming(self: object, **call: Foreign) -> AsyncIterator[Foreign]:
-        async for chunk in _stream(call, pace):
-            yield chunk
+    def __init__(self, at: Endpoint, pace: float) -> None:
+        self._at = at
+        self._pace = pace
 
-    handler = type("ScriptedModel", (lib.CustomLLM,), {"astreaming": astreaming})()
-    others = [p for p in lib.custom_provider_map if p["provider"] != PROVIDER]
-    lib.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": handler}]
+    async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        messages = chat_messages(request, self._at, FOREIGN_SERVER)
+        say = next_words(messages, {t.name for t in request.tools})
+        reader = ChatReader(answer)
+        for delta, share in _deltas(say):
+            for part in reader.feed(_event({"choices": [{"index": 0, "delta": delta}]})):
+                yield part
+            await asyncio.sleep(share / self._pace if self._pace else 0)
+        for event in (_event(_last(messages, say)), b"data: [DONE]\n\n"):
+            for part in reader.feed(event):
+                yield part
+        for part in reader.end():
+            yield part
 
 
-async def _stream(call: dict[str, Any], pace: float) -> AsyncIterator[Foreign]:
-    parameters = call["optional_params"]
-    tools = {t["function"]["name"] for t in parameters.get("tools") or ()}
-    say = next_words(call["messages"], tools)
-    chunk = _chunk_maker()
+def _deltas(say: Say) -> Iterator[tuple[dict[str, Any], float]]:
+    """Each piece, and how long it takes as a share of a token's time."""
     for piece in _PIECE.findall(say.reasoning):
-        yield chunk(reasoning_content=piece)
-        await _breathe(pace)
+        yield {"reasoning_content": piece}, 1.0
     for piece in _PIECE.findall(say.text):
-        yield chunk(content=piece)
-        await _breathe(pace)
+        yield {"content": piece}, 1.0
     for index, (tool, arguments) in enumerate(say.calls):
-        yield chunk(tool_calls=[_fragment(index, f"demo_{index}", tool, "")])
+        yield {"tool_calls": [_fragment(index, f"demo_{index}", tool, "")]}, 0.0
         for piece in _PIECE.findall(msgspec.json.encode(arguments).decode()):
-            yield chunk(tool_calls=[_fragment(index, None, None, piece)])
-            await _breathe(pace * 4)  # nobody reads along with arguments
-    yield _last(call["messages"], say)
-
-
-async def _breathe(pace: float) -> None:
-    await asyncio.sleep(1 / pace if pace else 0)
-
-
-def _chunk_maker() -> Callable[..., Foreign]:
-    types: Foreign = import_module("litellm.types.utils")
-
-    def chunk(**delta: Foreign) -> Foreign:
-        choice = types.StreamingChoices(index=0, delta=types.Delta(**delta), finish_reason=None)
-        return types.ModelResponseStream(choices=[choice])
-
-    return chunk
+            yield {"tool_calls": [_fragment(index, None, None, piece)]}, 0.25  # nobody reads along with arguments
 
 
 def _fragment(index: int, call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
@@ -101,10 +82,13 @@ def _fragment(index: int, call_id: str | None, name: str | None, arguments: str)
 
 
 def _last(messages: list[dict[str, Any]], say: Say) -> dict[str, Any]:
-    """The one chunk that carries finish and usage; without it litellm estimates the usage silently."""
     count = Counter(PROVIDER).text
     prompt = count(msgspec.json.encode(messages).decode())
     out = count(say.reasoning + say.text) + count(msgspec.json.encode(say.calls).decode() if say.calls else "")
     usage = {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}
     finish = "tool_calls" if say.calls else "stop"
-    return {"text": "", "is_finished": True, "finish_reason": finish, "usage": usage, "index": 0, "tool_use": None}
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage}
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + msgspec.json.encode(chunk) + b"\n\n"

@@ -1,73 +1,61 @@
-"""What went wrong, from whatever litellm, openai or httpx raised, as a ModelFault that `step` can act on.
+"""Faults that litellm raised: it gives one class to many faults and many classes to one, so its class says little.
 
-litellm gives one class to many faults (a refused connection and a missing key are both `InternalServerError`) and one
-fault many classes, so the status code and the provider's words decide, not the class.
+A refused connection and a missing key are both `InternalServerError`; the status and the provider's words decide.
 """
 
 from __future__ import annotations
 
-import email.utils
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
-from ..protocol import FaultKind, ModelFault
-from .endpoint import Endpoint
+from ...protocol import FaultKind, ModelFault
+from ..endpoint import Endpoint
+from .kinds import kind_of
+from .said import Said, delay_in, read_error
+from .words import fault
 
-_CONTEXT = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length|"
-    r"available context size|prompt is too long|input is too long|too many (input )?tokens|"
-    r"input token count|reduce the length of the (messages|prompt)|longer than the model's context|"
-    r"exceeds? the (model's )?(maximum|max|context)[\w ]*(tokens|length|context|size)",
-    re.I,
-)
-_QUOTA = re.compile(
-    r"insufficient_quota|insufficient (balance|credits|funds)|credit balance is too low|billing_hard", re.I
-)
-_PLAN = re.compile(r"exceeded your current quota", re.I)
-_SOON = re.compile(r"retry in|retrydelay|per.?minute", re.I)
-_FILTER = re.compile(
-    r"content_filter|content_policy|content management policy|ContentPolicyViolation|flagged|"
-    r"safety (system|filter|setting)|responsible.?ai",
-    re.I,
-)
-_UNKNOWN = re.compile(
-    r"model\b.{0,120}(not found|does not exist|is not available|not supported|unknown)|"
-    r"(unknown|invalid|no such|unsupported) model|model_not_found|LLM Provider NOT provided|is not a valid model",
-    re.I | re.S,
-)
 _CHANT = "repeating the same chunk"
-_NO_KEY = re.compile(r"api[_ ]key.{0,60}(must be set|missing|not provided|required)|missing .{0,40}api[_ ]key", re.I)
 _OLLAMA_LINE = re.compile(r"Got unexpected response from Ollama: \{'error': ['\"](.*?)['\"]\}")
 _NO_LINE = re.compile(
     r"connection error|cannot connect|connection refused|all connection attempts failed|connecterror", re.I
 )
 _NO_JSON = re.compile(r"expecting value|jsondecode|invalid json|unable to get json|<!doctype|<html", re.I)
 _WRAPPING = re.compile(r"^(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*:\s*(?:\w+(?:Exception|Error)\s*-\s*)?")
-_RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
-_LONGEST = 400
-"""Characters of a provider's text that a person is shown."""
+_BYTES = re.compile(r"""^b(['"])(.*)\1$""", re.S)
 
 
-class NotAStream(Exception):
-    """A 200 whose body is no stream of events. The text says what it is."""
-
-
-def fault_of(error: BaseException, at: Endpoint, *, redact: Callable[[str], str], in_stream: bool) -> ModelFault:
+def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool) -> ModelFault:
     """The fault that the error is. `in_stream`: the answer had begun. The text holds no key and is one line."""
     causes = list(_causes(error))
-    said = " | ".join(_once([text for e in causes if not isinstance(e, KeyError) and (text := _said(e))]))
-    status = next((s for e in causes if (s := _status(e)) is not None), None)
-    kind = _kind(said, status, causes, in_stream=in_stream)
-    after = _retry_after(causes)
-    text = redact(_text(kind, said, at, after))
-    return ModelFault(kind, text, retryable=kind in _RETRYABLE, status=status, retry_after=after)
+    names = {type(e).__name__ for e in causes}
+    texts = [text for e in causes if not isinstance(e, KeyError) and (text := _said(e))]
+    said = next((s for s in map(read_error, texts) if s.text), Said())
+    status = next((s for e in causes if (s := _status(e)) is not None), said.status)
+    waits = [s for s in (_headers_delay(causes), said.delay) if s is not None]
+    place = at.api_base or at.provider
+    if any(_NO_LINE.search(t) for t in texts) or "ConnectError" in names:
+        return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
+    kind = _kind(said, status, names, " ".join(texts), in_stream=in_stream)
+    return fault(kind, said.text, at, status=status, after=max(waits, default=None))
 
 
-def _once(texts: list[str]) -> list[str]:
-    """Each text that no text before it already holds."""
-    return [text for i, text in enumerate(texts) if not any(text in before for before in texts[:i])]
+def _kind(said: Said, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:
+    if _CHANT in texts:
+        return "chant"
+    if _OLLAMA_LINE.search(texts):
+        return "server"  # its runner died; litellm makes a 400 of it
+    if "ContextWindowExceededError" in names:
+        return "context"
+    if names & {"Timeout", "APITimeoutError"} and status in (None, 408):
+        return "timeout"
+    if names & {"ReadTimeout", "TimeoutException"}:
+        return "stalled" if in_stream else "timeout"
+    if "ContentPolicyViolationError" in names:
+        return "filtered"
+    if not in_stream and _NO_JSON.search(texts) and status in (None, 500):
+        return "bad-reply"
+    return kind_of(said, status, begun=in_stream)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -88,11 +76,13 @@ def _said(error: BaseException) -> str:
     text = str(getattr(error, "message", None) or error)
     while (bare := _WRAPPING.sub("", text, count=1)) != text:
         text = bare
-    code = _body(error).get("code") or _body(error).get("type")
-    text = " ".join(text.split())
+    text = text.strip()
+    if (raw := _BYTES.match(text)) is not None:
+        text = raw[2].encode().decode("unicode_escape", "replace")
     if (line := _OLLAMA_LINE.search(text)) is not None:
         text = line[1]
-    return f"{text} ({code})" if isinstance(code, str) and code not in text and text else text
+    code = _body(error).get("code") or _body(error).get("type")
+    return f"{text} ({code})" if isinstance(code, str) and code not in text and text and "{" not in text else text
 
 
 def _body(error: BaseException) -> dict[str, object]:
@@ -120,46 +110,8 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _kind(said: str, status: int | None, causes: list[BaseException], *, in_stream: bool) -> FaultKind:
-    names = {type(e).__name__ for e in causes}
-    if _CHANT in said:
-        return "chant"
-    if "NotAStream" in names or ("BrokenChunk" in names and not in_stream):
-        return "bad-reply"
-    if any(_OLLAMA_LINE.search(str(e)) for e in causes):
-        return "server"  # its runner died; litellm makes a 400 of it
-    if "ContextWindowExceededError" in names or (status in (None, 400, 413, 422, 500) and _CONTEXT.search(said)):
-        return "context"
-    if status == 402 or _QUOTA.search(said) or (status == 429 and _PLAN.search(said) and not _SOON.search(said)):
-        return "quota"
-    if status == 429:
-        return "rate-limit"
-    if status in (401, 403) or (_NO_KEY.search(said) and not in_stream):
-        return "auth"
-    if status == 408 or names & {"Timeout", "APITimeoutError"}:
-        return "timeout"
-    if "ConnectError" in names or _NO_LINE.search(said):
-        return "server"
-    if names & {"ReadTimeout", "TimeoutException"}:
-        return "stalled" if in_stream else "timeout"
-    if status is not None and 400 <= status < 500:
-        return _refused(said, status, names)
-    if not in_stream and _NO_JSON.search(said) and status in (None, 500):
-        return "bad-reply"
-    return "cut" if in_stream else "server"
-
-
-def _refused(said: str, status: int, names: set[str]) -> FaultKind:
-    """What a 4xx means beyond what its number says."""
-    if status == 404:
-        return "unknown-model"
-    if "ContentPolicyViolationError" in names or _FILTER.search(said):
-        return "filtered"
-    return "unknown-model" if _UNKNOWN.search(said) else "bad-request"
-
-
-def _retry_after(causes: list[BaseException]) -> float | None:
-    """Seconds, from `Retry-After` (RFC 9110, 10.2.3: seconds or a date) or `retry-after-ms`."""
+def _headers_delay(causes: list[BaseException]) -> float | None:
+    """Seconds that the headers of the provider's answer ask to wait."""
     for error in causes:
         for headers in (
             getattr(getattr(error, "response", None), "headers", None),
@@ -168,56 +120,7 @@ def _retry_after(causes: list[BaseException]) -> float | None:
         ):
             if not isinstance(headers, Mapping):
                 continue
-            seconds = _seconds(cast(Mapping[object, object], headers))
-            if seconds is not None:
+            fields = {str(k): str(v) for k, v in cast(Mapping[object, object], headers).items()}
+            if (seconds := delay_in(fields)) is not None:
                 return seconds
     return None
-
-
-def _seconds(headers: Mapping[object, object]) -> float | None:
-    fields = {str(k).lower(): str(v).strip() for k, v in headers.items()}
-    value = fields.get("retry-after", "")
-    if _is_number(ms := fields.get("retry-after-ms", "")):
-        return float(ms) / 1000
-    if _is_number(value):
-        return float(value)
-    date = email.utils.parsedate_tz(value) if value else None
-    return None if date is None else max(email.utils.mktime_tz(date) - time.time(), 0.0)
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)?", text) is not None
-
-
-def _text(kind: FaultKind, said: str, at: Endpoint, after: float | None) -> str:
-    """One line: the thing and, where there is one, the mend."""
-    place = at.api_base or at.provider
-    words = said if len(said) <= _LONGEST else said[:_LONGEST] + " ..."
-    wait = "" if after is None else f", asks to wait {after:g} s"
-    keys = " or ".join(at.key_names) or "the key"
-    match kind:
-        case "rate-limit":
-            return f"{place} limits the rate{wait}: {words}"
-        case "quota":
-            return f"the account at {place} is out of quota: {words}"
-        case "auth":
-            return f"{place} refuses the key; check {keys}: {words}"
-        case "unknown-model":
-            return f"{place} does not know the model {at.model}; `rundry models` lists what is reachable: {words}"
-        case "context":
-            return f"the prompt is too long for {at.model}: {words}"
-        case "bad-reply":
-            return f"{place} does not answer like a model server; check --api-base: {words}"
-        case "server" if _NO_LINE.search(said):
-            return f"cannot connect to {place}; is the server running?"
-        case "cut":
-            return f"the answer broke off: {words}" if words else "the answer broke off"
-        case _:
-            return f"{place}: {words}"
-
-
-def stalled(at: Endpoint, seconds: float, *, in_stream: bool) -> ModelFault:
-    """Our own timer ran out between two chunks, or before the first."""
-    place = at.api_base or at.provider
-    text = f"{place} sent nothing for {seconds:g} s"
-    return ModelFault("stalled" if in_stream else "timeout", text, retryable=True)

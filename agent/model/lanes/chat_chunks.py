@@ -1,19 +1,40 @@
-"""Reads a chat completion's event stream itself: a tenth of the CPU of the openai library's own objects.
-
-The answer of litellm still carries the HTTP response, so request, keys and errors before the stream are all litellm's.
-"""
+"""Reads the event stream of OpenAI-style chat completions: what a server sends, and where each piece belongs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
+from ...protocol import Tokens
+from ..answer import Answer, Finish, Shown
+from .details import merge_detail, readable
+from .events import BrokenStream, ErrorInStream, EventStream
+
+FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "error": "error",
+}
+"""What the finish reasons mean; an unknown one is an end like any other."""
+_READABLE = ("reasoning_content", "reasoning")
+"""Fields of a delta that carry readable reasoning. Some servers send the same text in both."""
+
 
 class _Function(msgspec.Struct):
-    name: str | None = None
+    name: Any = None
     arguments: Any = None
 
 
@@ -21,24 +42,29 @@ class _Fragment(msgspec.Struct):
     index: Any = None
     id: Any = None
     function: _Function | None = None
+    extra_content: Any = None
 
 
 class _Delta(msgspec.Struct):
     content: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
-    refusal: str | None = None
+    reasoning_details: Any = None
+    refusal: Any = None
     tool_calls: list[_Fragment] | None = None
 
 
 class _Choice(msgspec.Struct):
+    index: Any = 0
     delta: _Delta | None = None
-    finish_reason: str | None = None
+    message: _Delta | None = None
+    finish_reason: Any = None
 
 
 class _Details(msgspec.Struct):
     cached_tokens: Any = None
     cache_creation_tokens: Any = None
+    cache_write_tokens: Any = None
     reasoning_tokens: Any = None
 
 
@@ -47,12 +73,19 @@ class _Usage(msgspec.Struct):
     completion_tokens: Any = None
     total_tokens: Any = None
     cache_creation_input_tokens: Any = None
+    prompt_cache_hit_tokens: Any = None
     prompt_tokens_details: _Details | None = None
     completion_tokens_details: _Details | None = None
+    reasoning_tokens: Any = None
+
+
+class _XGroq(msgspec.Struct):
+    usage: _Usage | None = None
+    error: Any = None
 
 
 class Chunk(msgspec.Struct):
-    """One event of the stream, as far as anyone here reads it."""
+    """One event of the stream, as far as it is read here."""
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
@@ -60,51 +93,107 @@ class Chunk(msgspec.Struct):
     object: Any = None
     message: Any = None
     code: Any = None
+    x_groq: _XGroq | None = None
 
 
-class BrokenChunk(Exception):
-    """A line of the stream is not what it should be."""
+class ChatReader:
+    """Puts the stream of one answer into an `Answer`."""
 
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._events = EventStream()
+        self._details: list[dict[str, Any]] = []
+        self._reasoning: dict[str, list[str]] = {}
+        """Readable reasoning, by the field that carried it."""
+        self._any = False
 
-class ErrorInStream(Exception):
-    """The server sent an error where a chunk should be. `body` is its error object."""
+    @property
+    def done(self) -> bool:
+        """The server said `[DONE]`: nothing follows."""
+        return self._events.done
 
-    def __init__(self, body: dict[str, Any]) -> None:
-        super().__init__(str(body.get("message") or body))
-        self.body = body
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for event in self._events.feed(data):
+            yield from self._read(event)
 
+    def end(self) -> Iterator[Shown]:
+        """Read the last line where its line end is missing. Raises ErrorInStream."""
+        with suppress(BrokenStream):  # half an event at the end of a stream that broke off
+            for event in self._events.end():
+                yield from self._read(event)
+        self._answer.opaque.update({name: "".join(pieces) for name, pieces in self._reasoning.items()})
+        if self._details:
+            self._answer.opaque["reasoning_details"] = self._details
 
-class EventStream:
-    """Takes bytes as they come, gives the chunks that are whole. A character or a line may be split anywhere."""
+    def is_whole(self) -> bool:
+        """The stream ended by itself: it gave a reason or a usage, or it was an empty answer that said `[DONE]`."""
+        given = self._answer.finish is not None or self._answer.usage is not None
+        return given or (self.done and not self._any)
 
-    def __init__(self) -> None:
-        self._rest = b""
-        self.done = False
-        """The server said `[DONE]`."""
+    def _read(self, event: bytes) -> Iterator[Shown]:
+        chunk = decode(event, _decoder)
+        if chunk.error or chunk.object == "error":
+            raise ErrorInStream(chunk.error or {"message": chunk.message, "code": chunk.code})
+        usages = (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None)
+        for usage in usages:
+            if usage is not None:
+                self._answer.usage = tokens_of(usage) or self._answer.usage
+        self._answer.begun = True
+        for choice in chunk.choices or ():
+            if choice.index in (0, None):  # only one choice is ever asked for
+                yield from self._take(choice)
 
-    def feed(self, data: bytes) -> Iterator[Chunk]:
-        """Raises BrokenChunk, ErrorInStream."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            yield from self._read(line)
-
-    def end(self) -> Iterator[Chunk]:
-        """The last line, where its line end is missing; half a line is dropped."""
-        rest, self._rest = self._rest, b""
-        try:
-            yield from self._read(rest)
-        except BrokenChunk:
+    def _take(self, choice: _Choice) -> Iterator[Shown]:
+        self._any = True
+        if choice.finish_reason:
+            self._answer.finish = FINISHES.get(str(choice.finish_reason), "stop")
+        # A few servers repeat the whole `message` next to each delta; it counts only where no delta comes.
+        delta = choice.delta or choice.message
+        if delta is None:
             return
+        yield from self._reason(delta)
+        if delta.content:
+            yield from self._say(delta.content)
+        if isinstance(delta.refusal, str) and delta.refusal:
+            yield from self._answer.refusal(delta.refusal)
+        for i, fragment in enumerate(delta.tool_calls or ()):
+            self._call(fragment, i if choice.delta is None else 0)
 
-    def _read(self, line: bytes) -> Iterator[Chunk]:
-        # Comments (keep-alive), `event:` and `id:` lines say nothing that is needed; no server spreads JSON over lines.
-        if self.done or not line.startswith(b"data:"):
+    def _reason(self, delta: _Delta) -> Iterator[Shown]:
+        shown = ""
+        for name in _READABLE:
+            text = getattr(delta, name)
+            if isinstance(text, str) and text:
+                self._reasoning.setdefault(name, []).append(text)
+                shown = shown or text
+        for detail in as_dicts(delta.reasoning_details):
+            merge_detail(self._details, detail)
+            shown = shown or readable(detail)
+        if shown:
+            yield from self._answer.reasoning(shown)
+
+    def _say(self, content: object) -> Iterator[Shown]:
+        if isinstance(content, str):
+            yield from self._answer.text(content)
             return
-        data = line[5:].strip()
-        if data == b"[DONE]":
-            self.done = True
-        elif data:
-            yield _chunk(data)
+        for part in as_dicts(content):  # Mistral: reasoning and text as parts of the content
+            if part.get("type") == "thinking":
+                thought = "".join(str(p.get("text", "")) for p in as_dicts(part.get("thinking")))
+                if thought:
+                    self._reasoning.setdefault("thinking", []).append(thought)
+                    yield from self._answer.reasoning(thought)
+            elif text := part.get("text"):
+                yield from self._answer.text(str(text))
+
+    def _call(self, fragment: _Fragment, place: int) -> None:
+        function = fragment.function or _Function()
+        index = place if fragment.index is None else fragment.index
+        call_id = str(fragment.id) if fragment.id else None
+        self._answer.call_piece(index, call_id, str(function.name or ""), function.arguments)
+        if isinstance(fragment.extra_content, dict):  # Gemini behind an OpenAI-style gateway signs its calls here
+            extras: dict[str, Any] = self._answer.opaque.setdefault("calls", {})
+            extras[str(len(self._answer.calls) - 1)] = {"extra_content": fragment.extra_content}
 
 
 @cache
@@ -112,12 +201,47 @@ def _decoder() -> msgspec.json.Decoder[Chunk]:
     return msgspec.json.Decoder(Chunk)
 
 
-def _chunk(data: bytes) -> Chunk:
+T = TypeVar("T")
+
+
+def decode(data: bytes, decoder: Callable[[], msgspec.json.Decoder[T]]) -> T:
+    """One event. An invalid byte is replaced. Raises BrokenStream."""
     try:
-        chunk = _decoder().decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise BrokenChunk(f"a piece of the stream cannot be read ({e})") from e
-    if chunk.error is not None or chunk.object == "error":
-        given = chunk.error if chunk.error is not None else {"message": chunk.message, "code": chunk.code}
-        raise ErrorInStream(cast(dict[str, Any], given) if isinstance(given, dict) else {"message": given})
-    return chunk
+        return decoder().decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+        try:
+            return decoder().decode(data.decode(errors="replace"))
+        except (msgspec.DecodeError, RecursionError):
+            raise BrokenStream(f"a piece of the stream cannot be read ({e})") from e
+
+
+def as_dicts(value: object) -> list[dict[str, Any]]:
+    """The objects of a JSON list; of anything else none."""
+    items = cast(list[object], value) if isinstance(value, list) else []
+    return [cast(dict[str, Any], i) for i in items if isinstance(i, dict)]
+
+
+def tokens_of(usage: object) -> Tokens | None:
+    """The provider's usage; None where it is all zeros, as some send it when they did not count."""
+    prompt, out = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
+    if prompt + out == 0:
+        return None
+    details = getattr(usage, "prompt_tokens_details", None)
+    more = getattr(usage, "completion_tokens_details", None)
+    reasoning = _number(more, "reasoning_tokens") or _number(usage, "reasoning_tokens")
+    # xAI and Gemini leave reasoning out of the completion, and bill it.
+    if reasoning and _number(usage, "total_tokens") == prompt + out + reasoning:
+        out += reasoning
+    cached = _number(details, "cached_tokens") or _number(usage, "prompt_cache_hit_tokens")
+    written = (
+        _number(usage, "cache_creation_input_tokens")
+        or _number(details, "cache_creation_tokens")
+        or _number(details, "cache_write_tokens")
+    )
+    cached = min(cached, prompt)
+    return Tokens(prompt, out, cached, min(reasoning, out), min(written, prompt - cached))
+
+
+def _number(holder: object, name: str) -> int:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,26 +1,54 @@
-"""The conversation in the shape that litellm takes (OpenAI chat completions)."""
+"""The request of OpenAI-style chat completions, with what single providers need differently."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import base64
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ..protocol import Message, ToolCall, ToolSpec
+from ...protocol import Message, Request, ToolCall, ToolSpec
+from ..endpoint import Endpoint
+from ..traits import Traits
+from .text import CACHE_MARK, EMPTY, arguments_json, encodable, short_id, tool_name
 
-_MARK = {"type": "ephemeral"}
-"""Anthropic, "Prompt caching": everything up to a marked block is cached for five minutes."""
+_NOT_RECORDED = "(not recorded)"
+"""Reasoning of an answer that another model gave, for providers that insist on some."""
 
 
-def to_wire(messages: Sequence[Message], *, provider: str, marks: bool) -> list[dict[str, Any]]:
-    """The messages for one call. `marks`: the system prompt and the newest message carry Anthropic's cache marks."""
-    call_id = _nine_letters if provider in ("mistral", "codestral") else _same
-    out = [_message(message, call_id) for message in messages]
-    if marks and out:
-        for place in {next((i for i, m in enumerate(messages) if m.role == "system"), 0), len(out) - 1}:
+def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
+    """The JSON of one request."""
+    body: dict[str, Any] = {
+        "model": wire_name(at, traits),
+        "messages": chat_messages(request, at, traits),
+        "stream": True,
+        traits.limit_field: request.max_tokens,
+        **_effort(at, traits),
+    }
+    if traits.asks_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = tools_to_wire(request.tools)
+    if request.schema is not None:
+        body["response_format"] = schema_to_wire(request.schema)
+    return {**body, **at.params}
+
+
+def wire_name(at: Endpoint, traits: Traits) -> str:
+    """The model's name as the provider takes it."""
+    if at.provider == "huggingface" and at.api_base is None and at.model.count("/") == 2:
+        vendor, _, model = at.model.partition("/")  # litellm's spelling of the router's `MODEL:VENDOR`
+        return f"{model}:{vendor}"
+    return at.model if "/" in at.model else traits.name_prefix + at.model
+
+
+def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[str, Any]]:
+    """The conversation. Claude behind a gateway gets cache marks on its system prompt and its newest message."""
+    call_id = short_id if traits.short_call_ids else str
+    out = [_message(message, request.blobs, at, traits, call_id) for message in request.messages]
+    if at.wants_cache_marks and out:
+        for place in {next((i for i, m in enumerate(out) if m["role"] == "system"), 0), len(out) - 1}:
             _mark(out[place])
     return out
 
@@ -41,54 +69,85 @@ def schema_to_wire(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
-def is_object(arguments: str) -> bool:
-    """The text is one whole JSON object."""
-    try:
-        return isinstance(msgspec.json.decode(arguments), dict)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return False
+def _message(
+    message: Message, blobs: Mapping[str, bytes], at: Endpoint, traits: Traits, call_id: Callable[[str], str]
+) -> dict[str, Any]:
+    text = encodable(message.text)
+    match message.role:
+        case "tool":
+            return {"role": "tool", "tool_call_id": call_id(message.call_id or ""), "content": text}
+        case "assistant":
+            return _assistant(message, text, blobs, at, traits, call_id)
+        case _ if message.images:
+            urls = [_data_url(i.media, blobs[i.sha]) for i in message.images]
+            images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+            return {"role": message.role, "content": [{"type": "text", "text": text or EMPTY}, *images]}
+        case _:
+            return {"role": message.role, "content": text or EMPTY}
 
 
-def _message(message: Message, call_id: Callable[[str], str]) -> dict[str, Any]:
-    text = _encodable(message.text)
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": call_id(message.call_id or ""), "content": text}
+def _assistant(
+    message: Message,
+    text: str,
+    blobs: Mapping[str, bytes],
+    at: Endpoint,
+    traits: Traits,
+    call_id: Callable[[str], str],
+) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": "assistant", "content": text or (None if message.calls else EMPTY)}
     if message.calls:
-        calls = [_call(c, call_id) for c in message.calls]
-        return {"role": "assistant", "content": text or None, "tool_calls": calls}
-    # Anthropic and Bedrock refuse a message without text.
-    return {"role": message.role, "content": text or "(nothing)"}
+        out["tool_calls"] = [_call(c, call_id) for c in message.calls]
+    own = own_opaque(message, blobs, at)
+    for index, extra in own.pop("calls", {}).items():
+        if int(index) < len(message.calls):
+            out["tool_calls"][int(index)].update(extra)
+    if thinking := own.pop("thinking", None):  # Mistral: reasoning is a part of the content
+        parts: list[dict[str, Any]] = [{"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}]
+        out["content"] = [*parts, *([{"type": "text", "text": text}] if text else [])]
+    if "reasoning_details" in own:  # they hold the readable text too
+        own = {"reasoning_details": own["reasoning_details"]}
+    out.update(own)
+    if traits.needs_reasoning:  # DeepSeek and Moonshot: not empty, and beside it no `null` content
+        out["reasoning_content"] = out.get("reasoning_content") or _NOT_RECORDED
+        out["content"] = out["content"] or ""
+    return out
+
+
+def own_opaque(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict[str, Any]:
+    """The opaque parts of the message where this provider made them; of another's nothing."""
+    ref = message.opaque
+    if ref is None or ref.maker != at.maker or ref.sha not in blobs:
+        return {}
+    return msgspec.json.decode(blobs[ref.sha], type=dict[str, Any])
 
 
 def _call(call: ToolCall, call_id: Callable[[str], str]) -> dict[str, Any]:
-    function = {"name": call.tool or "unnamed", "arguments": _arguments(call.arguments)}
+    function = {"name": tool_name(call.tool), "arguments": arguments_json(call.arguments)}
     return {"id": call_id(call.call_id), "type": "function", "function": function}
 
 
-@lru_cache(maxsize=1024)
-def _arguments(text: str) -> str:
-    """Broken JSON is wrapped: several servers parse what a model wrote before, and fail on it."""
-    if is_object(text):
-        return text
-    return msgspec.json.encode({"not_json": _encodable(text)}).decode() if text.strip() else "{}"
+def _effort(at: Endpoint, traits: Traits) -> dict[str, Any]:
+    if at.effort is None:
+        return {}
+    word = traits.efforts.get(at.effort, at.effort)
+    match traits.effort:
+        case "field":
+            return {"reasoning_effort": word}
+        case "object":
+            return {"reasoning": {"effort": word}}
+        case "toggle":
+            return {"thinking": {"type": "disabled" if at.effort == "low" else "enabled"}}
+        case "none":
+            return {}
 
 
-def _encodable(text: str) -> str:
-    # A lone surrogate (a file name that is not UTF-8) cannot go into a request.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def _data_url(media: str, data: bytes) -> str:
+    return f"data:{media};base64,{base64.b64encode(data).decode()}"
 
 
 def _mark(message: dict[str, Any]) -> None:
-    if message["role"] == "tool" or not isinstance(message["content"], str):
-        message["cache_control"] = _MARK
-    else:
-        message["content"] = [{"type": "text", "text": message["content"], "cache_control": _MARK}]
-
-
-def _same(call_id: str) -> str:
-    return call_id
-
-
-def _nine_letters(call_id: str) -> str:
-    """Mistral takes call ids of nine letters and digits only."""
-    return hashlib.sha256(call_id.encode()).hexdigest()[:9]
+    content = message["content"]
+    if isinstance(content, str):
+        message["content"] = [{"type": "text", "text": content, "cache_control": CACHE_MARK}]
+    elif isinstance(content, list) and content:
+        content[-1]["cache_control"] = CACHE_MARK

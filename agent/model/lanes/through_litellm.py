@@ -1,124 +1,122 @@
-"""The chunks of one answer, each awaited under a timer, and what litellm made up about them taken back."""
+"""Every provider without a row of its own: litellm knows how to reach it."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
+from typing import Any
 
-import msgspec
+from ...protocol import ModelFault, Request
+from ..answer import Answer, Shown, TooLong
+from ..endpoint import Endpoint
+from ..faults import fault_of
+from ..library import Foreign, litellm, warm
+from ..traits import Traits
+from .chat_chunks import FINISHES, tokens_of
+from .chat_request import chat_messages, schema_to_wire, tools_to_wire
+from .patience import Timer
 
-from ..protocol import ModelFault
-from .endpoint import Endpoint
-from .faults import NotAStream, stalled
-from .library import Foreign
-from .reading import Reply, tokens_of
-from .sse import EventStream
-
-_DRAIN = 0.05
-"""Seconds for what follows `[DONE]`: a connection that was read to its end is used again."""
-
-
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds that the adapter waits before it calls a stream stalled."""
-
-    first: float
-    """Until the first chunk: a local model reads the whole prompt before it."""
-    between: float = 60.0
-    """Between two chunks."""
+_SHAPE = Traits()
+"""litellm takes the usual form of chat completions for every provider."""
 
 
-class Timer:
-    """Waits for the next thing no longer than patience and deadline allow."""
+class LitellmLane:
+    """One model that litellm reaches."""
 
-    def __init__(self, at: Endpoint, patience: Patience, seconds: float | None) -> None:
+    def __init__(self, at: Endpoint, *, seconds: float) -> None:
+        """`seconds`: when litellm gives up; our own timer runs out before."""
         self._at = at
-        self._patience = patience
-        self._end = None if seconds is None else time.monotonic() + seconds
-        self._patient_until = time.monotonic() + patience.first
-        self.begun = False
-        """The first chunk has arrived."""
+        self._seconds = seconds
 
-    def heard(self) -> None:
-        """A chunk arrived; bytes that keep a connection alive are none."""
-        self.begun = True
-        self._patient_until = time.monotonic() + self._patience.between
-
-    async def waits(self, coming: Awaitable[Foreign]) -> Foreign:
-        """The result. Raises ModelFault `stalled`, `timeout` or `deadline`; cancels what it waited for."""
-        until = self._patient_until if self._end is None else min(self._patient_until, self._end)
-        running = asyncio.timeout(max(until - time.monotonic(), 0))
+    async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        """What can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
+        wrapper: Foreign = None
         try:
-            async with running:
-                return await coming
-        except TimeoutError:
-            if not running.expired():
-                raise
-        if self._end is not None and time.monotonic() >= self._end:
-            raise ModelFault("deadline", "the time limit ended the answer")
-        waited = self._patience.between if self.begun else self._patience.first
-        raise stalled(self._at, waited, in_stream=self.begun)
-
-
-def chunks_of(wrapper: Foreign, timer: Timer) -> AsyncGenerator[Foreign, None]:
-    """What litellm's answer brings: read from the HTTP response where the server speaks OpenAI's chunks.
-
-    litellm's wrapper costs 0.8 ms of CPU a chunk, invents the finish reason "stop" and estimates a missing usage; it
-    reads only those providers whose chunks must be translated.
-    """
-    raw = _openai_stream(wrapper)
-    return _translated(wrapper, timer) if raw is None else _read(raw.response, timer)
-
-
-async def _translated(wrapper: Foreign, timer: Timer) -> AsyncGenerator[Foreign, None]:
-    source = aiter(wrapper)
-    while True:
-        try:
-            chunk = await timer.waits(anext(source))
-        except StopAsyncIteration:
+            await warm()
+            wrapper = await timer.wait(litellm().acompletion(**self._arguments(request)))
+            source = aiter(wrapper)
+            while True:
+                try:
+                    chunk = await timer.wait(anext(source))
+                except StopAsyncIteration:
+                    break
+                timer.arrived()
+                for part in _read(chunk, answer):
+                    yield part
+                if getattr(chunk, "usage", None) is not None:
+                    break  # the last one; to ask for more sets litellm's own bookkeeping of the call off
+            _settle(wrapper, answer)
+        except TooLong:
             return
-        timer.heard()
-        yield chunk
-        if getattr(chunk, "usage", None) is not None:
-            return  # the last one; to ask for more sets litellm's own bookkeeping of the call off
+        except (ModelFault, asyncio.CancelledError, GeneratorExit):
+            raise
+        except Exception as e:  # litellm lets through whatever its parts raise; here it becomes data
+            raise fault_of(e, self._at, in_stream=timer.begun) from e
+        finally:
+            if wrapper is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(1.0):
+                        await wrapper.aclose()
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        at = self._at
+        arguments: dict[str, Any] = {
+            "model": at.name,
+            "messages": chat_messages(request, at, _SHAPE),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": request.max_tokens,
+            "timeout": self._seconds,
+            "max_retries": 0,
+            "num_retries": 0,
+            "_skip_mcp_handler": True,
+        }
+        if at.key is not None:
+            arguments["api_key"] = at.key
+        if at.api_base is not None:
+            arguments["api_base"] = at.api_base
+        if at.effort is not None:
+            arguments["reasoning_effort"] = at.effort
+        if request.tools:
+            arguments["tools"] = tools_to_wire(request.tools)
+        if request.schema is not None:
+            arguments["response_format"] = schema_to_wire(request.schema)
+        return {**arguments, **at.params}
 
 
-async def _read(response: Foreign, timer: Timer) -> AsyncGenerator[Foreign, None]:
-    kind = response.headers.get("content-type", "")
-    if "html" in kind or "json" in kind:
-        body = await timer.waits(response.aread())
-        raise NotAStream(f"it sent {kind} instead of a stream: {body[:200].decode(errors='replace')}")
-    source, events = aiter(response.aiter_bytes()), EventStream()
-    while not events.done:
-        try:
-            data = await timer.waits(anext(source))
-        except StopAsyncIteration:
-            break
-        for chunk in events.feed(data):
-            timer.heard()
-            yield chunk
-    for chunk in events.end():
-        timer.heard()
-        yield chunk
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_DRAIN):
-            async for _ in source:
-                pass
+def _read(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
+    """One chunk of litellm's."""
+    if (usage := getattr(chunk, "usage", None)) is not None:
+        answer.usage = tokens_of(usage) or answer.usage
+    for choice in chunk.choices[:1]:
+        answer.begun = True
+        delta = choice.delta
+        if choice.finish_reason:
+            answer.finish = FINISHES.get(choice.finish_reason, "stop")
+        if delta is None:
+            continue
+        if reasoning := getattr(delta, "reasoning_content", None):
+            yield from answer.reasoning(reasoning)
+        if delta.content:
+            yield from answer.text(delta.content)
+        for fragment in getattr(delta, "tool_calls", None) or ():
+            function = fragment.function
+            answer.call_piece(fragment.index, fragment.id, function.name or "", function.arguments)
 
 
-def _openai_stream(wrapper: Foreign) -> Foreign | None:
-    raw = getattr(wrapper, "completion_stream", None)
-    return raw if any(c.__name__ == "AsyncStream" for c in type(raw).__mro__) else None
-
-
-def settle(wrapper: Foreign, reply: Reply, *, begun: bool) -> None:
-    """The stream is over: takes back what litellm invented. Raises ModelFault where it was cut."""
-    is_whole = reply.finish is not None or reply.usage is not None
-    if _openai_stream(wrapper) is None:
-        reply.finish = wrapper.received_finish_reason
-        if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
-            reply.usage = None
-        is_whole = reply.finish is not None  # Anthropic sends a first usage at the very beginning
-    if not is_whole and (reply.any or not begun):
+def _settle(wrapper: Foreign, answer: Answer) -> None:
+    """The stream is over: take back what litellm invented. Raises ModelFault where it was cut."""
+    raw = wrapper.received_finish_reason
+    answer.finish = None if raw is None else FINISHES.get(raw, "stop")
+    if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
+        answer.usage = None
+    if answer.finish is None:
         raise ModelFault("cut", "the answer broke off: the stream ended without a finish", retryable=True)
+
+
+async def close_litellm() -> None:
+    """Close what litellm keeps open between calls, on the loop that runs."""
+    lib = litellm()
+    await lib.close_litellm_async_clients()
+    lib.in_memory_llm_clients_cache.flush_cache()

@@ -1,0 +1,72 @@
+"""Faults of a server that is spoken to directly: an HTTP error, an error in the stream, a broken connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ...protocol import ModelFault
+from ..endpoint import Endpoint
+from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
+from .kinds import kind_of
+from .said import Said, delay_in, read_error
+from .words import fault
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """An HTTP answer that is not 200."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def of_body(answer: Refused, at: Endpoint) -> ModelFault:
+    """The fault that the server reports instead of an answer."""
+    if 300 <= answer.status < 400:
+        words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
+        return fault("bad-reply", words, at, status=answer.status)
+    said = read_error(answer.body)
+    waits = [s for s in (delay_in(answer.headers), said.delay) if s is not None]
+    kind = kind_of(said, answer.status, begun=False)
+    return fault(kind, said.text or f"HTTP {answer.status}", at, status=answer.status, after=max(waits, default=None))
+
+
+def of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
+    """The fault that a stream shows. `begun`: a part of the answer had arrived."""
+    match error:
+        case NotAStream():
+            return fault("bad-reply", str(error), at)
+        case BrokenStream():
+            return fault("cut" if begun else "bad-reply", str(error), at)
+        case ErrorInStream():
+            said = read_error(error.error)
+            kind = kind_of(said, said.status, begun=begun)
+            return fault(kind, _with_code(said), at, status=said.status, after=said.delay)
+
+
+def _with_code(said: Said) -> str:
+    return said.text or ", ".join(said.codes) or "the server reported an error"
+
+
+def of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
+    """The fault of a connection; None for an error that is not one."""
+    import aiohttp
+
+    place = at.api_base or at.provider
+    match error:
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+            words = f"the certificate of {place} is not trusted; SSL_CERT_FILE names the one to trust: {error}"
+            return ModelFault("server", at.redact(" ".join(words.split())))
+        case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
+            return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
+        case aiohttp.InvalidURL():
+            return ModelFault("bad-request", f"{place} is not the address of a model server")
+        case aiohttp.ClientResponseError():
+            return fault("bad-reply", f"it does not speak HTTP: {error.message}", at)
+        case aiohttp.ClientError() | OSError():
+            words = str(error) or type(error).__name__
+            return fault("cut" if begun else "server", words if begun else f"the connection broke: {words}", at)
+        case _:
+            return None

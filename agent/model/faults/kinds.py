@@ -1,0 +1,97 @@
+"""Which kind of fault an error is: its status and the provider's words decide."""
+
+from __future__ import annotations
+
+import re
+
+from ...protocol import FaultKind
+from .said import Said
+
+_CONTEXT = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length|"
+    r"available context size|prompt is too long|(input|request) is too long|too many (input |prompt )?tokens|"
+    r"too_many(_prompt)?_tokens|string_above_max_length|model_max_prompt_tokens|"
+    r"input token count|reduce the length of (the|your) (messages|prompt|input)|longer than the model's context|"
+    r"maximum prompt length|total length of all messages is too long|"
+    r"request too large for model|tokens? (count )?exceeds? the max|"
+    r"prompt contains \d+ tokens|input length and .{0,20}max_tokens.{0,40}exceed|"
+    r"exceeds? (the )?(model'?s? )?(maximum|max|context)[\w ]*(tokens|length|context|size)",
+    re.I,
+)
+_QUOTA = re.compile(
+    r"insufficient_quota|insufficient (balance|credits|funds)|credit balance is too low|billing_hard|"
+    r"(monthly|spending|usage) (spend )?limit|out of credits|more credits|exceeded_current_quota|arrearage|"
+    r"payment.required|no (active )?subscription",
+    re.I,
+)
+_PLAN = re.compile(r"exceeded your current quota", re.I)
+_SOON = re.compile(r"retry in|retrydelay|per.?minute|per.?day", re.I)
+_FILTER = re.compile(
+    r"content_filter|content_policy|content management policy|ContentPolicyViolation|flagged|"
+    r"safety (system|filter|setting)|responsible.?ai|prohibited_content|guardrail|data_inspection_failed",
+    re.I,
+)
+_UNKNOWN = re.compile(
+    r"model\b.{0,120}(not found|does not exist|doesn't exist|is not available|unknown|was removed|not_found|"
+    r"has been (deprecated|decommissioned|retired))|"
+    r"(unknown|invalid|no such|unsupported) model|model_not_found|model_not_supported|LLM Provider NOT provided|"
+    r"is not a valid model|model identifier is invalid|DeploymentNotFound|model `?[\w./:-]+`? is not supported$",
+    re.I | re.S,
+)
+_KEY = re.compile(
+    r"api[_ ]key.{0,60}(must be set|missing|not provided|required|not valid|invalid|incorrect|expired)|"
+    r"(missing|incorrect|invalid|no valid|wrong|expired|bad).{0,40}"
+    r"(api[_ ]?key|x-api-key|credentials|auth(entication)? token)|"
+    r"invalid_api_key|authentication_error|API_KEY_INVALID|UNAUTHENTICATED|unauthorized|"
+    r"security token.{0,40}(invalid|expired)|signature we calculated does not match|UnrecognizedClient",
+    re.I,
+)
+_RATE = re.compile(r"rate.?limit|RESOURCE_EXHAUSTED|too many requests|throttl", re.I)
+_TOOLS = re.compile(r"does not support (tools|function|tool)|tools? (is|are|use is) not supported", re.I)
+RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
+
+
+def kind_of(said: Said, status: int | None, *, begun: bool) -> FaultKind:
+    """The kind of an error that a server reported. `begun`: a part of the answer had arrived."""
+    words, status = said.all, said.status if status in (None, 200) else status
+    if _CONTEXT.search(words) and status in (None, 400, 413, 422, 424, 429, 500) and not _is_rate(words, status):
+        return "context"
+    if status == 402 or _QUOTA.search(words) or (status == 429 and _PLAN.search(words) and not _SOON.search(words)):
+        return "quota"
+    if status == 429:
+        return "rate-limit"
+    if status in (401, 403) or (_KEY.search(words) and status in (None, 400, 404, 422)):
+        return "filtered" if status == 403 and _FILTER.search(words) else "auth"
+    if status in (408, 504):
+        return "timeout"
+    if status is not None and 400 <= status < 500:
+        return _refused(words, status)
+    if status is None and _FILTER.search(words):
+        return "filtered"
+    if status is None and _RATE.search(words):
+        return "rate-limit"
+    if status is None and _TOOLS.search(words):
+        return "bad-request"
+    if begun and (status is None or status >= 500):
+        return "cut"
+    return "server"
+
+
+def _is_rate(words: str, status: int | None) -> bool:
+    """A 429 speaks of tokens per minute; Groq's 413 too, but there the one request is what is too large."""
+    return status == 429 and _RATE.search(words) is not None
+
+
+def _refused(words: str, status: int) -> FaultKind:
+    """What a 4xx means beyond what its number says."""
+    if _TOOLS.search(words):
+        return "bad-request"
+    if _FILTER.search(words):
+        return "filtered"
+    if status == 413:
+        return "context"
+    if status == 404 or _UNKNOWN.search(words):
+        return "unknown-model"
+    if _RATE.search(words):
+        return "rate-limit"
+    return "bad-request"

@@ -1,0 +1,39 @@
+"""The line that a person reads about a fault: what is wrong, with the provider's own sentence, and how to fix it."""
+
+from __future__ import annotations
+
+from ...protocol import FaultKind, ModelFault
+from ..endpoint import Endpoint
+from .kinds import RETRYABLE
+
+
+def fault(
+    kind: FaultKind, words: str, at: Endpoint, *, status: int | None = None, after: float | None = None
+) -> ModelFault:
+    """The fault with its line. `words` is the provider's sentence; no key stands in the result."""
+    text = at.redact(_line(kind, words, at, after))
+    return ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
+
+
+def _line(kind: FaultKind, words: str, at: Endpoint, after: float | None) -> str:
+    place = at.api_base or at.provider
+    wait = "" if after is None else f", asks to wait {after:g} s"
+    keys = " or ".join(at.key_names) or "the key"
+    said = f": {words}" if words else ""
+    match kind:
+        case "rate-limit":
+            return f"{place} limits the rate{wait}{said}"
+        case "quota":
+            return f"the account at {place} is out of quota{said}"
+        case "auth":
+            return f"{place} refuses the key; check {keys}{said}"
+        case "unknown-model":
+            return f"{place} does not know the model {at.model}; `rundry models` lists what is reachable{said}"
+        case "context":
+            return f"the prompt is too long for {at.model}{said}"
+        case "bad-reply":
+            return f"{place} does not answer like a model server; check --api-base{said}"
+        case "cut":
+            return f"the answer broke off{said}"
+        case _:
+            return f"{place}{said}" if words else f"{place} reports an error without a text"

@@ -1,0 +1,193 @@
+"""The stream of Anthropic's messages API: content blocks by index, then the stop reason and the usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ...protocol import Tokens
+from ..answer import Answer, Finish, Shown
+from .chat_chunks import decode
+from .events import BrokenStream, ErrorInStream, EventStream
+
+_FINISHES: dict[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+_SEALED = frozenset({"thinking", "redacted_thinking"})
+"""Blocks that go back as they came: their signature covers them."""
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    id: Any = None
+    name: Any = None
+    input: Any = None
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block that is arriving."""
+
+    begun: _Block
+    length: int = 0
+    """Characters of its text."""
+    thinking: list[str] = field(default_factory=list[str])
+    signature: list[str] = field(default_factory=list[str])
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    partial_json: str = ""
+    stop_reason: Any = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
+class _Start(msgspec.Struct):
+    usage: _Usage | None = None
+    stop_reason: Any = None
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    message: Any = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class AnthropicReader:
+    """Puts the stream of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._events = EventStream()
+        self._open: dict[int, _Open] = {}
+        self._order: list[dict[str, Any]] = []
+        """The blocks of the answer in order: sealed ones whole, texts by their length, calls by their place."""
+        self._usage = _Usage()
+        self._calls = 0
+        self.done = False
+        """The message is over."""
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for event in self._events.feed(data):
+            yield from self._read(decode(event, _decoder))
+
+    def end(self) -> Iterator[Shown]:
+        """Read the last line where its line end is missing, and keep the sealed blocks."""
+        with suppress(BrokenStream):
+            for event in self._events.end():
+                yield from self._read(decode(event, _decoder))
+        if any(block["type"] in _SEALED for block in self._order):
+            self._answer.opaque["blocks"] = self._order
+
+    def is_whole(self) -> bool:
+        """The message has its stop reason; a first usage comes at the very beginning and says nothing."""
+        return self._answer.finish is not None
+
+    def _read(self, event: _Event) -> Iterator[Shown]:
+        match event.type:
+            case "message_start":
+                self._answer.begun = True
+                self._count(msgspec.convert(event.message, _Start).usage if event.message else None)
+            case "content_block_start" if event.content_block is not None:
+                yield from self._begin(event.index, event.content_block)
+            case "content_block_delta" if event.delta is not None:
+                yield from self._add(event.index, event.delta)
+            case "content_block_stop":
+                self._close(event.index)
+            case "message_delta":
+                if event.delta is not None and event.delta.stop_reason:
+                    self._answer.finish = _FINISHES.get(str(event.delta.stop_reason), "stop")
+                self._count(event.usage)
+            case "message_stop":
+                self.done = True
+            case "error":
+                raise ErrorInStream(event.error or "the server reported an error")
+            case _:
+                pass
+
+    def _begin(self, index: int, block: _Block) -> Iterator[Shown]:
+        self._open[index] = _Open(block)
+        if block.type == "tool_use":
+            self._answer.call_piece(index, str(block.id or index), str(block.name or ""), block.input or None)
+        yield from self._add(index, _Delta(text=block.text, thinking=block.thinking, signature=block.signature))
+
+    def _add(self, index: int, delta: _Delta) -> Iterator[Shown]:
+        block = self._open.get(index)
+        if block is None:
+            return
+        if delta.text:
+            block.length += len(delta.text)
+            yield from self._answer.text(delta.text)
+        if delta.thinking:
+            block.thinking.append(delta.thinking)
+            yield from self._answer.reasoning(delta.thinking)
+        if delta.signature:
+            block.signature.append(delta.signature)
+        if delta.partial_json and block.begun.type == "tool_use":
+            self._answer.call_piece(index, None, "", delta.partial_json)
+
+    def _close(self, index: int) -> None:
+        block = self._open.pop(index, None)
+        if block is None:
+            return
+        match block.begun.type:
+            case "thinking":
+                thinking, signature = "".join(block.thinking), "".join(block.signature)
+                self._order.append({"type": "thinking", "thinking": thinking, "signature": signature})
+            case "redacted_thinking":
+                self._order.append({"type": "redacted_thinking", "data": block.begun.data})
+            case "text":
+                self._order.append({"type": "text", "length": block.length})
+            case "tool_use":
+                self._order.append({"type": "tool_use", "place": self._calls})
+                self._calls += 1
+            case _:
+                pass
+
+    def _count(self, usage: _Usage | None) -> None:
+        """Later figures replace earlier ones: those of `message_delta` are totals."""
+        if usage is None:
+            return
+        for name in usage.__struct_fields__:
+            value = getattr(usage, name)
+            if value is not None:
+                setattr(self._usage, name, value)
+        cached, written = self._usage.cache_read_input_tokens or 0, self._usage.cache_creation_input_tokens or 0
+        prompt = (self._usage.input_tokens or 0) + cached + written
+        out = self._usage.output_tokens or 0
+        if prompt + out:
+            self._answer.usage = Tokens(prompt, out, cached, 0, written)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Event]:
+    return msgspec.json.Decoder(_Event)

@@ -1,0 +1,88 @@
+"""HTTP connections to model servers, kept open between calls, one pool for each event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    import ssl
+
+    import aiohttp
+
+_KEPT = 15.0
+"""Seconds that an idle connection is kept: many servers close theirs after 20 or more."""
+_LONGEST_HEADER = 65_536
+
+_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
+
+
+def pool() -> aiohttp.ClientSession:
+    """The running loop's connections. aiohttp is imported with the first call (0.12 s)."""
+    import aiohttp
+
+    loop = asyncio.get_running_loop()
+    session = _pools.get(loop)
+    if session is None or session.closed:
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None, sock_read=None),
+            headers={"User-Agent": f"rundry/{version('rundry')}"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            max_line_size=_LONGEST_HEADER,
+            max_field_size=_LONGEST_HEADER,
+        )
+        _pools[loop] = session
+    return session
+
+
+async def close_pool() -> None:
+    """Close the running loop's connections. No call may run."""
+    session = _pools.pop(asyncio.get_running_loop(), None)
+    if session is not None:
+        await session.close()
+
+
+@asynccontextmanager
+async def borrowed_pool() -> AsyncGenerator[None, None]:
+    """The running loop's connections for a few questions: closed afterwards where nobody else had opened them."""
+    is_ours = asyncio.get_running_loop() not in _pools
+    try:
+        yield
+    finally:
+        if is_ours:
+            await close_pool()
+
+
+def proxy_for(url: str, *, local: bool) -> str | None:
+    """The environment's proxy for the address; None for a server on this machine or network."""
+    if local:
+        return None
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    found = getproxies()
+    proxy = found.get(parts.scheme) or found.get("all")
+    if proxy is None or not proxy.startswith("http") or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Certificates of this system and of certifi; `SSL_CERT_FILE` replaces both."""
+    import ssl
+
+    context = ssl.create_default_context()
+    if not os.environ.get("SSL_CERT_FILE"):
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context

@@ -1,0 +1,140 @@
+"""Ollama's own chat API: one JSON object a line. Its OpenAI-style one cannot be told the window."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ...protocol import Message, Request, Tokens
+from ..answer import Answer, Finish, Shown
+from ..endpoint import Endpoint
+from .chat_chunks import decode
+from .chat_request import own_opaque, tools_to_wire
+from .events import LONGEST_EVENT, BrokenStream, ErrorInStream
+from .text import arguments_object, encodable, tool_name
+
+_FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
+
+
+class _Function(msgspec.Struct):
+    name: Any = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    function: _Function = msgspec.field(default_factory=_Function)
+
+
+class _Message(msgspec.Struct):
+    content: str = ""
+    thinking: str = ""
+    tool_calls: list[_Call] | None = None
+
+
+class _Line(msgspec.Struct):
+    message: _Message | None = None
+    done: bool = False
+    done_reason: str | None = None
+    error: Any = None
+    prompt_eval_count: int = 0
+    eval_count: int = 0
+
+
+def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
+    """The JSON of one request. Ollama cuts the prompt silently at its default window, so it is told ours."""
+    options = {"num_ctx": window, "num_predict": request.max_tokens}
+    body: dict[str, Any] = {
+        "model": at.model,
+        "messages": [_message(m, request.blobs, at) for m in request.messages],
+        "stream": True,
+        "options": options,
+    }
+    if request.tools:
+        body["tools"] = tools_to_wire(request.tools)
+    if request.schema is not None:
+        body["format"] = request.schema
+    if at.effort is not None:
+        body["think"] = at.effort if "gpt-oss" in at.model else at.effort != "low"
+    params = dict(at.params)
+    options.update(params.pop("options", {}))
+    return {**body, **params}
+
+
+def _message(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
+    if message.calls:
+        calls = [{"name": tool_name(c.tool), "arguments": arguments_object(c.arguments)} for c in message.calls]
+        out["tool_calls"] = [{"function": function} for function in calls]
+    if message.images:
+        out["images"] = [base64.b64encode(blobs[i.sha]).decode() for i in message.images]
+    return {**out, **own_opaque(message, blobs, at)}
+
+
+class OllamaReader:
+    """Puts the lines of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._rest = bytearray()
+        self._searched = 0
+        self._thinking: list[str] = []
+        self._calls = 0
+        self.done = False
+        """The last line came."""
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        self._rest += data
+        while (end := self._rest.find(b"\n", self._searched)) >= 0:
+            line = bytes(self._rest[:end])
+            del self._rest[: end + 1]
+            self._searched = 0
+            yield from self._line(line)
+        self._searched = len(self._rest)
+        if len(self._rest) > LONGEST_EVENT:
+            raise BrokenStream(f"one line is longer than {LONGEST_EVENT // 1024 // 1024} MB")
+
+    def end(self) -> Iterator[Shown]:
+        """Read the last line where its line end is missing."""
+        rest, self._rest = bytes(self._rest), bytearray()
+        with suppress(BrokenStream):
+            yield from self._line(rest)
+        if self._thinking:
+            self._answer.opaque["thinking"] = "".join(self._thinking)
+
+    def is_whole(self) -> bool:
+        """The last line says that it is."""
+        return self.done
+
+    def _line(self, data: bytes) -> Iterator[Shown]:
+        if self.done or not data.strip():
+            return
+        line: _Line = decode(data, _decoder)
+        if line.error is not None:
+            raise ErrorInStream(line.error)
+        self._answer.begun = True
+        if (message := line.message) is not None:
+            if message.thinking:
+                self._thinking.append(message.thinking)
+                yield from self._answer.reasoning(message.thinking)
+            if message.content:
+                yield from self._answer.text(message.content)
+            for call in message.tool_calls or ():
+                arguments = call.function.arguments or {}
+                self._answer.call_piece(self._calls, None, str(call.function.name or ""), arguments)
+                self._calls += 1
+        if line.done:
+            self.done = True
+            self._answer.finish = _FINISHES.get(line.done_reason or "stop", "stop")
+            if line.prompt_eval_count + line.eval_count:
+                self._answer.usage = Tokens(line.prompt_eval_count, line.eval_count, 0, 0)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Line]:
+    return msgspec.json.Decoder(_Line)

@@ -1,0 +1,58 @@
+"""How long an answer may be silent, and when its time is over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import msgspec
+
+from ...protocol import ModelFault
+from ..endpoint import Endpoint
+
+T = TypeVar("T")
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds to wait before a stream counts as stalled."""
+
+    first: float
+    """Until the first piece: a local model reads the whole prompt before it."""
+    between: float = 60.0
+    """Between two pieces."""
+
+
+class Timer:
+    """Waits for the next thing no longer than patience and deadline allow."""
+
+    def __init__(self, at: Endpoint, patience: Patience, seconds: float | None) -> None:
+        self._at = at
+        self._patience = patience
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._patient_until = time.monotonic() + patience.first
+        self.begun = False
+        """The first piece has arrived."""
+
+    def arrived(self) -> None:
+        """A piece of the answer arrived. Bytes that only keep the connection alive do not count."""
+        self.begun = True
+        self._patient_until = time.monotonic() + self._patience.between
+
+    async def wait(self, coming: Awaitable[T]) -> T:
+        """The result. Raises ModelFault `stalled`, `timeout` or `deadline`; cancels what it waited for."""
+        until = self._patient_until if self._end is None else min(self._patient_until, self._end)
+        running = asyncio.timeout(max(until - time.monotonic(), 0))
+        try:
+            async with running:
+                return await coming
+        except TimeoutError:
+            if not running.expired():
+                raise
+        if self._end is not None and time.monotonic() >= self._end:
+            raise ModelFault("deadline", "the time limit ended the answer")
+        waited = self._patience.between if self.begun else self._patience.first
+        place = self._at.api_base or self._at.provider
+        kind = "stalled" if self.begun else "timeout"
+        raise ModelFault(kind, f"{place} sent nothing for {waited:g} s", retryable=True)

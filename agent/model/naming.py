@@ -1,0 +1,38 @@
+"""Which provider a model's name means. litellm is asked only where nothing on this disk says."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..protocol import ModelSpec, UserError
+from .demo.provider import PROVIDER as DEMO
+from .endpoint import split_name
+from .library import litellm, warm
+from .table import listed_provider, providers_listed
+from .traits import TRAITS
+
+
+async def find_model(spec: ModelSpec) -> tuple[str, str]:
+    """Provider and model. Raises UserError for a name that nobody knows."""
+    has_base = spec.api_base is not None
+    known = await asyncio.to_thread(providers_listed)
+    if found := split_name(spec.name, has_base=has_base, providers={*TRAITS, DEMO, *known}):
+        return found
+    if (provider := await asyncio.to_thread(listed_provider, spec.name)) in TRAITS:
+        return str(provider), spec.name
+    await warm()
+    return _ask_litellm(spec)
+
+
+def _ask_litellm(spec: ModelSpec) -> tuple[str, str]:
+    lib = litellm()
+    providers = {str(getattr(p, "value", p)) for p in lib.provider_list}
+    if found := split_name(spec.name, has_base=spec.api_base is not None, providers=providers):
+        return found
+    try:
+        model, provider, _, _ = lib.get_llm_provider(spec.name)
+    except Exception as e:  # litellm raises its own errors and bare ones here
+        raise UserError(
+            f"{spec.name} names no provider: write it like openai/NAME or ollama_chat/NAME, or give --api-base"
+        ) from e
+    return str(provider), str(model)

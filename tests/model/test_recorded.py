@@ -1,0 +1,81 @@
+"""Answers of real providers, replayed over HTTP through the product's own path.
+
+Without `RUNDRY_RECORDINGS` (a folder of recordings) these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fakes.recorded import KEYS, SPLITS, Recording, Replay, fault_kind, name_of, recordings
+
+from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
+
+ALL = recordings()
+FINISHES = {
+    "stop": "stop", "tool_calls": "tool_calls", "length": "length", "end_turn": "stop", "tool_use": "tool_calls",
+    "max_tokens": "length", "COMPLETE": "stop", "TOOL_CALL": "tool_calls", "STOP": "stop", "completed": "stop",
+    "guardrail_intervened": "refusal",
+}  # fmt: skip
+"""What the recorded finish reasons mean. With calls `stop` is `tool_calls`; without anything it is `empty`."""
+
+
+def differences(recording: Recording, parts: list[Any], text: str, reasoning: str) -> list[str]:
+    """What the product reads differently from the independent parser."""
+    expected = recording.expected
+    assert expected is not None
+    calls = [(p.call.tool, _json(p.call.arguments)) for p in parts if isinstance(p, CallPart)]
+    wanted = [(name, _json(arguments)) for name, arguments, _ in expected["calls"]]
+    found: list[str] = []
+    if text != expected["text"]:
+        found.append(f"text {text[-80:]!r} is not {expected['text'][-80:]!r}")
+    if reasoning != expected["reasoning"]:
+        found.append(f"reasoning {reasoning[-80:]!r} is not {expected['reasoning'][-80:]!r}")
+    if calls != wanted:
+        found.append(f"calls {calls!r} are not {wanted!r}")
+    found += _usage(expected, parts)
+    finish = next((p.finish for p in parts if isinstance(p, EndPart)), None)
+    meant = FINISHES.get(expected["finish"] or "", "stop")
+    if calls and meant == "stop":
+        meant = "tool_calls"
+    if meant == "stop" and not (text or reasoning):
+        meant = "empty"
+    if finish != meant:
+        found.append(f"finish {finish} is not {meant}")
+    return found
+
+
+def _usage(expected: dict[str, Any], parts: list[Any]) -> list[str]:
+    tokens = expected["tokens"]
+    got = next((p.tokens for p in parts if isinstance(p, UsagePart)), None)
+    if not tokens or not (tokens.get("i") or tokens.get("o")):
+        return []
+    if got is None:
+        return [f"usage is missing: {tokens}"]
+    pairs = {"i": got.in_, "o": got.out, "c": got.cached, "r": got.reasoning}
+    return [
+        f"usage {k} {v} is not {tokens[k]}" for k, v in pairs.items() if tokens.get(k) is not None and v != tokens[k]
+    ]
+
+
+def _json(arguments: str) -> Any:
+    try:
+        return json.loads(arguments or "{}")
+    except json.JSONDecodeError:
+        return arguments
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("recording", ALL, ids=lambda r: f"{r.wire}-{r.provider}-{r.name}")
+async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, split):
+    base = await serve(Replay([recording]).routes)
+    asked = await opened(f"{base}/{recording.name}/{split}", name_of(recording), env=KEYS, context=200_000)
+    if recording.status != 200:
+        with pytest.raises(ModelFault) as caught:
+            await asked.ask()
+        assert caught.value.kind == fault_kind(recording), caught.value.text
+        return
+    await asked.ask(max_tokens=100_000)
+    assert differences(recording, asked.parts, asked.text, asked.reasoning) == []
