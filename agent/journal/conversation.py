@@ -15,8 +15,10 @@ from ..protocol import (
     Fault,
     Interrupted,
     Message,
+    OpaqueRef,
     PassStarted,
     Prompted,
+    ReasoningKept,
     ReplyFinished,
     Rewound,
     RunResumed,
@@ -57,6 +59,8 @@ class Conversation:
     """Messages before this index are dropped, but for the kept ones."""
     pending: str = ""
     """Text of the answer that streams."""
+    opaque: OpaqueRef | None = None
+    """Its parts that go back to their maker."""
 
     def apply(self, event: Event, seq: int = 0) -> None:
         """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
@@ -83,8 +87,10 @@ class Conversation:
                 self._break_off()
             case RunResumed():
                 self._break_off()
-            case ReplyFinished():
-                self._settle()
+            case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
+                self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
+            case ReplyFinished(calls=calls):
+                self._settle(with_calls=calls > 0)
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
                 self._add_call(ToolCall(call_id, tool, raw))
@@ -131,13 +137,15 @@ class Conversation:
         kept = self.kept()
         return [m for i, m in enumerate(self.messages) if i >= self.upto or i in kept]
 
-    def _settle(self) -> None:
-        if self.pending.strip():
-            self.messages.append(Message(role="assistant", text=self.pending))
-        self.pending = ""
+    def _settle(self, *, with_calls: bool = False) -> None:
+        """The answer is over. An answer of nothing but reasoning is not a message, unless its calls follow."""
+        if self.pending.strip() or (with_calls and self.opaque is not None):
+            self.messages.append(Message(role="assistant", text=self.pending, opaque=self.opaque))
+        self.pending, self.opaque = "", None
 
     def _break_off(self) -> None:
         """What arrived of an answer that never ended is kept, and said to be a part."""
+        self.opaque = None
         if self.pending.strip():
             self.pending = f"{self.pending} {CUT_OFF}"
         self._settle()
@@ -202,6 +210,7 @@ SPOKEN: tuple[type[Event], ...] = (
     TextArrived,
     Fault,
     RunResumed,
+    ReasoningKept,
     ReplyFinished,
     ToolCalled,
     ToolFinished,

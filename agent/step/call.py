@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..protocol import (
     CallAdmitted,
     ContextTrimmed,
     Fault,
+    Message,
     ModelFault,
     Record,
     Request,
@@ -160,6 +162,7 @@ async def _attempt(
         schema=SCHEMA if form is not None and not form.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
+        blobs=_blobs(kit, fitted.messages),
     )
     try:
         with kit.watch.running():
@@ -171,6 +174,17 @@ async def _attempt(
     except (PersonInterrupted, asyncio.CancelledError):
         stream.charge_estimate()
         raise
+
+
+def _blobs(kit: Kit, messages: Sequence[Message]) -> dict[str, bytes]:
+    """Content of the messages' images and opaque parts."""
+    shas = {image.sha for m in messages for image in m.images}
+    shas |= {m.opaque.sha for m in messages if m.opaque is not None}
+    found: dict[str, bytes] = {}
+    for sha in shas:
+        with suppress(KeyError):  # a journal that lost a blob: the message goes without it
+            found[sha] = kit.journal.blob(sha)
+    return found
 
 
 def _fit_harder(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> Fitted:

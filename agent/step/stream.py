@@ -6,13 +6,18 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ..journal import StreamRedactor
 from ..protocol import (
     CallPart,
     Charged,
     Clock,
     EndPart,
+    Opaque,
+    OpaquePart,
     ReasoningArrived,
+    ReasoningKept,
     ReasoningPart,
     Record,
     ReplyFinished,
@@ -61,6 +66,7 @@ class Stream:
         parts = self._kit.model.stream(request)
         end: EndPart | None = None
         usage: Tokens | None = None
+        opaque: Opaque | None = None
         try:
             async for part in parts:
                 self.began = True
@@ -73,6 +79,8 @@ class Stream:
                         self._text.end()
                         self._reasoning += text
                         self._thought.feed(text)
+                    case OpaquePart(opaque=parts_of_maker):
+                        opaque = parts_of_maker
                     case CallPart(call=made):
                         self._reply.calls.append(made)
                     case UsagePart(tokens=tokens):
@@ -92,8 +100,16 @@ class Stream:
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
         if self._form is not None:
             self._reply.calls = self._form.read(self._reply.text)
+        if opaque is not None and self._form is None:
+            self._keep(opaque, usage)
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
+
+    def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
+        """The parts become a blob: they go back byte for byte, and their text never reaches a screen or an export."""
+        data = msgspec.json.encode(opaque.data)
+        tokens = self._kit.model.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
+        self._record(ReasoningKept(maker=opaque.maker, sha=self._kit.journal.keep(data), tokens=tokens))
 
     def _charge(self, tokens: Tokens) -> None:
         self._charged = True

@@ -37,6 +37,11 @@ class Recording:
     body: bytes
     expected: dict[str, Any] | None
 
+    @property
+    def has_several_choices(self) -> bool:
+        """The recording project asked for several answers at once; rundry never does."""
+        return self.wire == "openai" and re.search(rb'"index": ?[1-9]\d*, ?"delta"', self.body) is not None
+
     def pieces(self, split: str) -> Iterator[bytes]:
         """The body in pieces: whole, by lines, or cut at random bytes (the same ones each time)."""
         match split:
@@ -148,3 +153,8 @@ def fault_kind(recording: Recording) -> str:
     """The kind that a person gives the recorded error."""
     text = recording.body.decode(errors="replace")
     return next(kind for shape, kind in _FAULTS if re.search(shape, text, re.I | re.S))
+
+
+def breaks_off(recording: Recording) -> bool:
+    """The server reported an error in the middle of its answer (llama.cpp's line of its own)."""
+    return re.search(rb"^error: ", recording.body, re.M) is not None

@@ -9,11 +9,11 @@ import json
 from typing import Any
 
 import pytest
-from fakes.recorded import KEYS, SPLITS, Recording, Replay, fault_kind, name_of, recordings
+from fakes.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_kind, name_of, recordings
 
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
 
-ALL = recordings()
+ALL = [r for r in recordings() if not r.has_several_choices]
 FINISHES = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "end_turn": "stop", "tool_use": "tool_calls",
     "max_tokens": "length", "COMPLETE": "stop", "TOOL_CALL": "tool_calls", "STOP": "stop", "completed": "stop",
@@ -54,6 +54,8 @@ def _usage(expected: dict[str, Any], parts: list[Any]) -> list[str]:
         return []
     if got is None:
         return [f"usage is missing: {tokens}"]
+    if tokens.get("r") and tokens["r"] > tokens["o"]:  # the provider bills the reasoning besides
+        tokens = {**tokens, "o": tokens["o"] + tokens["r"]}
     pairs = {"i": got.in_, "o": got.out, "c": got.cached, "r": got.reasoning}
     return [
         f"usage {k} {v} is not {tokens[k]}" for k, v in pairs.items() if tokens.get(k) is not None and v != tokens[k]
@@ -76,6 +78,11 @@ async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, s
         with pytest.raises(ModelFault) as caught:
             await asked.ask()
         assert caught.value.kind == fault_kind(recording), caught.value.text
+        return
+    if breaks_off(recording):
+        with pytest.raises(ModelFault) as caught:
+            await asked.ask(max_tokens=100_000)
+        assert (caught.value.kind, asked.text) == ("cut", recording.expected["text"])
         return
     await asked.ask(max_tokens=100_000)
     assert differences(recording, asked.parts, asked.text, asked.reasoning) == []

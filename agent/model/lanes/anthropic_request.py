@@ -93,13 +93,13 @@ def _blocks(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> list[
         case "assistant":
             return _assistant(text, message.calls, own_opaque(message, blobs, at).get("blocks") or [])
         case _:
-            images = [_image(i.media, blobs[i.sha]) for i in message.images]
+            images = [_image(i.media, blobs[i.sha]) for i in message.images if i.sha in blobs]
             return [*images, {"type": "text", "text": text or EMPTY}]
 
 
 def _assistant(text: str, calls: Sequence[ToolCall], order: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The answer's blocks in the order in which they came, where that is known and nothing was left out since."""
-    places = [b["place"] for b in order if b["type"] == "tool_use"]
+    places: list[int] = [b["place"] for b in order if b["type"] == "tool_use"]
     length = sum(b["length"] for b in order if b["type"] == "text")
     if len(places) != len(calls) or length != len(text):
         sealed = [b for b in order if b["type"] not in ("text", "tool_use")]
@@ -114,7 +114,7 @@ def _assistant(text: str, calls: Sequence[ToolCall], order: list[dict[str, Any]]
             if piece.strip():
                 out.append({"type": "text", "text": piece})
         elif block["type"] == "tool_use":
-            out.append(_call(calls[block["place"]]))
+            out.append(_call(calls[int(block["place"])]))
         else:
             out.append(dict(block))
     return out or [{"type": "text", "text": EMPTY}]

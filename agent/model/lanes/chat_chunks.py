@@ -11,7 +11,7 @@ import msgspec
 
 from ...protocol import Tokens
 from ..answer import Answer, Finish, Shown
-from .details import merge_detail, readable
+from .details import merge_detail
 from .events import BrokenStream, ErrorInStream, EventStream
 
 FINISHES: dict[str, Finish] = {
@@ -167,9 +167,8 @@ class ChatReader:
             if isinstance(text, str) and text:
                 self._reasoning.setdefault(name, []).append(text)
                 shown = shown or text
-        for detail in as_dicts(delta.reasoning_details):
+        for detail in as_dicts(delta.reasoning_details):  # their words come in one of the readable fields too
             merge_detail(self._details, detail)
-            shown = shown or readable(detail)
         if shown:
             yield from self._answer.reasoning(shown)
 
@@ -191,9 +190,10 @@ class ChatReader:
         index = place if fragment.index is None else fragment.index
         call_id = str(fragment.id) if fragment.id else None
         self._answer.call_piece(index, call_id, str(function.name or ""), function.arguments)
-        if isinstance(fragment.extra_content, dict):  # Gemini behind an OpenAI-style gateway signs its calls here
+        extra = cast(object, fragment.extra_content)
+        if isinstance(extra, dict):  # Gemini behind an OpenAI-style gateway signs its calls here
             extras: dict[str, Any] = self._answer.opaque.setdefault("calls", {})
-            extras[str(len(self._answer.calls) - 1)] = {"extra_content": fragment.extra_content}
+            extras[str(len(self._answer.calls) - 1)] = {"extra_content": extra}
 
 
 @cache
@@ -229,8 +229,8 @@ def tokens_of(usage: object) -> Tokens | None:
     details = getattr(usage, "prompt_tokens_details", None)
     more = getattr(usage, "completion_tokens_details", None)
     reasoning = _number(more, "reasoning_tokens") or _number(usage, "reasoning_tokens")
-    # xAI and Gemini leave reasoning out of the completion, and bill it.
-    if reasoning and _number(usage, "total_tokens") == prompt + out + reasoning:
+    # xAI leaves reasoning out of the completion, Gemini behind a gateway too (also out of the total); both bill it.
+    if reasoning > out or (reasoning and _number(usage, "total_tokens") == prompt + out + reasoning):
         out += reasoning
     cached = _number(details, "cached_tokens") or _number(usage, "prompt_cache_hit_tokens")
     written = (

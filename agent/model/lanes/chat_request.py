@@ -79,7 +79,7 @@ def _message(
         case "assistant":
             return _assistant(message, text, blobs, at, traits, call_id)
         case _ if message.images:
-            urls = [_data_url(i.media, blobs[i.sha]) for i in message.images]
+            urls = [_data_url(i.media, blobs[i.sha]) for i in message.images if i.sha in blobs]
             images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
             return {"role": message.role, "content": [{"type": "text", "text": text or EMPTY}, *images]}
         case _:

@@ -20,8 +20,3 @@ def merge_detail(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
             last[name] = before + value
         elif value is not None:
             last[name] = value
-
-
-def readable(piece: dict[str, Any]) -> str:
-    """The words of a fragment; none of one that is encrypted."""
-    return str(piece.get("text") or piece.get("summary") or "")

@@ -71,7 +71,7 @@ def _message(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict
         calls = [{"name": tool_name(c.tool), "arguments": arguments_object(c.arguments)} for c in message.calls]
         out["tool_calls"] = [{"function": function} for function in calls]
     if message.images:
-        out["images"] = [base64.b64encode(blobs[i.sha]).decode() for i in message.images]
+        out["images"] = [base64.b64encode(blobs[i.sha]).decode() for i in message.images if i.sha in blobs]
     return {**out, **own_opaque(message, blobs, at)}
 
 
@@ -125,7 +125,7 @@ class OllamaReader:
             if message.content:
                 yield from self._answer.text(message.content)
             for call in message.tool_calls or ():
-                arguments = call.function.arguments or {}
+                arguments: object = call.function.arguments or {}
                 self._answer.call_piece(self._calls, None, str(call.function.name or ""), arguments)
                 self._calls += 1
         if line.done:

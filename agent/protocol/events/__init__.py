@@ -72,6 +72,7 @@ from .step import (
     PredicateJudged,
     Prompted,
     ReasoningArrived,
+    ReasoningKept,
     ReplyFinished,
     ScoreMeasured,
     Snapshotted,
@@ -144,6 +145,7 @@ __all__ = [
     "QuestionAsked",
     "Queued",
     "ReasoningArrived",
+    "ReasoningKept",
     "Record",
     "ReplyFinished",
     "Rewound",
@@ -219,6 +221,7 @@ KnownEvent = (
     | CallAdmitted
     | TextArrived
     | ReasoningArrived
+    | ReasoningKept
     | Charged
     | ReplyFinished
     | ToolCalled

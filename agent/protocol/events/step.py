@@ -51,6 +51,16 @@ class ReasoningArrived(EventBase, frozen=True, kw_only=True):
     text: str
 
 
+class ReasoningKept(EventBase, frozen=True, kw_only=True):
+    """The answer has parts that go back to their maker: signatures, encrypted reasoning. Comes before `ReplyFinished`."""
+
+    maker: str
+    sha: str
+    """Blob of the parts as JSON."""
+    tokens: int = 0
+    """What they add to a later prompt, by our own count."""
+
+
 class Charged(EventBase, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
