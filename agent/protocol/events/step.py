@@ -52,7 +52,10 @@ class ReasoningArrived(EventBase, frozen=True, kw_only=True):
 
 
 class ReasoningKept(EventBase, frozen=True, kw_only=True):
-    """The answer has parts that go back to their maker: signatures, encrypted reasoning. Comes before `ReplyFinished`."""
+    """The answer has parts that go back to their maker: signatures, encrypted reasoning.
+
+    Comes before `ReplyFinished`.
+    """
 
     maker: str
     sha: str
