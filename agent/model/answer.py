@@ -36,8 +36,8 @@ class Answer:
         self.finish: Finish | None = None
         """None: the provider gave no reason."""
         self.usage: Tokens | None = None
-        self.begun = False
-        """The first piece of the answer arrived."""
+        self.pieces = 0
+        """Pieces that arrived; what only keeps the connection alive does not count."""
         self.opaque: dict[str, Any] = {}
         """What has to go back to the provider with this message, in its own form (JSON)."""
         self._leaks = leaks
@@ -46,6 +46,11 @@ class Answer:
         self._last, self._same = "", 0
         self._said = False
         self._refused = False
+
+    @property
+    def begun(self) -> bool:
+        """The first piece of the answer arrived."""
+        return self.pieces > 0
 
     def text(self, text: str) -> list[Shown]:
         """A piece of the answer's text. Raises ModelFault for a chant, TooLong."""

@@ -74,6 +74,10 @@ class Acted:
     """Someone has to decide: why."""
 
 
+READS_AT_ONCE = 8
+"""Reads that run side by side. The time-out of each starts with its own work, not with the answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Call:
     call: ToolCall
@@ -133,7 +137,7 @@ def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
     files: set[str] = set()
     for one in sorted(made, key=_ends):
         last, file = batches[-1][-1] if batches else None, _file(one, root)
-        if last is not None and _is_read(last) and _is_read(one):
+        if last is not None and _is_read(last) and _is_read(one) and len(batches[-1]) < READS_AT_ONCE:
             batches[-1].append(one)
         elif file is not None and files and file not in files:
             batches[-1].append(one)

@@ -36,6 +36,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 """What models trained on other tools call a field; taken where the field itself is missing."""
 _IN_A_FOLDER = " To work in a subfolder write `cd FOLDER && ...`."
 _ADVICE = {"background": " start_command starts a command that runs on."}
+_DEEPEST = 100
+"""Levels of nesting. Decoders and encoders recurse, and fail at about a thousand."""
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _SHORT = 16
 """Letters of a field's name that stand on the person's screen."""
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
@@ -59,6 +62,10 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     """Checks a call against the tools on offer (all, without `names`) and the tool's arguments. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
     exact = tool in allowed and TOOLS[tool].kind in ("change", "command")
+    if _is_deep(raw):
+        if tool not in allowed:
+            return Parsed(error=_no_such_tool(tool, allowed))
+        return Parsed(error=f"{tool}: the arguments are nested more than {_DEEPEST} levels deep. {usage(tool)}.")
     value, repaired, problem = _decode(raw, exact=exact)
     if tool not in allowed:
         return Parsed(error=_no_such_tool(tool, allowed), raw=value, repaired=repaired)
@@ -76,6 +83,17 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     except msgspec.ValidationError as wrong:
         return Parsed(error=f"{tool}: {_readable(wrong)}. {usage(tool)}.", raw=fields, repaired=repaired)
     return Parsed(arguments=arguments, raw=fields, repaired=repaired)
+
+
+def _is_deep(raw: str) -> bool:
+    """More brackets are open at once than any call needs; brackets in strings do not count."""
+    depth = 0
+    for match in _BRACKET.finditer(raw):
+        bracket = match[0]
+        depth += 1 if bracket in "{[" else -1 if bracket in "}]" else 0
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:

@@ -16,6 +16,7 @@ from rundry.agent import (
     PredicateJudged,
     Prompted,
     ReasoningArrived,
+    ReasoningKept,
     ReplyFinished,
     ScoreMeasured,
     Snapshotted,
@@ -42,7 +43,15 @@ CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinis
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
 FrameEvent = (
-    StepStarted | StepFinished | ContextTrimmed | Snapshotted | ChangeCommitted | Prompted | StallDetected | Unknown
+    StepStarted
+    | StepFinished
+    | ContextTrimmed
+    | Snapshotted
+    | ReasoningKept
+    | ChangeCommitted
+    | Prompted
+    | StallDetected
+    | Unknown
 )
 
 _COMMIT = 9
@@ -131,8 +140,8 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
         case ChangeCommitted():
             text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
             note(state, stamped, f"{event.path} {text}")
-        case Snapshotted():
-            pass  # what changed is said by whoever changed it
+        case Snapshotted() | ReasoningKept():
+            pass  # the change has an event of its own; the parts can only be read by their maker
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"

@@ -113,9 +113,9 @@ class AnthropicReader:
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
+        self._answer.pieces += event.type != "ping"
         match event.type:
             case "message_start":
-                self._answer.begun = True
                 self._count(msgspec.convert(event.message, _Start).usage if event.message else None)
             case "content_block_start" if event.content_block is not None:
                 yield from self._begin(event.index, event.content_block)

@@ -139,7 +139,7 @@ class ChatReader:
         for usage in usages:
             if usage is not None:
                 self._answer.usage = tokens_of(usage) or self._answer.usage
-        self._answer.begun = True
+        self._answer.pieces += 1
         for choice in chunk.choices or ():
             if choice.index in (0, None):  # only one choice is ever asked for
                 yield from self._take(choice)

@@ -142,9 +142,10 @@ class DirectLane:
                 data = await _more(response, timer)
                 if not data:
                     break
+                before = answer.pieces
                 for part in reader.feed(data):
                     yield part
-                if answer.begun:
+                if answer.pieces > before:
                     timer.arrived()
                 await asyncio.sleep(0)  # a fast server must not keep a command of the person waiting
             for part in reader.end():

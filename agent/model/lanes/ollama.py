@@ -117,7 +117,7 @@ class OllamaReader:
         line: _Line = decode(data, _decoder)
         if line.error is not None:
             raise ErrorInStream(line.error)
-        self._answer.begun = True
+        self._answer.pieces += 1
         if (message := line.message) is not None:
             if message.thinking:
                 self._thinking.append(message.thinking)

@@ -90,7 +90,7 @@ def _read(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
     if (usage := getattr(chunk, "usage", None)) is not None:
         answer.usage = tokens_of(usage) or answer.usage
     for choice in chunk.choices[:1]:
-        answer.begun = True
+        answer.pieces += 1
         delta = choice.delta
         if choice.finish_reason:
             answer.finish = FINISHES.get(choice.finish_reason, "stop")
