@@ -34,8 +34,8 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
 
     `spec.key_from` is the variable that holds the key: None means the provider's usual one, an empty text that no key
     may be sent. A server that does not answer is not an error here: `probe` refuses it.
-    `RUNDRY_STALL_SECONDS` sets how long a stream may be silent, `RUNDRY_READ_LEAKS=1` reads tool calls that a local
-    model leaks as text.
+    `RUNDRY_STALL_SECONDS` sets how long a stream may be silent. `RUNDRY_READ_LEAKS` (1 or 0; by default 1 for a local
+    server) sets whether tool calls that a model writes into its text are read.
     """
     provider, model = await find_model(spec)
     if provider == DEMO:
@@ -55,7 +55,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         facts,
         name=spec.name,
         patience=waits,
-        read_leaks=at.local and env.get("RUNDRY_READ_LEAKS") == "1",
+        read_leaks=(env.get("RUNDRY_READ_LEAKS") or ("1" if at.local else "0")) == "1",
     )
     await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
     return opened

@@ -98,7 +98,7 @@ class RemoteModel:
         """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection immediately."""
         if self._at.key is None and self._at.key_names:
             raise ModelFault("auth", missing_key(self._at))
-        leaks = LeakReader([t.name for t in request.tools]) if self._read_leaks else None
+        leaks = LeakReader(request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
         timer = Timer(self._at, self._patience, request.seconds)
         async with aclosing(self._lane.stream(request, answer, timer)) as shown:

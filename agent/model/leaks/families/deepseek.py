@@ -1,0 +1,39 @@
+"""DeepSeek V3, R1 (a type, the name, fenced JSON) and V3.1 (the name, JSON), between tokens of their own."""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Source, Steps
+
+_CALL, _SEPARATOR, _CALL_END = "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
+_ENDS = ("<｜tool▁calls▁end｜>", "<｜tool_calls_end｜>", "<｜tool calls end｜>")
+
+
+def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+    """The calls of one section, which the end of the answer may close."""
+    calls: list[ToolCall] = []
+    yield from source.space()
+    yield from source.match((_CALL,))
+    while True:
+        calls.append((yield from _call(source, offer)))
+        yield from source.space()
+        if not (yield from source.more()) or (yield from source.expect(_CALL, *_ENDS)) != _CALL:
+            return calls
+
+
+def _call(source: Source, offer: Offer) -> Steps[ToolCall]:
+    name = (yield from source.short(_SEPARATOR)).strip()
+    if name == "function":
+        name = (yield from source.word()).strip()
+    offer.name(name)
+    yield from source.space()
+    fence = yield from source.match(("```json", "```"))
+    yield from source.space()
+    call = offer.from_arguments(name, (yield from source.json()))
+    yield from source.space()
+    if fence:
+        yield from source.match(("```",))
+        yield from source.space()
+    yield from source.expect(_CALL_END)
+    return call

@@ -1,0 +1,25 @@
+"""GLM 4.5 to 4.7: the name, then pairs of `<arg_key>` and `<arg_value>`."""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Source, Steps
+
+_KEY, _KEY_END = "<arg_key>", "</arg_key>"
+_VALUE, _VALUE_END = "<arg_value>", "</arg_value>"
+
+
+def read(source: Source, offer: Offer, *, close: str) -> Steps[ToolCall]:
+    """One call and the closing tag."""
+    name = offer.name((yield from source.word()))
+    yield from source.space()
+    values: list[tuple[str, str]] = []
+    tag = yield from source.expect(_KEY, close)
+    while tag == _KEY:
+        key = (yield from source.short(_KEY_END)).strip()
+        yield from source.space()
+        yield from source.expect(_VALUE)
+        value, tag = yield from source.value(_VALUE_END, (_KEY, close))
+        values.append((key, value))
+    return offer.from_texts(name, values)

@@ -1,0 +1,52 @@
+"""gpt-oss (harmony): messages on channels. A message with a recipient is a call, the analysis channel is reasoning."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Refused, Source, Steps
+
+START, _CHANNEL = "<|start|>assistant", "<|channel|>"
+ADDRESS = "to=functions."
+"""The prompt ends with `<|start|>assistant`, and the recipient may come in front of the channel."""
+END = "<|end|>"
+OPENERS = (_CHANNEL, START)
+ENDS = (END, "<|return|>")
+FRAMES = frozenset((*OPENERS, *ENDS, ADDRESS))
+
+_TO = r"(?:to=(?P<{}>[\w.-]+))?\s*"
+_HEADER = re.compile(
+    r"(?:<\|start\|>assistant)?\s*"
+    + _TO.format("before")
+    + r"<\|channel\|>(?P<channel>analysis|commentary|final)\s*"
+    + _TO.format("behind")
+    + r"(?:<\|constrain\|>)?\s*\w*\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What stands in front of a message."""
+
+    channel: str
+    recipient: str
+    """Empty: the message is for the user."""
+
+
+def header(source: Source, opener: str) -> Steps[Header]:
+    """The header whose first token is read, and the token behind it."""
+    found = _HEADER.fullmatch(opener + (yield from source.short("<|message|>")))
+    if found is None:
+        raise Refused
+    recipient = found["behind"] or found["before"] or ""
+    return Header(found["channel"], recipient.removeprefix("functions."))
+
+
+def call(source: Source, offer: Offer, recipient: str) -> Steps[ToolCall]:
+    """The call of the recipient. The token that ends it is a stop token, which servers leave out."""
+    offer.name(recipient)
+    yield from source.space()
+    return offer.from_arguments(recipient, (yield from source.json()))

@@ -1,0 +1,21 @@
+"""MiniMax M1: JSON objects, one on each line, between tags; Apriel and Nemotron write a JSON array there."""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Refused, Source, Steps
+
+
+def read(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
+    """The calls up to the closing tag."""
+    calls: list[ToolCall] = []
+    yield from source.space()
+    while (yield from source.peek()) in ("{", "["):
+        text = yield from source.json()
+        calls += offer.from_list(text) if text[0] == "[" else [offer.from_json(text)]
+        yield from source.space()
+    yield from source.expect(close)
+    if not calls:
+        raise Refused
+    return calls

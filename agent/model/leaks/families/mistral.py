@@ -1,0 +1,23 @@
+"""Mistral: `[TOOL_CALLS]` and a JSON array, or a name (with `[CALL_ID]`, `[ARGS]`) and the JSON of its arguments."""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Source, Steps
+
+
+def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+    """The calls behind the tag. Nothing closes them but the end of the JSON."""
+    yield from source.space()
+    sign = yield from source.peek()
+    if sign == "[":
+        return offer.from_list((yield from source.json()))
+    if sign == "{":
+        return [offer.from_json((yield from source.json()))]
+    name = offer.name((yield from source.word()))
+    if (yield from source.match(("[CALL_ID]", "[ARGS]"))) == "[CALL_ID]":
+        yield from source.word()
+        yield from source.expect("[ARGS]")
+    yield from source.space()
+    return [offer.from_arguments(name, (yield from source.json()))]

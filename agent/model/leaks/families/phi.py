@@ -1,0 +1,35 @@
+"""A JSON array: Phi-4 and Granite behind `<|tool_call|>`, Granite in `<tool_call>`, Phi-4-mini in `functools[...]`.
+
+Some templates of Phi-4 put one object between the tags instead.
+"""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Refused, Source, Steps
+
+_CLOSE = "<|/tool_call|>"
+
+
+def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+    """The calls of one array, with or without a closing tag."""
+    yield from source.space()
+    text = yield from source.json()
+    if text[0] == "{":
+        yield from source.space()
+        yield from source.expect(_CLOSE)
+        return [offer.from_json(text)]
+    calls = offer.from_list(text)
+    # The white space in front of the closing tag is a part of it; otherwise it is skipped behind the calls anyway.
+    yield from source.space()
+    yield from source.match((_CLOSE, "</tool_call>"))
+    return calls
+
+
+def read_functools(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+    """The calls of one array whose first bracket is read."""
+    gap = yield from source.space()
+    if (yield from source.peek()) != "{":
+        raise Refused
+    return offer.from_list((yield from source.json("[" + gap)))

@@ -1,0 +1,32 @@
+"""`<tool_call>`: JSON of Hermes and Qwen; Qwen3-Coder, GLM and Granite write their own forms into the same tag."""
+
+from __future__ import annotations
+
+from ....protocol import ToolCall
+from ..offer import Offer
+from ..source import Source, Steps
+from . import coder, glm, phi
+
+_CLOSE = "</tool_call>"
+
+
+def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+    """The calls in one `<tool_call>`."""
+    yield from source.space()
+    sign = yield from source.peek()
+    if sign == "{":
+        return (yield from read_json(source, offer, close=_CLOSE))
+    if sign == "<":
+        return (yield from coder.read_all(source, offer, close=_CLOSE))
+    if sign == "[":
+        return (yield from phi.read(source, offer))
+    return [(yield from glm.read(source, offer, close=_CLOSE))]
+
+
+def read_json(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
+    """One JSON object and the closing tag."""
+    yield from source.space()
+    call = offer.from_json((yield from source.json()))
+    yield from source.space()
+    yield from source.expect(close)
+    return [call]

@@ -1,0 +1,81 @@
+"""The opening tags of all families, and where each counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from ...protocol import ToolCall
+from .families import coder, deepseek, fenced, gemma, harmony, invoke, kimi, llama, minimax, mistral, phi, tagged
+from .offer import Offer
+from .source import Source, Steps
+
+_Reader: TypeAlias = Callable[[Source, Offer], Steps[list[ToolCall]]]
+
+_TAGGED: dict[str, _Reader] = {
+    "<tool_call>": tagged.read,
+    "<function_call>": partial(tagged.read_json, close="</function_call>"),
+    "<tools>": partial(tagged.read_json, close="</tools>"),
+    "<tool_calls>": partial(minimax.read, close="</tool_calls>"),
+    "<TOOLCALL>": partial(minimax.read, close="</TOOLCALL>"),
+    "<seed:tool_call>": partial(coder.read_all, close="</seed:tool_call>"),
+    "<function=": coder.read,
+    "<|python_tag|>": llama.read,
+    "[TOOL_CALLS]": mistral.read,
+    "<｜tool▁calls▁begin｜>": deepseek.read,
+    "<｜tool_calls_begin｜>": deepseek.read,
+    "<｜tool calls begin｜>": deepseek.read,
+    "<｜tool▁calls｜>": deepseek.read,
+    "<｜DSML｜function_calls>": partial(invoke.read, mark="｜DSML｜", close="</｜DSML｜function_calls>"),
+    "<｜DSML｜tool_calls>": partial(invoke.read, mark="｜DSML｜", close="</｜DSML｜tool_calls>"),
+    "<function_calls>": partial(invoke.read, mark="", close="</function_calls>"),
+    "<minimax:tool_call>": partial(invoke.read, mark="", close="</minimax:tool_call>"),
+    "<|tool_calls_section_begin|>": kimi.read,
+    "<|tool_call|>": phi.read,
+    "<|tool_call>": partial(gemma.read, quote='<|"|>', close="<tool_call|>"),
+    "<start_function_call>": partial(gemma.read, quote="<escape>", close="<end_function_call>"),
+}
+_FENCED: dict[str, _Reader] = {
+    "```json\n": fenced.read_json,
+    "```tool_call\n": fenced.read_json,
+    "```tool_code\n": fenced.read_python,
+}
+_WHOLE: dict[str, _Reader] = {"{": llama.read_bare}
+
+TAGS = (*_TAGGED, *harmony.OPENERS)
+"""They begin a call at the beginning of a line or behind a sentence."""
+AT_LINE_START = (*_FENCED, "functools[")
+AT_START = (*_WHOLE, harmony.ADDRESS)
+"""They begin a call only at the beginning of the answer."""
+ALONE = frozenset((*_FENCED, *_WHOLE))
+"""Also JSON and Python that is meant as an example looks like these: they count only as one at the answer's end."""
+READERS: dict[str, _Reader] = {**_TAGGED, **_FENCED, **_WHOLE, "functools[": phi.read_functools}
+
+STOPS = (
+    "<|call|>",
+    "<|end|>",
+    "<|return|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|observation|>",
+    "<｜end▁of▁sentence｜>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<start_function_response>",
+    "<|tool_response>",
+    "</s>",
+    "[e~[",
+)
+"""What ends a turn. Behind a call it is not text."""
+
+THOUGHTS = {
+    "<think>": "</think>",
+    "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+    "<|channel>thought": "<channel|>",
+}
+"""Reasoning at the very beginning of an answer: opening and closing tag. Harmony has its own."""

@@ -1,0 +1,153 @@
+"""The tools on offer: makes calls out of what a family's reader found. Raises Refused for what is not a call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+import msgspec
+
+from ...protocol import ToolCall, ToolSpec
+from .source import Refused
+
+_BROKEN = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
+_COMPOSED = ("anyOf", "oneOf", "allOf")
+_PYTHON = {"True": True, "False": False, "None": None}
+
+
+class Offer:
+    """The tools of one request, by name."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    def name(self, text: str) -> str:
+        """The name of a tool on offer."""
+        if text not in self._tools:
+            raise Refused
+        return text
+
+    def parameters(self, name: str) -> list[str]:
+        """The names of a tool's parameters, in the order of its schema."""
+        return list(self._properties(name))
+
+    def from_json(self, text: str, *, whole: bool = False) -> ToolCall:
+        """The call in one JSON object; with `whole` it must have a name and arguments."""
+        return self._from_object(decoded(text), whole=whole)
+
+    def from_list(self, text: str) -> list[ToolCall]:
+        """The calls in a JSON array."""
+        found = decoded(text)
+        if not isinstance(found, list) or not found:
+            raise Refused
+        return [self._from_object(each, whole=False) for each in cast(list[object], found)]
+
+    def from_arguments(self, name: str, text: str) -> ToolCall:
+        """The call of a named tool with JSON arguments."""
+        return self._call(self.name(name), decoded(text))
+
+    def from_texts(self, name: str, texts: Iterable[tuple[str, str]]) -> ToolCall:
+        """The call of a named tool with untyped values, which the tool's schema gives their types."""
+        return self.from_values(name, dict(texts))
+
+    def from_values(self, name: str, values: Mapping[str, object]) -> ToolCall:
+        """The call of a named tool; texts are converted where the tool's schema wants another type."""
+        known = self._properties(self.name(name))
+        fitting = {k: _fit(v, known.get(k)) if isinstance(v, str) else v for k, v in values.items()}
+        return self._call(name, fitting)
+
+    def _from_object(self, value: object, *, whole: bool) -> ToolCall:
+        fields = _object(value)
+        function = fields.get("function")
+        if isinstance(function, dict):
+            fields = cast(dict[str, Any], function)
+            function = None
+        name = fields.get("name", function)
+        given = [fields[key] for key in ("arguments", "parameters") if key in fields]
+        if not isinstance(name, str) or (whole and not given):
+            raise Refused
+        arguments = given[0] if given else None
+        return self._call(self.name(name), decoded(arguments) if isinstance(arguments, str) else arguments)
+
+    def _call(self, name: str, arguments: object) -> ToolCall:
+        fields = {} if arguments is None else _object(arguments)
+        try:
+            text = msgspec.json.encode(fields).decode()
+        except _BROKEN as e:
+            raise Refused from e
+        return ToolCall(call_id="", tool=name, arguments=text)
+
+    def _properties(self, name: str) -> dict[str, Any]:
+        found = self._tools[name].parameters.get("properties")
+        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+def decoded(text: str) -> object:
+    """The value of a JSON text. Line ends within strings are allowed: small models forget to escape them."""
+    try:
+        return msgspec.json.decode(text)
+    except _BROKEN:
+        pass
+    try:
+        return json.loads(text, strict=False, parse_constant=_refuse)
+    except _BROKEN as e:
+        raise Refused from e
+
+
+def _refuse(_: str) -> NoReturn:
+    raise Refused
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Refused
+    return cast(dict[str, Any], value)
+
+
+def _fit(text: str, schema: object) -> object:
+    """The text as a value of the schema's type, or the text where it is not one: validation then reports it."""
+    types = _types(schema)
+    if not types or (types - {"null"} == {"string"} and text != "null"):
+        return text
+    bare = text.strip()
+    try:
+        value = _PYTHON[bare] if bare in _PYTHON else decoded(bare)
+    except Refused:
+        return text
+    return value if _type(value) & types else text
+
+
+def _types(schema: object) -> set[str]:
+    """The JSON types that the schema allows; empty when it does not say."""
+    if not isinstance(schema, dict):
+        return set()
+    fields = cast(dict[str, Any], schema)
+    named = fields.get("type")
+    types: set[str] = {named} if isinstance(named, str) else set(named or ())
+    types |= {each for value in fields.get("enum", ()) for each in _type(value)}
+    for key in _COMPOSED:
+        for part in fields.get(key, ()):
+            types |= _types(part)
+    return types
+
+
+def _type(value: object) -> set[str]:
+    match value:
+        case None:
+            return {"null"}
+        case bool():
+            return {"boolean"}
+        case str():
+            return {"string"}
+        case int():
+            return {"integer", "number"}
+        case float():
+            return {"number"}
+        case list():
+            return {"array"}
+        case _:
+            return {"object"}

@@ -1,0 +1,78 @@
+"""Where a call may begin: at the beginning of a line or behind a sentence, and never in code."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD, _TAIL = 120, 16
+"""Characters that are kept of the current line's beginning and end."""
+_FENCE = re.compile(r"[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(`{3,}|~{3,})")
+_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t\r]*")
+_CODE_OR_QUOTE = (" " * 4, "\t", ">")
+_BOUNDARY = (".", "!", "?", ":", "…", "。", "！", "？", "：", "</think>", "[/THINK]")
+
+
+class Position:
+    """The place in the Markdown behind the text that was shown."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        """The characters that opened the code fence; empty outside of one."""
+        self._head = self._tail = ""
+        self._last = ""
+        """The end of the text, without the white space behind it."""
+        self._size = self._ticks = 0
+
+    def see(self, text: str) -> None:
+        """Follow the text that was shown."""
+        if seen := text.rstrip():
+            self._last = (self._last + seen[-_HEAD:])[-_HEAD:]
+        *lines, last = text.split("\n")
+        for line in lines:
+            self._grow(line)
+            self._end_line()
+        self._grow(last)
+
+    @property
+    def in_fence(self) -> bool:
+        """Inside a code fence."""
+        return bool(self._fence)
+
+    @property
+    def at_line_start(self) -> bool:
+        """At the beginning of a line that is not code; Markdown allows three spaces of indentation."""
+        return not self._fence and len(self._head) <= 3 and not self._head.strip(" ")
+
+    @property
+    def may_begin(self) -> bool:
+        """A call may begin here.
+
+        Within a line that is only directly behind the end of a sentence, as templates without a line end write it; a
+        tag that prose mentions stands behind a space, a quote or a backtick.
+        """
+        if self.at_line_start:
+            return True
+        if self._fence or self._ticks % 2 or self._head.startswith(_CODE_OR_QUOTE) or _FENCE.match(self._head):
+            return False
+        return self._tail.endswith(_BOUNDARY)
+
+    def follows(self, tags: tuple[str, ...]) -> bool:
+        """Only white space stands between one of the tags and this place."""
+        return self._last.endswith(tags)
+
+    def _grow(self, text: str) -> None:
+        self._size += len(text)
+        self._ticks += text.count("`")
+        self._head += text[: _HEAD - len(self._head)]
+        self._tail = (self._tail + text[-_TAIL:])[-_TAIL:]
+
+    def _end_line(self) -> None:
+        if self._fence:
+            mark = _CLOSING.fullmatch(self._head) if self._size <= _HEAD else None
+            if mark and mark[1].startswith(self._fence):
+                self._fence = ""
+        elif (mark := _FENCE.match(self._head)) and (mark[1][0] == "~" or self._ticks == len(mark[1])):
+            # A line with more backticks than those at its beginning holds inline code.
+            self._fence = mark[1]
+        self._head = self._tail = ""
+        self._size = self._ticks = 0

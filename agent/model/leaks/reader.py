@@ -1,0 +1,195 @@
+"""Reads one answer: shows its text and reasoning as they arrive, and collects the calls that it ends with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ...protocol import ToolCall, ToolSpec
+from .families import harmony
+from .forms import ALONE, AT_LINE_START, AT_START, READERS, STOPS, TAGS, THOUGHTS
+from .offer import Offer
+from .output import Output, Parts
+from .position import Position
+from .source import Refused, Source, Steps
+
+_LINE_END = re.compile("\n")
+_AFTER_SENTENCE = re.compile(r"\n|(?<=[.!?:…。！？：>\]])[<\[]")
+"""Narrows down where `Position.may_begin` has to be asked within a line."""
+_ANY_TAG = re.compile(r"[\n<]")
+
+
+@dataclass(slots=True)
+class _Found:
+    """One call, or several that stand in one pair of tags."""
+
+    raw: str
+    """Their text, and the white space and stop tokens behind them."""
+    calls: list[ToolCall]
+    alone: bool
+    """They count only as the whole rest of the answer, next to no other call."""
+    last: bool
+    """They count only where no text follows."""
+    gap: str = ""
+
+
+class LeakReader:
+    """Reads one answer that may hold tool calls and reasoning as text.
+
+    Calls count only at the beginning of the answer (reasoning may precede them) or at its end: with text before and
+    after them they are quoted. They are never read inside of code or out of reasoning. What is not a call of a tool on
+    offer stays text, byte for byte.
+    """
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._offer = Offer(tools)
+        self._tags = TAGS if self._offer else harmony.OPENERS
+        self._source = Source()
+        self._position = Position()
+        self._output = Output()
+        self._calls: list[ToolCall] = []
+        self._spoke = False
+        """Text was shown that is not only white space."""
+        self._examples = False
+        """A fenced call was only an example; then another one is, too."""
+        self._framed = False
+        """The text is a harmony message, which a token ends."""
+        self._reading = self._answer()
+
+    def feed(self, text: str) -> Parts:
+        """What can be shown now. Text is held back only while it may be the beginning of a tag or of a call."""
+        self._source.add(text)
+        return self._continue()
+
+    def flush(self) -> tuple[Parts, list[ToolCall]]:
+        """The rest at the end of the answer, and the calls. A call that is not complete is text."""
+        self._source.end()
+        return self._continue(), self._calls
+
+    def _continue(self) -> Parts:
+        next(self._reading, None)
+        return self._output.drain()
+
+    def _answer(self) -> Steps[None]:
+        yield from self._begin()
+        while opener := (yield from self._next_opener()):
+            yield from self._open(opener)
+
+    def _begin(self) -> Steps[None]:
+        """Reasoning at the very beginning, and what is a call only there."""
+        source = self._source
+        lead = yield from source.space()
+        if opener := (yield from source.match(THOUGHTS)):
+            yield from self._think(THOUGHTS[opener])
+        else:
+            self._say(lead)
+        source.mark()
+        if self._offer and (opener := (yield from source.match(AT_START))):
+            yield from self._open(opener)
+
+    def _think(self, close: str) -> Steps[None]:
+        source = self._source
+        yield from source.newlines()
+        while True:
+            text, reached = source.stream_until(close)
+            self._output.reasoning(text)
+            if reached or source.ended:
+                break
+            yield
+        yield from source.newlines()
+
+    def _next_opener(self) -> Steps[str]:
+        """Show text up to the next opening tag, and take it; empty at the end of the answer."""
+        source = self._source
+        while sign := (yield from source.peek()):
+            source.mark()
+            options = self._options(sign)
+            if options and (opener := (yield from source.match(options))):
+                return opener
+            self._say(source.text(self._stop()))
+        return ""
+
+    def _options(self, sign: str) -> Collection[str]:
+        # A tag behind one that is only mentioned belongs to the mention.
+        if sign in "<[" and self._position.may_begin and not self._position.follows(self._tags):
+            return (*self._tags, *harmony.ENDS) if self._framed else self._tags
+        if sign == "<" and self._framed and not self._position.in_fence:
+            return harmony.ENDS
+        is_likely = self._offer and not self._examples and sign in "`f"
+        return AT_LINE_START if is_likely and self._position.at_line_start else ()
+
+    def _stop(self) -> re.Pattern[str]:
+        if self._position.in_fence:
+            return _LINE_END
+        return _ANY_TAG if self._framed else _AFTER_SENTENCE
+
+    def _open(self, opener: str) -> Steps[None]:
+        """Read what the opening tag begins, and the calls right behind it. The source is marked before the tag."""
+        source = self._source
+        found: list[_Found] = []
+        try:
+            while opener:
+                if opener in harmony.FRAMES:
+                    calls = yield from self._message(opener, found)
+                else:
+                    calls = yield from READERS[opener](source, self._offer)
+                last, raw = source.unescaped, source.release()
+                if not calls:
+                    return
+                found.append(_Found(raw, calls, alone=opener in ALONE, last=last))
+                found[-1].gap = yield from self._filler()
+                source.mark()
+                opener = yield from source.match(self._tags)
+        except Refused:
+            raw = source.release()
+            self._settle(found, followed=True)
+            self._say(raw)
+        else:
+            self._settle(found, followed=bool((yield from source.peek())))
+
+    def _message(self, opener: str, found: list[_Found]) -> Steps[list[ToolCall]]:
+        """The call in a harmony message; none when the message is reasoning, which is read, or text, which follows."""
+        source, framed = self._source, not self._spoke or bool(found)
+        if opener in harmony.ENDS:
+            if not (yield from source.peek()):
+                return []
+            opener, framed = (yield from source.expect(harmony.START)), True
+        header = yield from harmony.header(source, opener)
+        if header.recipient:
+            return [(yield from harmony.call(source, self._offer, header.recipient))]
+        if not framed:
+            raise Refused
+        source.release()
+        self._settle(found, followed=True)
+        self._framed = header.channel != "analysis"
+        if not self._framed:
+            yield from self._think(harmony.END)
+        return []
+
+    def _filler(self) -> Steps[str]:
+        """White space and stop tokens."""
+        gap = yield from self._source.space()
+        while stop := (yield from self._source.match(STOPS)):
+            gap += stop + (yield from self._source.space())
+        return gap
+
+    def _settle(self, found: list[_Found], *, followed: bool) -> None:
+        """Take the calls, or show them as text where they only quote."""
+        is_alone = len(found) == 1 and not followed
+        quoted = any(each.alone for each in found) and not is_alone
+        if followed:
+            quoted = quoted or self._spoke or any(each.last for each in found)
+        if quoted:
+            self._examples = self._examples or any(each.alone for each in found)
+            self._say("".join(each.raw + each.gap for each in found))
+        elif found:
+            self._calls += [call for each in found for call in each.calls]
+            if followed:
+                gap = found[-1].gap
+                self._say(gap[len(gap.rstrip()) :].rpartition("\n")[2])
+
+    def _say(self, text: str) -> None:
+        self._output.text(text)
+        self._position.see(text)
+        self._spoke = self._spoke or not (text.isspace() or not text)

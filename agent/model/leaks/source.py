@@ -1,0 +1,240 @@
+"""The text of an answer while it arrives.
+
+Each reading function is a generator: it yields while it needs more text, and returns what it read. Text is consumed as
+soon as it is read, so that a long call that arrives in small pieces costs linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Generator
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
+_T = TypeVar("_T")
+Steps: TypeAlias = Generator[None, None, _T]
+
+LONGEST = 16 * 1024 * 1024
+"""Characters of one call. A longer one stays text."""
+DEEPEST = 256
+"""Nested brackets of one call. A deeper one stays text."""
+_LONGEST_NAME = 200
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NEWLINES = re.compile(r"[\r\n]*")
+_WORD = re.compile(r"[\w.:/-]*")
+_BARE = re.compile(r"[^,}\]\n]*")
+_BRACKET = re.compile(r'["{}\[\]]')
+_STRING_MARK = re.compile(r'["\\]')
+_SPACES = re.compile(" +")
+
+
+class Refused(Exception):
+    """What looked like a call is text."""
+
+
+class Source:
+    """Text that is read from the front and may grow at the back."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0
+        self._ended = False
+        self._taken: list[str] | None = None
+        self._size = 0
+        self.unescaped = False
+        """Since `mark`, a value was read whose end is not certain, because its format cannot escape the closing tag."""
+
+    def add(self, text: str) -> None:
+        """Append text that arrived."""
+        self._text = self._text[self._at :] + text
+        self._at = 0
+
+    def end(self) -> None:
+        """Nothing more arrives."""
+        self._ended = True
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more arrives."""
+        return self._ended
+
+    def mark(self) -> None:
+        """Record what is read from here on, for `release`."""
+        self._taken, self._size, self.unescaped = [], 0, False
+
+    def release(self) -> str:
+        """Return what was read since `mark`, and stop recording."""
+        taken, self._taken = self._taken or [], None
+        return "".join(taken)
+
+    def text(self, stop: re.Pattern[str]) -> str:
+        """Take at least one character: spaces, or the text before the next `stop` or through the line end."""
+        if found := _SPACES.match(self._text, self._at):
+            return self._take(found.end() - self._at)
+        found = stop.search(self._text, self._at + (self._text[self._at] != "\n"))
+        if found is None:
+            return self._take(len(self._text) - self._at)
+        return self._take((found.end() if found.group() == "\n" else found.start()) - self._at)
+
+    def stream_until(self, close: str) -> tuple[str, bool]:
+        """Take what has arrived of the text before `close`; true when `close` was reached (and taken)."""
+        found = self._text.find(close, self._at)
+        if found >= 0:
+            text = self._take(found - self._at)
+            self._take(len(close))
+            return text, True
+        kept = 0 if self._ended else _overlap(self._text, self._at, close)
+        return self._take(len(self._text) - self._at - kept), False
+
+    def more(self) -> Steps[bool]:
+        """Wait for a character; false at the end of the answer."""
+        while self._at >= len(self._text):
+            if self._ended:
+                return False
+            yield
+        return True
+
+    def peek(self) -> Steps[str]:
+        """The next character, which stays; empty at the end of the answer."""
+        return self._text[self._at] if (yield from self.more()) else ""
+
+    def match(self, options: Collection[str]) -> Steps[str]:
+        """Take the longest of the options that stands here; empty when none does."""
+        pattern, prefixes, longest = _compiled(tuple(options))
+        while not self._ended and len(self._text) - self._at < longest and self._text[self._at :] in prefixes:
+            yield
+        found = pattern.match(self._text, self._at)
+        return self._take(found.end() - self._at) if found else ""
+
+    def expect(self, *options: str) -> Steps[str]:
+        """Take one of the options. Raises Refused when none stands here."""
+        found = yield from self.match(options)
+        if not found:
+            raise Refused
+        return found
+
+    def space(self) -> Steps[str]:
+        """Take white space."""
+        return (yield from self._run(_SPACE))
+
+    def newlines(self) -> Steps[str]:
+        """Take line ends."""
+        return (yield from self._run(_NEWLINES))
+
+    def word(self) -> Steps[str]:
+        """Take a name. Raises Refused when it is empty or longer than any name."""
+        word = yield from self._run(_WORD, longest=_LONGEST_NAME)
+        if not word:
+            raise Refused
+        return word
+
+    def bare(self) -> Steps[str]:
+        """Take what stands before a comma, a closing bracket or a line end."""
+        return (yield from self._run(_BARE, longest=_LONGEST_NAME))
+
+    def short(self, close: str) -> Steps[str]:
+        """Take the text before `close` on this line, and `close`. Raises Refused when it is not there."""
+        while True:
+            seen = self._text[self._at : self._at + _LONGEST_NAME]
+            text, found, _ = seen.partition(close)
+            if found and "\n" not in text:
+                self._take(len(text) + len(close))
+                return text
+            if self._ended or "\n" in text or len(seen) == _LONGEST_NAME:
+                raise Refused
+            yield
+
+    def until(self, close: str) -> Steps[str]:
+        """Take the text before `close`, and `close`. Raises Refused when the answer ends before it."""
+        pieces: list[str] = []
+        while True:
+            text, reached = self.stream_until(close)
+            pieces.append(text)
+            if reached:
+                return "".join(pieces)
+            if self._ended:
+                raise Refused
+            yield
+
+    def value(self, close: str, followers: Collection[str]) -> Steps[tuple[str, str]]:
+        """Take an unescaped value, its closing tag and the tag that follows. Returns the value and that tag.
+
+        The closing tag counts only in front of one of the followers: elsewhere it is a part of the value.
+        """
+        self.unescaped = True
+        pieces: list[str] = []
+        while True:
+            pieces.append((yield from self.until(close)))
+            gap = yield from self.space()
+            if follower := (yield from self.match(followers)):
+                return "".join(pieces), follower
+            pieces += (close, gap)
+
+    def json(self, begun: str = "") -> Steps[str]:
+        """Take one JSON object or array, whose first characters (an open bracket and a key) may be read already."""
+        depth, in_string, escaped = bool(begun) * 1, False, False
+        if not depth and (yield from self.peek()) not in ("{", "["):
+            raise Refused
+        pieces = [begun]
+        while True:
+            at, end = self._at, len(self._text)
+            while at < end:
+                if escaped:
+                    escaped, at = False, at + 1
+                    continue
+                found = (_STRING_MARK if in_string else _BRACKET).search(self._text, at)
+                if found is None:
+                    break
+                sign, at = found.group(), found.end()
+                if sign == '"':
+                    in_string = not in_string
+                elif sign == "\\":
+                    escaped = True
+                else:
+                    depth += 1 if sign in "{[" else -1
+                    if depth > DEEPEST:
+                        raise Refused
+                    if depth == 0:
+                        pieces.append(self._take(at - self._at))
+                        return "".join(pieces)
+            pieces.append(self._take(end - self._at))
+            if not (yield from self.more()):
+                raise Refused
+
+    def _run(self, pattern: re.Pattern[str], *, longest: int = LONGEST) -> Steps[str]:
+        pieces: list[str] = []
+        size = 0
+        while True:
+            found = pattern.match(self._text, self._at)
+            text = self._take(found.end() - self._at) if found else ""
+            pieces.append(text)
+            size += len(text)
+            if size > longest:
+                raise Refused
+            if self._at < len(self._text) or not (yield from self.more()):
+                return "".join(pieces)
+
+    def _take(self, size: int) -> str:
+        text = self._text[self._at : self._at + size]
+        self._at += size
+        if self._taken is not None:
+            self._taken.append(text)
+            self._size += size
+            if self._size > LONGEST:
+                raise Refused
+        return text
+
+
+@lru_cache(maxsize=256)
+def _compiled(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], int]:
+    """A pattern for the options, all that may be the beginning of one, and the length of the longest."""
+    ordered = sorted(options, key=len, reverse=True)
+    prefixes = frozenset(option[:size] for option in options for size in range(len(option)))
+    return re.compile("|".join(map(re.escape, ordered))), prefixes, len(ordered[0])
+
+
+def _overlap(text: str, start: int, tag: str) -> int:
+    """Length of the text's end that may be the tag's beginning."""
+    longest = min(len(tag) - 1, len(text) - start)
+    return next((n for n in range(longest, 0, -1) if text.endswith(tag[:n])), 0)
