@@ -232,13 +232,14 @@ LONG = {
     "deep gemma": "<|tool_call>call:read_file{path:" + "[" * 100_000 + "}<tool_call|>",
     "deep python": "```tool_code\nread_file(" + "(" * 100_000 + ")" * 100_000 + ")\n```",
     "unary python": "```tool_code\nread_file(" + "-" * 100_000 + "1)\n```",
+    "one line": "word " * (4 * MEGA),
     "more than a call may have": CALL.replace("a.py", "x" * 17 * MEGA),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
 def test_a_long_text_that_is_no_call_stays_whole(text):
-    assert read(text, 20_000) == (text, "", [])
+    assert read(text, 20_000) == read(text) == (text, "", [])
 
 
 @pytest.mark.parametrize("family", ["hermes", "qwen3-coder", "gpt-oss"])

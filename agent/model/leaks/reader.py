@@ -107,6 +107,7 @@ class LeakReader:
             options = self._options(sign)
             if options and (opener := (yield from source.match(options))):
                 return opener
+            source.release()
             self._say(source.text(self._stop()))
         return ""
 
