@@ -85,7 +85,7 @@ class Answer:
             rest, leaked = self._leaks.flush()
             self._said = self._said or bool(rest)
             yield from rest
-            calls = calls or leaked
+            calls = calls or leaked[:MOST_CALLS]
         if self.opaque and not cut:
             yield OpaquePart(Opaque(maker=maker, data=self.opaque))
         yield from (CallPart(call) for call in calls)

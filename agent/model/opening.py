@@ -55,10 +55,15 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         facts,
         name=spec.name,
         patience=waits,
-        read_leaks=(env.get("RUNDRY_READ_LEAKS") or ("1" if at.local else "0")) == "1",
+        read_leaks=reads_leaks(env, local=at.local),
     )
     await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
     return opened
+
+
+def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
+    """Whether tool calls in the text are read: as the user set it, otherwise only those of a local server."""
+    return (env.get("RUNDRY_READ_LEAKS") or ("1" if local else "0")) == "1"
 
 
 def _lane(at: Endpoint, traits: Traits | None, window: int, patience: Patience) -> Lane:

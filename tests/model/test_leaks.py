@@ -6,13 +6,11 @@ import time
 
 import pytest
 from fakes.leaked import FAMILIES, TOOLS, read, read_pieces, spec
-from fakes.server import ScriptedServer
-from fakes.turns import Call, calls, say
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rundry.agent.model.leaks import LeakReader
-from rundry.agent.protocol import CallPart, EndPart, TextPart
+from rundry.agent.protocol import TextPart
 
 READ = ("read_file", {"path": "a.py"})
 CALL = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>'
@@ -264,36 +262,3 @@ def test_the_processor_time_grows_with_the_length_and_not_with_its_square(kind):
 
     short = seconds(text[: len(text) // 20])
     assert seconds(text[: len(text) // 2]) < 60 * short
-
-
-async def test_leaks_are_read_for_a_local_server_unless_the_user_says_no(opened):
-    turn = say(f"<think>let me see</think>\n{CALL}")
-    with ScriptedServer([turn]) as server:
-        for env in ({}, {"RUNDRY_READ_LEAKS": "1"}, {"RUNDRY_READ_LEAKS": ""}):
-            on = await opened(server.base_url, env=env)
-            parts = await on.ask()
-            assert (on.reasoning, on.text) == ("let me see", "")
-            assert [p.call.arguments for p in on.of(CallPart)] == ['{"path":"a.py"}']
-            assert parts[-1] == EndPart("tool_calls")
-        off = await opened(server.base_url, env={"RUNDRY_READ_LEAKS": "0"})
-        await off.ask()
-        assert (off.text, off.of(CallPart)) == (turn.text, [])
-
-
-async def test_leaks_of_a_remote_server_are_read_only_where_the_user_says_so(opened):
-    with ScriptedServer([say(CALL)]) as server:
-        # The short form of the loopback address is an unknown name for us, and the system resolves it.
-        remote = server.base_url.replace("127.0.0.1", "127.1")
-        for env, count in (({}, 0), ({"RUNDRY_READ_LEAKS": "1"}, 1), ({"RUNDRY_READ_LEAKS": "0"}, 0)):
-            model = await opened(remote, env=env)
-            assert not model.model.local
-            await model.ask()
-            assert len(model.of(CallPart)) == count
-
-
-async def test_a_native_call_wins_over_one_in_the_text(opened):
-    native = Call("read_file", {"path": "native.py"})
-    with ScriptedServer([calls(native, text=CALL)]) as server:
-        model = await opened(server.base_url)
-        await model.ask()
-        assert [p.call.arguments for p in model.of(CallPart)] == [native.json]
