@@ -37,6 +37,7 @@ __all__ = [
     "add_charge",
     "beside",
     "call_hook",
+    "check_context",
     "check_usable",
     "compare_contents",
     "config_file",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from .run.here import run_here
     from .run.orders import ResumeChanges
     from .run.session import Session
+    from .run.small_window import check_context
     from .run.usable import check_usable
     from .workspace import Ignore, Sandbox, form_of
 
@@ -163,6 +165,7 @@ _HOMES: dict[str, str] = {
     "Settings": "config",
     "Survey": "model",
     "Trust": "config",
+    "check_context": "run.small_window",
     "check_usable": "run.usable",
     "compare_contents": "gate",
     "config_file": "config",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rundry.agent import (
     CheckFinished,
+    ContextTrimmed,
     Fault,
     HandoffOpened,
     ItemDuplicate,
@@ -19,6 +20,7 @@ from rundry.agent import (
     LoopKind,
     Outcome,
     PassFinished,
+    PromptShortened,
     Reason,
     ResumeChanges,
     RunEnded,
@@ -37,6 +39,7 @@ from rundry.agent import (
 
 from .reducer import reduce
 from .reducer.numbers import plural, short
+from .reducer.shortening import shortening_lines, trim_words
 from .reducer.titles import stall_words
 from .resuming import changes_from, find, way_on
 from .searching import SearchLines
@@ -145,6 +148,11 @@ class LinePrinter:
             case Fault() as fault:
                 again = "" if fault.retry_in is None else f", again in {fault.retry_in:.0f} s"
                 _say(f"{fault.kind}: {fault.text}{again}")
+            case PromptShortened() as shortened:
+                for line in shortening_lines(shortened):
+                    _say(line)
+            case ContextTrimmed() as trimmed:
+                _say(f"{trim_words(trimmed)}  {short(trimmed.dropped_tokens)} tokens")
             case StallDetected() as stall:
                 what, signature, done = stall_words(stall)
                 _say(f"{what}, {done}: {signature}")

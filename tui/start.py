@@ -109,7 +109,12 @@ class Setup:
         """The run for this task. Raises UserError."""
         if self.model is None:
             raise UserError(NO_MODEL)
-        return self._spec(task, self.model)
+        spec = self._spec(task, self.model)
+        if self.model.context is not None:
+            from rundry.agent import check_context  # it counts tokens: 0.1 s that other runs need not pay
+
+            check_context(spec)
+        return spec
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         return to_spec(

@@ -16,9 +16,6 @@ from .values import check_amount, parse_deadline, parse_duration, parse_money, p
 Read = Callable[[object, float], object]
 """A value as given (text of a flag, or a TOML value) and the time now, to the value that is meant. Raises UserError."""
 
-SMALLEST_CONTEXT = 1_024
-"""Tokens. No task and answer fit into less."""
-
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -166,7 +163,7 @@ def _rule(row: object, now: float) -> Rule:
 OPTIONS: dict[str, Option] = {
     "model": Option("model.name", _text),
     "api_base": Option("model.api_base", _address),
-    "context": Option("model.context", _amount(parse_number, whole=True, least=SMALLEST_CONTEXT)),
+    "context": Option("model.context", _amount(parse_number, whole=True, least=1)),
     "price": Option("model.price", _price),
     "key_from": Option("model.key_from", _text, from_env=False, user_only=True, flag=False),
     "loop": Option("loop", _choice(LoopKind)),

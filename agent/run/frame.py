@@ -19,6 +19,7 @@ from ..protocol import Model as ModelPort
 from ..stops import replace_budget
 from ..tools import offered
 from .conduct import Conduct
+from .small_window import refuse_window
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 LIMITS = ("steps", "tokens", "usd", "seconds", "deadline")
@@ -83,6 +84,8 @@ async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> Model
         await model.probe()
     except RundryError as error:
         return str(error)
+    if small := refuse_window(run.facts.spec, model):
+        return small
     limit = run.facts.budget.usd
     if model.price is None and limit is not None and run.facts.spec.usd_asked:
         return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: lift it first"

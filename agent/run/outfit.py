@@ -23,6 +23,7 @@ from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, guarded, lay_ground
 from .orders import Order, ResumeChanges
+from .small_window import refuse_window
 
 
 async def load_model(spec: ModelSpec) -> Model:
@@ -52,6 +53,8 @@ async def outfit(
     model = await outside.open_model(asked)
     notes = _check_price(facts, order, model)
     await model.probe()
+    if small := refuse_window(spec, model):
+        raise Refusal(small)
     notes += [*ground, *await lay_ground(spec, facts, git_env)]
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
@@ -89,7 +92,7 @@ async def outfit(
         kit.notes += await kit.commits.first_look()
         kit.on_event = kit.commits.hear(on_event, lambda: facts.hands.wheel is not None)
     if spec.edit_format == CONSTRAINED:
-        kit.constrained = Constrained(workspace, facts, guard, lambda: kit.model.window, kit.tools.kept_from)
+        kit.constrained = Constrained(workspace, facts, guard, kit.tools.kept_from)
     kit.tools.seconds_left = kit.seconds_for_work
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit

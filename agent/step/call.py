@@ -20,7 +20,8 @@ from ..protocol import (
 )
 from ..stops import Exhausted, Grant, Margin, admit, reserve_for
 from .constrained import SCHEMA, Constrained, plain_messages
-from .context import Fitted, fit, output_room
+from .context import Fitted
+from .fitting.turn import fit_turn, too_small
 from .kit import Kit, PersonInterrupted
 from .stream import Reply, Stream
 
@@ -43,17 +44,15 @@ CallResult = Reply | Failed | Exhausted
 
 
 def prepare(
-    kit: Kit, work: str | None, tools: Sequence[ToolSpec], *, wrap_up: bool = False
+    kit: Kit,
+    work: str | None,
+    tools: Sequence[ToolSpec],
+    form: Constrained | None = None,
+    *,
+    wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
     """Fits the conversation to the window and asks the budget. Changes nothing."""
-    model = kit.model
-    room = model.window - output_room(model.window, model.max_output)
-    fitted = fit(
-        kit.facts.conversation(work),
-        count=lambda messages: model.count(messages, tools),
-        window=model.window,
-        room=room,
-    )
+    fitted = fit_turn(kit, work, tools, form)
     return fitted, _admit(kit, fitted.tokens, wrap_up=wrap_up)
 
 
@@ -95,7 +94,9 @@ async def call(
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
-        fitted, _ = prepare(kit, work, tools, wrap_up=wrap_up)
+        fitted, _ = prepare(kit, work, tools, form, wrap_up=wrap_up)
+        if not fitted.fits:
+            return Failed(too_small(kit, work, tools), retryable=False)
         again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
@@ -120,13 +121,13 @@ class _Attempts:
         _note_trim(kit, fitted, record)
         while True:
             record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
-            fault = await _attempt(kit, record, fitted, grant, self.tools, self.form)
+            fault = await _attempt(kit, record, fitted, grant, self.form)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and not trimmed:
                 trimmed = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
-                fitted = _fit_harder(kit, self.work, self.tools)
+                fitted = fit_turn(kit, self.work, self.tools, self.form, harder=True)
                 _note_trim(kit, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
@@ -151,14 +152,13 @@ async def _attempt(
     record: Record,
     fitted: Fitted,
     grant: Grant,
-    tools: Sequence[ToolSpec],
     form: Constrained | None,
 ) -> Reply | ModelFault:
     """The reply, or why there is none. Whatever ends it, what may be billed is charged. Raises PersonInterrupted."""
     stream = Stream(kit, record, fitted, grant, form)
     request = Request(
         messages=fitted.messages if form is None else plain_messages(fitted.messages),
-        tools=tools,
+        tools=fitted.fixed.tools,
         schema=SCHEMA if form is not None and not form.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
@@ -185,18 +185,6 @@ def _blobs(kit: Kit, messages: Sequence[Message]) -> dict[str, bytes]:
         with suppress(KeyError):  # a journal that lost a blob: the message goes without it
             found[sha] = kit.journal.blob(sha)
     return found
-
-
-def _fit_harder(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> Fitted:
-    model = kit.model
-    room = model.window - output_room(model.window, model.max_output)
-    return fit(
-        kit.facts.conversation(work),
-        count=lambda messages: model.count(messages, tools),
-        window=model.window,
-        room=room,
-        harder=True,
-    )
 
 
 def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:

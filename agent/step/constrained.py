@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from ..gate import look
+from ..journal.conversation import last_text
 from ..journal.facts import RunFacts
 from ..protocol import Message, ToolCall
 from ..stops import Guard
@@ -34,7 +36,7 @@ NOTHING = (
 NO_FILE = (
     "--edit-format constrained: there is no text file here that may be edited; make one, or take --edit-format tools"
 )
-_ASK = (
+ASK = (
     'Answer with one JSON object and nothing else: {"find": some lines of this file, copied exactly, "replace": what '
     'is to stand there instead, "done": false}. Make one small change. Where this file needs none: '
     '{"find": "", "replace": "", "done": true}.'
@@ -43,10 +45,28 @@ _ASK_NEW = (
     "There is no file `{path}` yet. Answer with one JSON object and nothing else: "
     '{{"find": "", "replace": the whole text of the file, "done": false}}.'
 )
+_BY_NAME = 2
+"""How surely a text that has a file's name speaks of it."""
+_MOST_PER_TOKEN = 6
+"""Characters: a file of one long line is cut."""
 _HEAD = "The file `"
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
 """Characters of a guarded file that are looked through for the names of others."""
+_INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"})
+"""Files that speak to the model: they are edited only where the task names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpace:
+    """The part of the window that a file may take."""
+
+    tokens: int
+    """Next to the project's instructions."""
+    most: int
+    """Without the project's instructions."""
+    count: Callable[[str], int]
+    """Tokens of a text."""
 
 
 class Constrained:
@@ -57,30 +77,32 @@ class Constrained:
         workspace: Workspace,
         facts: RunFacts,
         guard: Guard,
-        window: Callable[[], int],
         kept_from: Callable[[str, str], str | None],
     ) -> None:
         """`kept_from` gives the rule of the person's that keeps a tool from a path."""
-        self._workspace, self._facts, self._guard, self._window = workspace, facts, guard, window
+        self._workspace, self._facts, self._guard = workspace, facts, guard
         self._kept_from = kept_from
         self._set_aside: dict[str, int] = {}
         self._path = ""
         self._is_new = False
+        self.needs_all_space = False
+        """The file that is shown leaves no space for the project's instructions."""
         self.plain = False
         """The server takes no schema: the JSON is only asked for in words."""
 
-    def show(self) -> str | None:
+    def show(self, space: FileSpace) -> str | None:
         """The file of the next edit with what the model has to answer; None: there is none to work on."""
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
             self._path, self._is_new = missing[0], True
             return _ASK_NEW.format(path=self._path)
         self._is_new = False
+        self.needs_all_space = False
         for path in self._ranked():
             text = self._text(path)
             if text is not None:
                 self._path = path
-                return f"{_HEAD}{path}` as it is now{self._excerpt(path, text)}\n\n{_ASK}"
+                return f"{_HEAD}{path}` as it is now{self._excerpt(path, text, space)}\n\n{ASK}"
         return None
 
     def read(self, answer: str) -> list[ToolCall]:
@@ -127,13 +149,17 @@ class Constrained:
             if (text := self._text(path)) is not None
         ]
         known = self._facts.touched()
+        task, words = self._facts.spec.task, _words(last_text(self._facts.main.messages) or "")
         scored: list[tuple[int, int, bool, str]] = []
         for path in files:
             if self._guard.matches(path) or self._workspace.caution(Path(path)) is not None:
                 continue
             if self._kept_from("read_file", path) or self._kept_from("edit_file", path):
                 continue
-            score = 8 * _names(path, said) + 6 * _names(path, self._facts.spec.task)
+            in_task = _names(path, task)
+            if path.rpartition("/")[2] in _INSTRUCTIONS and in_task < _BY_NAME:
+                continue
+            score = 8 * _names(path, said) + 6 * in_task + 9 * (_names(path, words) if path != self._path else 0)
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
             is_hidden = path.startswith(".") or "/." in path
             scored.append((self._set_aside.get(path, 0), -score, is_hidden, path))
@@ -149,25 +175,36 @@ class Constrained:
                     break
         return found
 
-    def _excerpt(self, path: str, text: str) -> str:
-        """The whole, or as much of it as fits well into the window, around the line that the check names."""
-        most = max(2_000, int(self._window() * 1.2))
-        if len(text) <= most:
+    def _excerpt(self, path: str, text: str, space: FileSpace) -> str:
+        """The whole, or as much of it as fits into the space, around the line that the check names."""
+        tokens = space.count(text)
+        self.needs_all_space = space.tokens < tokens <= space.most
+        if tokens <= space.most:
             return f":\n```\n{text}\n```"
         lines = text.splitlines(keepends=True)
         said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", said)
-        first = last = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
-        size = len(lines[first])
-        while size < most and (first > 0 or last < len(lines) - 1):
-            if last < len(lines) - 1:
-                last += 1
-                size += len(lines[last])
-            if first > 0 and size < most:
-                first -= 1
-                size += len(lines[first])
-        shown = "".join(lines[first : last + 1])[: most * 2]
+        middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
+        first, last = _around(lines, middle, space)
+        shown = "".join(lines[first : last + 1])[: space.tokens * _MOST_PER_TOKEN]
         return f", lines {first + 1} to {last + 1} of {len(lines)}:\n```\n{shown}\n```"
+
+
+def _around(lines: Sequence[str], middle: int, space: FileSpace) -> tuple[int, int]:
+    """The first and the last of the lines around the middle that fit into the space."""
+    first = last = middle
+    size = space.count(lines[middle])
+    while True:
+        below = space.count(lines[last + 1]) if last < len(lines) - 1 else None
+        above = space.count(lines[first - 1]) if first > 0 else None
+        if below is not None and size + below <= space.tokens:
+            last, size = last + 1, size + below
+        else:
+            below = None
+        if above is not None and size + above <= space.tokens:
+            first, size = first - 1, size + above
+        elif below is None:
+            return first, last
 
 
 def plain_messages(messages: Sequence[Message]) -> list[Message]:
@@ -202,6 +239,12 @@ def _names(path: str, text: str) -> int:
     if "/" in stem and (_stands(module, text) or _stands(stem, text)):
         return 2
     return 1 if len(last) > 2 and _stands(last, text) else 0
+
+
+def _words(answer: str) -> str:
+    """What the model said next to its JSON object."""
+    before, brace, rest = answer.partition("{")
+    return f"{before} {rest.rpartition('}')[2]}" if brace else answer
 
 
 def _stands(name: str, text: str) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from ..journal.conversation import Conversation
-from ..protocol import Message
+from ..protocol import Message, ToolSpec
+from .fitting.fixed import SHARE, Count, Fixed, leanest, shorten_fixed
+from .fitting.shorten import cut_to, shorten
+from .fitting.smallest import ROUND
 
 TARGET = 0.6
 """Of the window: trimming goes in big steps, so that the prompt cache can hit in between."""
-_SHORTEST = 200
-"""Characters below which no text is cut further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,52 +30,99 @@ class Fitted:
     """By our own count, cut texts included."""
     shortened: int
     """Texts that were cut in the middle."""
+    fixed: Fixed
+    """The system prompt and the tools as they are sent."""
+    fits: bool
+    """False: even the shortest prompt is longer than the room."""
 
 
-def output_room(window: int, max_output: int | None) -> int:
-    """Tokens of the window that are kept free for the answer."""
-    room = min(max(window // 4, 256), 4096)
-    return min(room, max_output) if max_output else room
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """The conversation with its fixed part shortened, before rounds are dropped."""
+
+    conversation: Conversation
+    fixed: Fixed
+    is_task_cut: bool
+    count_all: Count
+
+    def count(self, messages: Sequence[Message]) -> int:
+        return self.count_all(messages, self.fixed.tools)
 
 
 def fit(
     conversation: Conversation,
     *,
-    count: Callable[[Sequence[Message]], int],
+    count: Count,
     window: int,
     room: int,
+    tools: Sequence[ToolSpec] = (),
+    needed: Collection[str] = (),
+    share: float = SHARE,
     harder: bool = False,
 ) -> Fitted:
     """The system prompt, the task, the newest message and the newest rounds; the oldest middle goes first.
 
     A call and its results go or stay together. `room` is the tokens that the prompt may take; `harder` trims although
-    the count fits (the provider said that it does not). Where even the newest round does not fit, the longest texts
-    are cut in the middle.
+    the count fits (the provider said that it does not). The fixed part is shortened before anything else, see
+    `shorten_fixed`, which takes `needed` and `share`. Where even the newest round does not fit, texts are cut.
     """
-    messages = conversation.current()
-    tokens = count(messages)
+    shaped = _shape(conversation, tools, count, room, needed, share)
+    messages = shaped.conversation.current()
+    tokens = shaped.count(messages)
+    cut = int(shaped.is_task_cut)
     if tokens <= room and not harder:
-        return Fitted(messages, tokens, conversation.upto, 0, 0, 0)
+        return Fitted(messages, tokens, conversation.upto, 0, 0, cut, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
     if harder:
         target = min(target, tokens // 2)
-    upto = _new_upto(conversation, count, target)
-    trimmed = _from(conversation, upto)
+        shaped = _shape(conversation, tools, count, target, needed, share)
+    upto = _new_upto(shaped.conversation, shaped.count, target)
+    trimmed = _from(shaped.conversation, upto)
     dropped = len(messages) - len(trimmed)
-    before, tokens = tokens, count(trimmed)
-    shortened = 0
-    if tokens > (target if harder else room):
-        trimmed, shortened = _shorten(trimmed, count, target if harder else room)
-        tokens = count(trimmed)
-    return Fitted(trimmed, tokens, upto, dropped, max(0, before - tokens), shortened)
+    before, tokens = tokens, shaped.count(trimmed)
+    most = target if harder else room
+    if tokens > most:
+        trimmed, shortened = shorten(trimmed, shaped.count, most)
+        tokens, cut = shaped.count(trimmed), cut + shortened
+    gone = max(0, before - tokens)
+    return Fitted(trimmed, tokens, upto, dropped, gone, cut, shaped.fixed, fits=tokens <= room)
+
+
+def _shape(
+    conversation: Conversation,
+    tools: Sequence[ToolSpec],
+    count: Count,
+    room: int,
+    needed: Collection[str],
+    share: float,
+) -> _Shaped:
+    """Shorten the system prompt and the tools, and a first message that leaves no room for them and a round."""
+    messages = list(conversation.messages)
+    place = next((i for i, m in enumerate(messages) if m.role == "system"), None)
+    system = "" if place is None else messages[place].text
+    first = next((i for i, m in enumerate(messages) if m.role == "user"), None)
+    task = 0 if first is None else count([messages[first]], ())
+    least = leanest(system, tools, needed)
+    is_cut = task > room // 3 and count([Message(role="system", text=least.system)], least.tools) + task + ROUND > room
+    if first is not None and is_cut:
+        task = room // 3
+        text = cut_to(messages[first].text, task, lambda text: count([Message(role="user", text=text)], ()))
+        messages[first] = msgspec.structs.replace(messages[first], text=text)
+    fixed = shorten_fixed(system, tools, count=count, space=max(0, room - task), share=share, needed=needed)
+    if place is not None:
+        messages[place] = msgspec.structs.replace(messages[place], text=fixed.system)
+    return _Shaped(Conversation(messages, upto=conversation.upto), fixed, is_cut, count)
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:
-    """The smallest start of a round from which on everything fits; the newest round's start where nothing does."""
+    """The smallest start of a round from which on everything fits; the newest round's start where nothing does.
+
+    All that was said before the first answer belongs to the newest round while there is no answer.
+    """
     starts = [i for i, m in enumerate(conversation.messages) if m.role in ("user", "assistant")]
     starts = [i for i in starts if i >= conversation.upto] or [conversation.upto]
     answers = [i for i in starts if conversation.messages[i].role == "assistant"]
-    low, high = 0, starts.index(answers[-1]) if answers else len(starts) - 1
+    low, high = 0, starts.index(answers[-1]) if answers else 0
     while low < high:
         middle = (low + high) // 2
         if count(_from(conversation, starts[middle])) <= target:
@@ -87,28 +135,3 @@ def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], i
 def _from(conversation: Conversation, upto: int) -> list[Message]:
     kept = conversation.kept()
     return [m for i, m in enumerate(conversation.messages) if i >= upto or i in kept]
-
-
-def _shorten(
-    messages: list[Message], count: Callable[[Sequence[Message]], int], room: int
-) -> tuple[list[Message], int]:
-    """Halves the longest text until all fits; the system prompt only when nothing else is left."""
-    out, touched = list(messages), set[int]()
-    while count(out) > room:
-        long = [i for i, m in enumerate(out) if len(m.text) > _SHORTEST and m.role != "system"]
-        long = long or [i for i, m in enumerate(out) if len(m.text) > _SHORTEST]
-        if not long:
-            break
-        i = max(long, key=lambda i: len(out[i].text))
-        out[i] = msgspec.structs.replace(out[i], text=cut_middle(out[i].text, len(out[i].text) // 2))
-        touched.add(i)
-    return out, len(touched)
-
-
-def cut_middle(text: str, length: int) -> str:
-    """Head and tail of the text in about so many characters, with what is missing said between them."""
-    if len(text) <= length:
-        return text
-    note = f"\n[... {len(text) - length} characters are left out here to fit the window ...]\n"
-    keep = max(length - len(note), 40)
-    return text[: keep * 2 // 3] + note + text[len(text) - keep // 3 :]

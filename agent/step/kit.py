@@ -79,6 +79,8 @@ class Kit:
     """Of `--commit`."""
     constrained: Constrained | None = None
     """Of `--edit-format constrained`."""
+    noted_shortening: tuple[object, ...] = ()
+    """How the fixed part of the prompt was shortened when the person was told last."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0

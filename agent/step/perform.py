@@ -23,6 +23,7 @@ from .call import Failed, call, prepare
 from .commands import notice_background
 from .constrained import NO_FILE, TOOLS, Constrained
 from .context import Fitted
+from .fitting.turn import file_space, note_shortened, too_small
 from .kit import Kit, PersonInterrupted
 from .observe import hint, look_for_stalls
 from .stream import Reply
@@ -41,16 +42,19 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
         if done and not await kit.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
         if form is not None:
-            shown = await asyncio.to_thread(form.show)
+            shown = await asyncio.to_thread(form.show, file_space(kit))
             if shown is None:
                 return WorkResult(work=work.work, steps=done, fault=NO_FILE)
             kit.record(Prompted(kind="file", text=shown))
-        fitted, grant = prepare(kit, work.work, specs)
+        fitted, grant = prepare(kit, work.work, specs, form)
         if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
             kit.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
-            fitted, grant = prepare(kit, work.work, specs)
+            fitted, grant = prepare(kit, work.work, specs, form)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
+        if not fitted.fits:
+            return WorkResult(work=work.work, steps=done, fault=too_small(kit, work.work, specs))
+        note_shortened(kit, fitted.fixed, kit.recorder(None, work.work))
         result = await _step(kit, work, specs, fitted, grant, form)
         if isinstance(result, WorkResult):
             return result

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..protocol import CONSTRAINED, LoopKind, RunSpec
 
 _INSTRUCTIONS_LIMIT = 12_000
 """Characters of the project's instructions that go into the prompt."""
+_INSTRUCTIONS = re.compile(r"\n\nThe project's own instructions \(([^()\n]+)\):\n")
+_LEFT_OUT = re.compile(r"\n?\[\.\.\. ([\d,]+) more characters are left out \.\.\.\]\Z")
 
 _BASE = """\
 You work in a person's project folder through tools. The folder is {workspace}; paths are relative to it.
@@ -44,6 +48,58 @@ else is put back."""
 
 _CHAT = "Answer the person. When the answer is complete, stop calling tools: the person speaks next."
 
+_SPARED = (
+    " A rejected one tells you why: do not repeat it unchanged.",
+    "\nWork in small steps. Read a file before you edit it. Prefer `edit_file` with short exact blocks to rewriting a "
+    "file.",
+    "\nSay briefly what you do and why; the tools do the work.",
+    " The edit is made for you once the person (or their rules) let it through, then the check runs again.",
+)
+"""Sentences that a model with a small window does without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """The project's own instructions as they stand in a system prompt."""
+
+    name: str
+    """Of the file."""
+    text: str
+    left_out: int
+    """Characters of the file that follow the text and are not sent."""
+
+    @property
+    def length(self) -> int:
+        """Characters of the whole file."""
+        return len(self.text) + self.left_out
+
+    def render(self, length: int | None = None) -> str:
+        """The part of the prompt, cut to `length` characters at the end of a line. It says how much is left out."""
+        text = self.text
+        if length is not None and length < len(text):
+            text = text[: text.rfind("\n", 0, length) + 1 or length].rstrip("\n")
+        missing = self.length - len(text)
+        note = f"\n[... {missing:,} more characters are left out ...]" if missing else ""
+        return f"The project's own instructions ({self.name}):\n{text}{note}"
+
+
+def split_instructions(system: str) -> tuple[str, Instructions | None]:
+    """The system prompt without the project's instructions, and those."""
+    found = _INSTRUCTIONS.search(system)
+    if found is None:
+        return system, None
+    text = system[found.end() :]
+    cut = _LEFT_OUT.search(text)
+    left_out = int(cut[1].replace(",", "")) if cut else 0
+    return system[: found.start()], Instructions(found[1], text[: cut.start()] if cut else text, left_out)
+
+
+def without_spared(system: str) -> str:
+    """The system prompt without the sentences that a model with a small window does without."""
+    for sentence in _SPARED:
+        system = system.replace(sentence, "")
+    return system
+
 
 def system_prompt(spec: RunSpec) -> str:
     """The stable head of the conversation; the same for the same spec, so that the prompt cache can hit."""
@@ -70,7 +126,7 @@ def instructions(spec: RunSpec) -> str | None:
     if spec.instructions is None:
         return None
     text = Path(spec.instructions).read_text(encoding="utf-8", errors="replace")
-    return f"The project's own instructions ({Path(spec.instructions).name}):\n{text[:_INSTRUCTIONS_LIMIT]}"
+    return Instructions(Path(spec.instructions).name, text, 0).render(_INSTRUCTIONS_LIMIT)
 
 
 def _goal(spec: RunSpec) -> str:

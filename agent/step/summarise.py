@@ -9,7 +9,8 @@ from ..journal.conversation import Conversation
 from ..protocol import ConversationCut, Interrupted, Message, Prompted
 from ..stops import Exhausted, Margin, admit, reserve_for
 from .call import Failed, call
-from .context import fit, output_room
+from .context import fit
+from .fitting.smallest import prompt_room
 from .kit import Kit, PersonInterrupted
 
 WORK = "compact"
@@ -75,9 +76,9 @@ async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
     model, budget = kit.model, kit.facts.budget
     fitted = fit(
         kit.facts.conversation(WORK),
-        count=lambda given: model.count(given, ()),
+        count=model.count,
         window=model.window,
-        room=model.window - output_room(model.window, model.max_output),
+        room=prompt_room(model.window, model.max_output),
     )
     grant = admit(
         budget,

@@ -51,7 +51,7 @@ def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
         room = min(room, max(budget.tokens - kit.spent().counted_tokens, 0) * 2 // 3)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
-        fitted = fit(kit.facts.main, count=lambda messages: model.count(messages, ()), window=model.window, room=room)
+        fitted = fit(kit.facts.main, count=model.count, window=model.window, room=room)
         grant = admit(
             budget,
             kit.spent(),

@@ -214,7 +214,7 @@ def test_model_and_gate_have_a_short_form(place: Place) -> None:
         ('model = "a\\u0007b"', "model.name", "control characters"),
         ("api_base = 'localhost:8080'", "model.api_base", "http://127.0.0.1:8080/v1"),
         ("api_base = 'http://h:99999'", "model.api_base", "no address"),
-        ("context = 12", "model.context", "at least 1,024"),
+        ("context = 0", "model.context", "at least 1"),
         ("price = '3'", "model.price", "IN/OUT"),
         ("price = 3", "model.price", "IN/OUT"),
         ("check_timeout = 'none'", "check_timeout", "cannot be switched off"),

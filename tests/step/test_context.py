@@ -3,10 +3,12 @@ from hypothesis import strategies as st
 
 from rundry.agent.journal.conversation import Conversation
 from rundry.agent.protocol import Message, ToolCall
-from rundry.agent.step.context import cut_middle, fit, output_room
+from rundry.agent.step.context import fit
+from rundry.agent.step.fitting.shorten import cut_middle
+from rundry.agent.step.fitting.smallest import output_room
 
 
-def count(messages):
+def count(messages, tools=()):
     return sum(4 + len(m.text) // 4 + sum(len(c.arguments) // 4 for c in m.calls) for m in messages)
 
 

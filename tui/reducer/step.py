@@ -15,6 +15,7 @@ from rundry.agent import (
     FileChanged,
     PredicateJudged,
     Prompted,
+    PromptShortened,
     ReasoningArrived,
     ReasoningKept,
     ReplyFinished,
@@ -35,8 +36,9 @@ from rundry.agent import (
 
 from ..state import ViewState
 from .blocks import add, grow, is_short, note, settle, touch
-from .numbers import plural, short
+from .numbers import short
 from .passes import see_score
+from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
 
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
@@ -46,6 +48,7 @@ FrameEvent = (
     StepStarted
     | StepFinished
     | ContextTrimmed
+    | PromptShortened
     | Snapshotted
     | ReasoningKept
     | ChangeCommitted
@@ -125,9 +128,10 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             state.activity = ""
             state.busy.settle(event.seconds)
         case ContextTrimmed():
-            dropped = plural(event.dropped_messages, "older message")
-            size = f"{short(event.dropped_tokens)} tokens"
-            note(state, stamped, f"{dropped} left the window", right=size)
+            note(state, stamped, trim_words(event), right=f"{short(event.dropped_tokens)} tokens")
+        case PromptShortened():
+            for line in shortening_lines(event):
+                note(state, stamped, line)
         case Prompted():
             # the task and a failed check stand in the transcript already, the system prompt is no news
             if event.kind not in ("system", "task", "check"):

@@ -71,6 +71,7 @@ from .step import (
     FileChanged,
     PredicateJudged,
     Prompted,
+    PromptShortened,
     ReasoningArrived,
     ReasoningKept,
     ReplyFinished,
@@ -137,6 +138,7 @@ __all__ = [
     "Paused",
     "PlanChanged",
     "PredicateJudged",
+    "PromptShortened",
     "Prompted",
     "ProposalDecided",
     "ProposalOpened",
@@ -218,6 +220,7 @@ KnownEvent = (
     | StepStarted
     | StepFinished
     | ContextTrimmed
+    | PromptShortened
     | CallAdmitted
     | TextArrived
     | ReasoningArrived

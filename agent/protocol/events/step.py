@@ -29,6 +29,21 @@ class ContextTrimmed(EventBase, frozen=True, kw_only=True):
     """Texts that were cut in the middle because even the newest round did not fit."""
 
 
+class PromptShortened(EventBase, frozen=True, kw_only=True):
+    """The window is small: what of the instructions and the tools the model gets from here on."""
+
+    window: int
+    file: str = ""
+    """Name of the instructions' file, where it is shortened."""
+    kept: int = 0
+    """Characters of the instructions that are sent."""
+    length: int = 0
+    """Characters of the instructions."""
+    brief_tools: bool = False
+    """Each tool is described in one sentence."""
+    tools_left_out: list[str] = []
+
+
 class CallAdmitted(EventBase, frozen=True, kw_only=True):
     """The call may be made: it was counted and its worst case fits. Comes before the call."""
 

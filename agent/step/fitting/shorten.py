@@ -1,0 +1,138 @@
+"""Shorten the newest round and the task of a conversation that has nothing else left to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ...protocol import Message, ToolCall
+
+CountMessages = Callable[[Sequence[Message]], int]
+_FLOORS = (200, 60)
+"""Characters to which texts are cut at most: first all of them to the first, then to the second."""
+_PER_TOKEN = 3
+"""Characters that are taken away for each token too many."""
+
+
+def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tuple[list[Message], int]:
+    """Cut texts in the middle until all fits, the least important first. Also gives how many were cut.
+
+    First results and older messages of the program, then the model's words and its calls, then the newest message,
+    then calls with their results, the oldest first; the task only when nothing else is left, then the system prompt.
+    """
+    out = list(messages)
+    touched: set[int] = set()
+    for floor in _FLOORS:
+        for places in _classes(out):
+            _cut(out, places, count, room, floor, touched)
+    dropped = 0
+    while count(out) > room and (fewer := _without_oldest_call(out)) is not None:
+        out, dropped = fewer, dropped + 1
+    for role in ("user", "system"):
+        places = [i for i, m in enumerate(out) if m.role == role]
+        _cut(out, places, count, room, _FLOORS[0], touched)
+    return out, len(touched) + dropped
+
+
+def cut_to(text: str, tokens: int, count_text: Callable[[str], int]) -> str:
+    """Cut the text in the middle so that it has at most so many tokens, where that is possible."""
+    length = len(text)
+    while (size := count_text(cut := cut_middle(text, length))) > tokens and length > _FLOORS[-1]:
+        length = max(_FLOORS[-1], min(length - 1, int(length * tokens / size)))
+    return cut
+
+
+def cut_middle(text: str, length: int) -> str:
+    """Head and tail of the text in about so many characters, with what is missing said between them."""
+    if len(text) <= length:
+        return text
+    note = f"\n[... {len(text) - length} characters are left out here to fit the window ...]\n"
+    if len(note) > length // 2:
+        note = "[...]"
+    keep = max(length - len(note), 40)
+    return text[: keep * 2 // 3] + note + text[len(text) - keep // 3 :]
+
+
+def _classes(messages: Sequence[Message]) -> Iterator[list[int]]:
+    """Places of texts, the least important class first. Neither the task nor the system prompt is among them."""
+    users = [i for i, m in enumerate(messages) if m.role == "user"]
+    task, newest = users[:1], users[1:][-1:]
+    yield [i for i, m in enumerate(messages) if m.role == "tool" or (i in users and i not in (*task, *newest))]
+    yield [i for i, m in enumerate(messages) if m.role == "assistant"]
+    yield newest
+
+
+def _cut(out: list[Message], places: list[int], count: CountMessages, room: int, floor: int, touched: set[int]) -> None:
+    """Cut the longest of these messages, again and again, until all fits or each is as short as the floor."""
+    whole = list(out)
+    while places and (excess := count(out) - room) > 0:
+        i = max(places, key=lambda place: _length(out[place]))
+        length = _length(out[i])
+        if length <= floor:
+            return
+        target = max(floor, min(length - 1, length - max(excess * _PER_TOKEN, length // 8)))
+        shorter = _shorter(whole[i], target)
+        if _length(shorter) >= length:
+            places = [place for place in places if place != i]
+            continue
+        out[i] = shorter
+        touched.add(i)
+
+
+def _length(message: Message) -> int:
+    return len(message.text) + sum(len(call.arguments) for call in message.calls)
+
+
+def _shorter(message: Message, length: int) -> Message:
+    """The message with its text or its longest call cut, whichever is longer."""
+    over = _length(message) - length
+    call = max(message.calls, key=lambda call: len(call.arguments), default=None)
+    if call is None or len(message.text) >= len(call.arguments):
+        return msgspec.structs.replace(message, text=cut_middle(message.text, max(0, len(message.text) - over)))
+    cut = _shorter_call(call, max(0, len(call.arguments) - over))
+    calls = [cut if one is call else one for one in message.calls]
+    return msgspec.structs.replace(message, calls=calls)
+
+
+def _shorter_call(call: ToolCall, length: int) -> ToolCall:
+    """The call with its longest texts cut; the arguments stay one JSON object."""
+    try:
+        arguments = msgspec.json.decode(call.arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        arguments = {"shortened": call.arguments}
+    fields: Any = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"shortened": arguments}
+    share = length / max(1, len(call.arguments))
+    return ToolCall(call.call_id, call.tool, msgspec.json.encode(_scaled(fields, share)).decode())
+
+
+def _scaled(value: object, share: float) -> object:
+    """The JSON value with each text and list of some length cut to that share."""
+    if isinstance(value, str):
+        return cut_middle(value, int(len(value) * share)) if len(value) > _FLOORS[-1] else value
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        few = items if len(items) <= 2 else items[: max(1, int(len(items) * share))]
+        return [_scaled(item, share) for item in few]
+    if isinstance(value, dict):
+        return {name: _scaled(item, share) for name, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _without_oldest_call(messages: Sequence[Message]) -> list[Message] | None:
+    """The messages without their oldest call and its result; None: there is only one call left."""
+    calls = [call for message in messages for call in message.calls]
+    if len(calls) < 2:
+        return None
+    gone = calls[0]
+    out: list[Message] = []
+    for message in messages:
+        if message.role == "tool" and message.call_id == gone.call_id:
+            continue
+        if gone in message.calls:
+            message = msgspec.structs.replace(message, calls=[call for call in message.calls if call is not gone])
+            if not message.calls and not message.text:
+                continue
+        out.append(message)
+    return out

@@ -1,0 +1,29 @@
+"""What did not fit the model's window, in words."""
+
+from __future__ import annotations
+
+from rundry.agent import ContextTrimmed, PromptShortened
+
+from .numbers import plural
+
+
+def trim_words(event: ContextTrimmed) -> str:
+    """`3 older messages left the window, 1 text shortened`."""
+    parts = [f"{plural(event.dropped_messages, 'older message')} left the window"] if event.dropped_messages else []
+    parts += [f"{plural(event.shortened, 'text')} shortened to fit the window"] if event.shortened else []
+    return ", ".join(parts) or "the context was trimmed"
+
+
+def shortening_lines(event: PromptShortened) -> list[str]:
+    """What the model gets less of, a line each."""
+    window = f"window of {event.window:,} tokens"
+    lines: list[str] = []
+    if event.file and event.kept:
+        lines.append(f"{event.file} is shortened: {event.kept:,} of {event.length:,} characters are sent ({window})")
+    elif event.file:
+        lines.append(f"{event.file} is not sent: no space for its {event.length:,} characters ({window})")
+    if event.brief_tools:
+        lines.append(f"tools are described in one sentence each ({window})")
+    if event.tools_left_out:
+        lines.append(f"tools that are not offered: {', '.join(event.tools_left_out)} ({window})")
+    return lines
