@@ -26,6 +26,8 @@ from .kit import Kit, PersonInterrupted
 from .stream import Reply, Stream
 
 RETRIES = 3
+TRIMS = 3
+"""How often a prompt that a provider refuses as too long is halved."""
 ASK_ABOVE = 60.0
 """Seconds: a longer wait that a provider asks for is not waited out silently."""
 _BILLED = frozenset({"cut", "stalled", "timeout", "deadline", "chant"})
@@ -117,17 +119,17 @@ class _Attempts:
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """None: another model is to make the next attempt."""
         kit, record, wrap_up = self.kit, self.record, self.wrap_up
-        attempt, trimmed = 0, False
+        attempt = trims = 0
         _note_trim(kit, fitted, record)
         while True:
             record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
             fault = await _attempt(kit, record, fitted, grant, self.form)
             if isinstance(fault, Reply):
                 return fault
-            if fault.kind == "context" and not trimmed:
-                trimmed = True
+            if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
+                trims += 1
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
-                fitted = fit_turn(kit, self.work, self.tools, self.form, harder=True)
+                fitted = shorter
                 _note_trim(kit, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
@@ -145,6 +147,15 @@ class _Attempts:
             if isinstance(again, Exhausted):
                 return again
             grant = again
+
+    def _shorter(self, refused: Fitted) -> Fitted | None:
+        """About half of a prompt that the provider refused as too long; None: it cannot be shortened."""
+        kit = self.kit
+        kit.refused_prompts[kit.model.name] = min(
+            refused.tokens, kit.refused_prompts.get(kit.model.name, refused.tokens)
+        )
+        shorter = fit_turn(kit, self.work, self.tools, self.form, most=refused.tokens // 2)
+        return shorter if shorter.tokens < refused.tokens else None
 
 
 async def _attempt(

@@ -61,10 +61,8 @@ _INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instr
 class FileSpace:
     """The part of the window that a file may take."""
 
-    tokens: int
-    """Next to the project's instructions."""
-    most: int
-    """Without the project's instructions."""
+    tokens: Sequence[tuple[float | None, int]]
+    """For each share of the project's instructions, as `shorten_fixed` takes it, what it leaves; the largest first."""
     count: Callable[[str], int]
     """Tokens of a text."""
 
@@ -85,8 +83,8 @@ class Constrained:
         self._set_aside: dict[str, int] = {}
         self._path = ""
         self._is_new = False
-        self.needs_all_space = False
-        """The file that is shown leaves no space for the project's instructions."""
+        self.share: float | None = None
+        """What the file that is shown leaves for the project's instructions; None: the usual share."""
         self.plain = False
         """The server takes no schema: the JSON is only asked for in words."""
 
@@ -97,7 +95,7 @@ class Constrained:
             self._path, self._is_new = missing[0], True
             return _ASK_NEW.format(path=self._path)
         self._is_new = False
-        self.needs_all_space = False
+        self.share = None
         for path in self._ranked():
             text = self._text(path)
             if text is not None:
@@ -178,32 +176,34 @@ class Constrained:
     def _excerpt(self, path: str, text: str, space: FileSpace) -> str:
         """The whole, or as much of it as fits into the space, around the line that the check names."""
         tokens = space.count(text)
-        self.needs_all_space = space.tokens < tokens <= space.most
-        if tokens <= space.most:
-            return f":\n```\n{text}\n```"
+        for share, most in space.tokens:
+            if tokens <= most:
+                self.share = share
+                return f":\n```\n{text}\n```"
+        self.share, most = space.tokens[-2]
         lines = text.splitlines(keepends=True)
         said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", said)
         middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
-        first, last = _around(lines, middle, space)
-        shown = "".join(lines[first : last + 1])[: space.tokens * _MOST_PER_TOKEN]
+        first, last = _around([space.count(line) for line in lines], middle, most)
+        shown = "".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN]
         return f", lines {first + 1} to {last + 1} of {len(lines)}:\n```\n{shown}\n```"
 
 
-def _around(lines: Sequence[str], middle: int, space: FileSpace) -> tuple[int, int]:
-    """The first and the last of the lines around the middle that fit into the space."""
+def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
+    """The first and the last of the lines around the middle whose sizes add up to `most` at most."""
     first = last = middle
-    size = space.count(lines[middle])
+    size = sizes[middle]
     while True:
-        below = space.count(lines[last + 1]) if last < len(lines) - 1 else None
-        above = space.count(lines[first - 1]) if first > 0 else None
-        if below is not None and size + below <= space.tokens:
-            last, size = last + 1, size + below
-        else:
-            below = None
-        if above is not None and size + above <= space.tokens:
-            first, size = first - 1, size + above
-        elif below is None:
+        below = last + 1 < len(sizes) and size + sizes[last + 1] <= most
+        if below:
+            last += 1
+            size += sizes[last]
+        above = first > 0 and size + sizes[first - 1] <= most
+        if above:
+            first -= 1
+            size += sizes[first]
+        if not below and not above:
             return first, last
 
 

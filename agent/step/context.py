@@ -9,9 +9,9 @@ import msgspec
 
 from ..journal.conversation import Conversation
 from ..protocol import Message, ToolSpec
-from .fitting.fixed import SHARE, Count, Fixed, leanest, shorten_fixed
+from .fitting.fixed import Count, Fixed, shorten_fixed
 from .fitting.shorten import cut_to, shorten
-from .fitting.smallest import ROUND
+from .fitting.smallest import needed_room
 
 TARGET = 0.6
 """Of the window: trimming goes in big steps, so that the prompt cache can hit in between."""
@@ -57,32 +57,31 @@ def fit(
     room: int,
     tools: Sequence[ToolSpec] = (),
     needed: Collection[str] = (),
-    share: float = SHARE,
-    harder: bool = False,
+    share: float | None = None,
+    most: int | None = None,
 ) -> Fitted:
     """The system prompt, the task, the newest message and the newest rounds; the oldest middle goes first.
 
-    A call and its results go or stay together. `room` is the tokens that the prompt may take; `harder` trims although
-    the count fits (the provider said that it does not). The fixed part is shortened before anything else, see
+    A call and its results go or stay together. `room` is the tokens that the prompt may take; `most` trims it further
+    (the provider said that it does not fit). The fixed part is shortened before anything else, see
     `shorten_fixed`, which takes `needed` and `share`. Where even the newest round does not fit, texts are cut.
     """
     shaped = _shape(conversation, tools, count, room, needed, share)
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
-    if tokens <= room and not harder:
+    if tokens <= room and most is None:
         return Fitted(messages, tokens, conversation.upto, 0, 0, cut, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
-    if harder:
-        target = min(target, tokens // 2)
+    if most is not None:
+        room = target = min(target, most)
         shaped = _shape(conversation, tools, count, target, needed, share)
     upto = _new_upto(shaped.conversation, shaped.count, target)
     trimmed = _from(shaped.conversation, upto)
     dropped = len(messages) - len(trimmed)
     before, tokens = tokens, shaped.count(trimmed)
-    most = target if harder else room
-    if tokens > most:
-        trimmed, shortened = shorten(trimmed, shaped.count, most)
+    if tokens > room:
+        trimmed, shortened = shorten(trimmed, shaped.count, room)
         tokens, cut = shaped.count(trimmed), cut + shortened
     gone = max(0, before - tokens)
     return Fitted(trimmed, tokens, upto, dropped, gone, cut, shaped.fixed, fits=tokens <= room)
@@ -94,7 +93,7 @@ def _shape(
     count: Count,
     room: int,
     needed: Collection[str],
-    share: float,
+    share: float | None,
 ) -> _Shaped:
     """Shorten the system prompt and the tools, and a first message that leaves no room for them and a round."""
     messages = list(conversation.messages)
@@ -102,8 +101,9 @@ def _shape(
     system = "" if place is None else messages[place].text
     first = next((i for i, m in enumerate(messages) if m.role == "user"), None)
     task = 0 if first is None else count([messages[first]], ())
-    least = leanest(system, tools, needed)
-    is_cut = task > room // 3 and count([Message(role="system", text=least.system)], least.tools) + task + ROUND > room
+    is_cut = False
+    if first is not None and task > room // 3:
+        is_cut = needed_room(system, tools, messages[first].text, count, needed=needed) > room
     if first is not None and is_cut:
         task = room // 3
         text = cut_to(messages[first].text, task, lambda text: count([Message(role="user", text=text)], ()))

@@ -79,8 +79,10 @@ class Kit:
     """Of `--commit`."""
     constrained: Constrained | None = None
     """Of `--edit-format constrained`."""
-    noted_shortening: tuple[object, ...] = ()
-    """How the fixed part of the prompt was shortened when the person was told last."""
+    noted_shortenings: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
+    """Ways to shorten the fixed part of the prompt that the person knows of."""
+    refused_prompts: dict[str, int] = field(default_factory=dict[str, int])
+    """Model to the tokens of the shortest prompt that its provider refused as too long."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0

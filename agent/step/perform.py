@@ -54,7 +54,7 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         if not fitted.fits:
             return WorkResult(work=work.work, steps=done, fault=too_small(kit, work.work, specs))
-        note_shortened(kit, fitted.fixed, kit.recorder(None, work.work))
+        note_shortened(kit, fitted.fixed, work.work, kit.recorder(None, work.work))
         result = await _step(kit, work, specs, fitted, grant, form)
         if isinstance(result, WorkResult):
             return result

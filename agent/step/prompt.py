@@ -73,14 +73,17 @@ class Instructions:
         """Characters of the whole file."""
         return len(self.text) + self.left_out
 
-    def render(self, length: int | None = None) -> str:
-        """The part of the prompt, cut to `length` characters at the end of a line. It says how much is left out."""
-        text = self.text
-        if length is not None and length < len(text):
-            text = text[: text.rfind("\n", 0, length) + 1 or length].rstrip("\n")
-        missing = self.length - len(text)
-        note = f"\n[... {missing:,} more characters are left out ...]" if missing else ""
-        return f"The project's own instructions ({self.name}):\n{text}{note}"
+    def cut(self, length: int) -> Instructions:
+        """The first `length` characters at most: whole lines, where there are any."""
+        if length >= len(self.text):
+            return self
+        text = self.text[: self.text.rfind("\n", 0, length) + 1 or length].rstrip("\n")
+        return Instructions(self.name, text, self.length - len(text))
+
+    def render(self) -> str:
+        """The part of the prompt. It says how much is left out."""
+        note = f"\n[... {self.left_out:,} more characters are left out ...]" if self.left_out else ""
+        return f"The project's own instructions ({self.name}):\n{self.text}{note}"
 
 
 def split_instructions(system: str) -> tuple[str, Instructions | None]:
@@ -126,7 +129,7 @@ def instructions(spec: RunSpec) -> str | None:
     if spec.instructions is None:
         return None
     text = Path(spec.instructions).read_text(encoding="utf-8", errors="replace")
-    return Instructions(Path(spec.instructions).name, text, 0).render(_INSTRUCTIONS_LIMIT)
+    return Instructions(Path(spec.instructions).name, text, 0).cut(_INSTRUCTIONS_LIMIT).render()
 
 
 def _goal(spec: RunSpec) -> str:

@@ -139,3 +139,51 @@ async def test_a_missing_file_that_a_rule_keeps_from_being_made_is_not_asked_for
     run = calc(then=answer("", "", done=True), until="false", predicates=wanted, rules=deny, budget=Budget(steps=1))
     await run.run()
     assert not any("There is no file `out/report.txt`" in run.heard(i) for i in range(len(run.model.requests)))
+
+
+def shown(run: Driven) -> list[str]:
+    """Paths of the files that were offered for an edit."""
+    return [e["text"].split("`")[1] for e in run.of("prompted") if e["kind"] == "file"]
+
+
+@pytest.mark.parametrize(("task", "first"), [("tidy", "NOTES.md"), ("shorten AGENTS.md", "AGENTS.md")])
+async def test_an_instructions_file_is_offered_only_where_the_task_names_it(
+    calc: Make, tmp_path: Path, task: str, first: str
+):
+    (tmp_path / "project/AGENTS.md").write_text("Write plainly.\n")
+    (tmp_path / "project/docs").mkdir()
+    (tmp_path / "project/docs/CLAUDE.md").write_text("Write plainly.\n")
+    run = calc(then=answer("", "", done=True), until="false", task=task, budget=Budget(steps=9))
+    await run.run()
+    assert shown(run)[0] == first, run.story()
+    assert "docs/CLAUDE.md" not in shown(run)
+    assert ("AGENTS.md" in shown(run)) == (first == "AGENTS.md")
+
+
+async def test_a_file_that_the_model_names_next_to_its_json_comes_next(calc: Make):
+    asks = say('I have to see `NOTES.md` first. {"find": "", "replace": "", "done": false}')
+    run = calc(asks, ADD, MEAN)
+    await run.run()
+    assert shown(run)[:2] == ["calc/core.py", "NOTES.md"], run.story()
+
+
+@pytest.mark.parametrize(("units", "whole"), [(40, True), (400, False)])
+async def test_the_file_gets_the_space_and_long_instructions_are_shortened(
+    calc: Make, tmp_path: Path, units: int, whole: bool
+):
+    project = tmp_path / "project"
+    core = project / "calc/core.py"
+    added = "".join(f"\n\ndef unit_{i}(value):\n    return value + {i}\n" for i in range(units))
+    core.write_text(core.read_text() + added)
+    agents = project / "AGENTS.md"
+    agents.write_text("".join(f"{i}. Write plainly and test what you write.\n" for i in range(240)))
+    run = calc(ADD, MEAN, instructions=str(agents))
+    run.model.window = 4_096
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    for i, request in enumerate(run.model.requests):
+        assert run.model.count(request.messages, request.tools) <= 3_072
+        assert (f"value + {units - 1}\n" in run.heard(i)) == whole
+        assert "more characters are left out" in run.heard(i)
+    (first, *_) = run.of("prompt_shortened")
+    assert 0 < first["kept"] < first["length"] == len(agents.read_text())

@@ -1,11 +1,15 @@
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rundry.agent.journal.conversation import Conversation
+from rundry.agent.model import Counter
 from rundry.agent.protocol import Message, ToolCall
 from rundry.agent.step.context import fit
 from rundry.agent.step.fitting.shorten import cut_middle
-from rundry.agent.step.fitting.smallest import output_room
+from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
+from rundry.agent.tools import offered
 
 
 def count(messages, tools=()):
@@ -33,7 +37,7 @@ def conversations(draw):
 @settings(max_examples=300, deadline=None)
 def test_trimming_never_leaves_an_orphan_and_always_keeps_the_task(conversation, window, harder):
     room = window - output_room(window, None)
-    fitted = fit(conversation, count=count, window=window, room=room, harder=harder)
+    fitted = fit(conversation, count=count, window=window, room=room, most=room // 2 if harder else None)
     calls = [c.call_id for m in fitted.messages for c in m.calls]
     results = [m.call_id for m in fitted.messages if m.role == "tool"]
     assert sorted(calls) == sorted(results)
@@ -74,3 +78,108 @@ def test_a_cut_text_keeps_head_and_tail_and_says_what_is_missing():
     assert cut.startswith("a")
     assert cut.endswith("b")
     assert "700 characters are left out" in cut
+
+
+NAMES = """read_file list_files search edit_file write_file run_command start_command stop_command
+update_plan ask_person finish"""
+GOAL_TOOLS = offered(NAMES.split())
+TEXTS = st.one_of(st.text(max_size=60), st.integers(0, 9_000).map(lambda n: "word after word\n" * (n // 16)))
+ARGUMENTS = st.one_of(
+    st.dictionaries(st.sampled_from(["path", "content", "edits", "lines"]), st.one_of(TEXTS, st.lists(TEXTS))).map(
+        lambda fields: msgspec.json.encode(fields).decode()
+    ),
+    TEXTS,
+)
+CALLS = st.lists(st.tuples(st.sampled_from(["read_file", "edit_file", "run_command"]), ARGUMENTS, TEXTS), max_size=6)
+ROUNDS = st.lists(st.tuples(TEXTS, CALLS, st.lists(TEXTS.filter(bool), max_size=2)), max_size=8)
+
+
+def talk(system, task, rounds):
+    messages = [Message(role="system", text=system), Message(role="user", text=task)]
+    number = 0
+    for text, calls, said in rounds:
+        made = [ToolCall(f"c{(number := number + 1)}", tool, arguments) for tool, arguments, _ in calls]
+        if text or made:
+            messages.append(Message(role="assistant", text=text, calls=made))
+        results = zip(made, (result for _, _, result in calls), strict=True)
+        messages += [Message(role="tool", text=result, call_id=call.call_id) for call, result in results]
+        messages += [Message(role="user", text=one) for one in said]
+    return Conversation(messages=messages)
+
+
+@given(TEXTS, st.integers(0, 300), TEXTS, ROUNDS, st.integers(0, 4_096), st.booleans(), st.booleans())
+@settings(max_examples=250, deadline=None)
+def test_what_is_sent_fits_any_window_that_is_large_enough_and_each_call_has_its_result(
+    task, lines, head, rounds, more, with_tools, refused
+):
+    system = f"{head}\n\nThe project's own instructions (AGENTS.md):\n" + "Keep this rule.\n" * lines
+    tools, count = GOAL_TOOLS if with_tools else (), Counter("fake").prompt
+    window = smallest_window(needed_room(system, tools, task, count)) + more
+    room = prompt_room(window, None)
+    fitted = fit(
+        talk(system, task, rounds),
+        count=count,
+        window=window,
+        room=room,
+        tools=tools,
+        most=room // 2 if refused else None,
+    )
+    assert fitted.tokens == count(fitted.messages, fitted.fixed.tools)
+    assert fitted.tokens <= room
+    asked = [call.call_id for message in fitted.messages for call in message.calls]
+    assert asked == [message.call_id for message in fitted.messages if message.role == "tool"]
+    for i, message in enumerate(fitted.messages):
+        if message.role == "tool":
+            assert fitted.messages[i - 1].role in ("tool", "assistant")
+    if not refused:
+        assert fitted.fits
+        assert fitted.messages[1].text == task
+    for call in (call for message in fitted.messages for call in message.calls):
+        assert call in [c for m in talk(system, task, rounds).messages for c in m.calls] or msgspec.json.decode(
+            call.arguments
+        )
+
+
+@given(st.integers(1, 400), st.text(max_size=900), ROUNDS)
+@settings(max_examples=60, deadline=None)
+def test_a_window_that_is_smaller_than_all_that_can_be_shortened_ends_in_a_prompt_that_is_said_not_to_fit(
+    window, task, rounds
+):
+    room = max(0, prompt_room(window, None))
+    count = Counter("fake").prompt
+    fitted = fit(talk("You work.", task, rounds), count=count, window=window, room=room, tools=GOAL_TOOLS)
+    assert fitted.fits == (fitted.tokens <= room)
+
+
+def test_the_instructions_are_shortened_before_the_tools_and_those_before_they_are_left_out():
+    system = "You work.\n\nThe project's own instructions (AGENTS.md):\n" + "Keep this rule.\n" * 600
+    conversation = Conversation(messages=[Message(role="system", text=system), Message(role="user", text="TASK")])
+    seen = []
+    for window in (32_768, 8_192, 4_096, 2_048, 1_024):
+        room = prompt_room(window, None)
+        fixed = fit(conversation, count=Counter("fake").prompt, window=window, room=room, tools=GOAL_TOOLS).fixed
+        seen.append((fixed.kept == fixed.length, fixed.is_brief, len(fixed.left_out)))
+        assert fixed.kept == 0 or f"{fixed.length - fixed.kept:,} more characters" in fixed.system or seen[-1][0]
+    assert seen == sorted(seen, key=lambda one: (not one[0], one[1], one[2]))
+    assert seen[:2] == [(True, False, 0), (False, False, 0)]
+    assert seen[3][1] and seen[-1][2] > 0
+
+
+@pytest.mark.parametrize("window", [1_024, 2_048, 4_096])
+def test_a_tool_that_a_predicate_requires_is_never_left_out(window):
+    conversation = Conversation(messages=[Message(role="system", text="s"), Message(role="user", text="TASK")])
+    room = prompt_room(window, None)
+    fitted = fit(
+        conversation, count=Counter("fake").prompt, window=window, room=room, tools=GOAL_TOOLS, needed=["run_command"]
+    )
+    assert "run_command" in [tool.name for tool in fitted.fixed.tools]
+
+
+def test_a_first_message_that_is_larger_than_the_window_leaves_room_for_the_newest_round():
+    calls = [("read_file", '{"path": "a"}', "result " * 60)]
+    conversation = talk("You work.", "pasted line\n" * 3_000, [("", calls, [])])
+    room = prompt_room(4_096, None)
+    fitted = fit(conversation, count=Counter("fake").prompt, window=4_096, room=room, tools=GOAL_TOOLS)
+    assert fitted.fits
+    assert fitted.messages[-1].text == "result " * 60
+    assert "characters are left out here" in fitted.messages[1].text

@@ -12,16 +12,19 @@ from ..prompt import Instructions, split_instructions, without_spared
 Count = Callable[[Sequence[Message], Sequence[ToolSpec]], int]
 """Tokens of a prompt."""
 
-SHARE = 0.2
-"""Of the room that the task leaves: what the project's instructions may take."""
-_FIXED_SHARE = 0.5
-"""Of that room: what all of the fixed part may take. The rest is for the rounds."""
+_SHARE, _SHARE_OF_LARGE = 0.2, 1 / 3
+"""Of the space that the task leaves: what the project's instructions may take."""
+_LARGE = 8_000
+"""Tokens of space from which on the instructions may take the larger share."""
+_FIXED_SHARE = 0.55
+"""Of that space: what all of the fixed part may take. The rest is for the rounds."""
 _LEAST_SHARE = 0.1
-"""What the instructions keep until only the tools that every task needs are left."""
-_LEAST = 40
+"""What the instructions keep until the tools for comfort are left out."""
+_LEAST = 60
 """Tokens below which a part of the instructions says nothing."""
-_SPARED = frozenset({"update_plan", "start_command", "stop_command", "ask_person"})
-_SCARCE = _SPARED | {"fetch_url", "search", "run_command", "list_files"}
+_COMFORT = frozenset({"update_plan", "start_command", "stop_command", "ask_person"})
+_SEARCH = _COMFORT | {"fetch_url", "search", "list_files"}
+_ALL_BUT_FILES = _SEARCH | {"run_command"}
 """Without these a task can still be done: files can be read, edited and written."""
 
 
@@ -65,21 +68,24 @@ def shorten_fixed(
     *,
     count: Count,
     space: int,
-    share: float = SHARE,
+    share: float | None = None,
     needed: Collection[str] = (),
 ) -> Fixed:
     """Fit the fixed part into half of `space` tokens, by the first of these steps that suffices.
 
-    The instructions are shortened; the tools are described briefly; the system prompt is reduced; the tools for
-    comfort are left out; the instructions are left out; all tools but those for files, for the end and the `needed`
-    ones are left out. The last step is taken even where it does not suffice.
+    The instructions are shortened to `share` of the space; the tools are described briefly; the system prompt is
+    reduced; the tools for comfort are left out; the instructions are left out; the tools to search are left out; all
+    tools but those for files, for the end and the `needed` ones are left out. The last step is taken even where it
+    does not suffice.
     """
+    usual = _SHARE if space < _LARGE else _SHARE_OF_LARGE
+    share = usual if share is None else min(share, usual)
     head, told = split_instructions(system)
     for rung in _ladder(head, tools, needed):
         others = count([_system(rung.head)], rung.tools)
         most = min(share * space, _FIXED_SHARE * space - others)
         wanted = 0 if told is None else count([_system(told.render())], ())
-        if most >= min(wanted, rung.least * min(1.0, share / SHARE) * space):
+        if most >= min(wanted, rung.least * min(1.0, share / usual) * space):
             return _filled(rung, told, count, most)
     return _filled(_leanest_rung(head, tools, needed), told, count, 0)
 
@@ -97,13 +103,15 @@ def _ladder(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> It
     yield _Rung(head, short, _LEAST_SHARE, is_brief)
     lean = without_spared(head)
     yield _Rung(lean, short, _LEAST_SHARE, is_brief)
-    kept, left_out = _without(short, _SPARED.difference(needed))
+    kept, left_out = _without(short, _COMFORT.difference(needed))
     yield _Rung(lean, kept, _LEAST_SHARE, is_brief, left_out)
+    yield _Rung(lean, kept, 0.0, is_brief, left_out)
+    kept, left_out = _without(short, _SEARCH.difference(needed))
     yield _Rung(lean, kept, 0.0, is_brief, left_out)
 
 
 def _leanest_rung(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> _Rung:
-    kept, left_out = _without([brief(tool) for tool in tools], _SCARCE.difference(needed))
+    kept, left_out = _without([brief(tool) for tool in tools], _ALL_BUT_FILES.difference(needed))
     return _Rung(without_spared(head), kept, 0.0, bool(tools), left_out)
 
 
@@ -115,22 +123,19 @@ def _filled(rung: _Rung, told: Instructions | None, count: Count, most: float) -
     """The fixed part with as much of the instructions as `most` tokens hold."""
     if told is None:
         return Fixed(rung.head, rung.tools, is_brief=rung.is_brief, left_out=rung.left_out)
-    kept = _kept(told, count, most)
-    system = f"{rung.head}\n\n{told.render(kept)}" if kept else rung.head
-    return Fixed(system, rung.tools, told.name, kept, told.length, rung.is_brief, rung.left_out)
+    sent = _cut(told, count, most)
+    system = f"{rung.head}\n\n{sent.render()}" if sent.text else rung.head
+    return Fixed(system, rung.tools, told.name, len(sent.text), told.length, rung.is_brief, rung.left_out)
 
 
-def _kept(told: Instructions, count: Count, most: float) -> int:
-    """Characters of the instructions that fit into `most` tokens: whole lines, where there are any."""
+def _cut(told: Instructions, count: Count, most: float) -> Instructions:
+    """The instructions cut so that they take `most` tokens; without text where that would say nothing."""
     length = len(told.text)
-    while length:
-        tokens = count([_system(told.render(length))], ())
-        if tokens <= most:
-            break
-        if most < _LEAST:
-            return 0
+    while (tokens := count([_system((sent := told.cut(length)).render())], ())) > most:
+        if most < _LEAST or length <= 1:
+            return told.cut(0)
         length = min(length - 1, int(length * most / tokens))
-    return length
+    return sent
 
 
 def _system(text: str) -> Message:

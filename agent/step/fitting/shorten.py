@@ -86,25 +86,23 @@ def _length(message: Message) -> int:
 
 
 def _shorter(message: Message, length: int) -> Message:
-    """The message with its text or its longest call cut, whichever is longer."""
-    over = _length(message) - length
-    call = max(message.calls, key=lambda call: len(call.arguments), default=None)
-    if call is None or len(message.text) >= len(call.arguments):
-        return msgspec.structs.replace(message, text=cut_middle(message.text, max(0, len(message.text) - over)))
-    cut = _shorter_call(call, max(0, len(call.arguments) - over))
-    calls = [cut if one is call else one for one in message.calls]
-    return msgspec.structs.replace(message, calls=calls)
+    """The message with its text and its calls cut, all to the same share."""
+    share = length / max(1, _length(message))
+    text = cut_middle(message.text, int(len(message.text) * share)) if len(message.text) > _FLOORS[-1] else message.text
+    return msgspec.structs.replace(message, text=text, calls=[_shorter_call(call, share) for call in message.calls])
 
 
-def _shorter_call(call: ToolCall, length: int) -> ToolCall:
-    """The call with its longest texts cut; the arguments stay one JSON object."""
+def _shorter_call(call: ToolCall, share: float) -> ToolCall:
+    """The call with its texts cut; the arguments are one JSON object then."""
+    if len(call.arguments) <= _FLOORS[-1]:
+        return call
     try:
         arguments = msgspec.json.decode(call.arguments)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        arguments = {"shortened": call.arguments}
-    fields: Any = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"shortened": arguments}
-    share = length / max(1, len(call.arguments))
-    return ToolCall(call.call_id, call.tool, msgspec.json.encode(_scaled(fields, share)).decode())
+        arguments = call.arguments
+    fields = cast("dict[str, object]", arguments) if isinstance(arguments, dict) else {"shortened": arguments}
+    cut = msgspec.json.encode(_scaled(fields, share)).decode()
+    return ToolCall(call.call_id, call.tool, cut) if len(cut) < len(call.arguments) else call
 
 
 def _scaled(value: object, share: float) -> object:

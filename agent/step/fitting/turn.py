@@ -8,11 +8,13 @@ from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSp
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..context import Fitted, fit
 from ..kit import Kit
-from .fixed import SHARE, Fixed, shorten_fixed
+from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
 
-_OF_CONSTRAINED = 0.1
-"""Share of the project's instructions where the model gets a whole file: the file comes first."""
+_SHARES = (None, 0.1, 0.0)
+"""Shares of the project's instructions next to a file, the usual one first: the first with which the file fits."""
+_BELOW_REFUSED = 0.9
+"""Of a prompt's tokens that the provider refused: what the next ones may have."""
 _CHECK_SHARE = 0.4
 """Of what is left for a file: what the check's output and the newest answer may take."""
 _LEAST_FILE = 60
@@ -25,11 +27,13 @@ def fit_turn(
     tools: Sequence[ToolSpec],
     form: Constrained | None = None,
     *,
-    harder: bool = False,
+    most: int | None = None,
 ) -> Fitted:
-    """The prompt of the next call. `harder`: shorter than what was sent, which the provider refused."""
+    """The prompt of the next call. `most`: the tokens that it may have after the provider refused a longer one."""
     model = kit.model
-    share = SHARE if form is None else 0.0 if form.needs_all_space else _OF_CONSTRAINED
+    room = prompt_room(model.window, model.max_output)
+    if (refused := kit.refused_prompts.get(model.name)) is not None:
+        room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         return model.count(messages if form is None else plain_messages(messages), tools)
@@ -38,11 +42,11 @@ def fit_turn(
         kit.facts.conversation(work),
         count=count,
         window=model.window,
-        room=prompt_room(model.window, model.max_output),
+        room=room,
         tools=tools,
         needed=required_tools(kit.facts.spec),
-        share=share,
-        harder=harder,
+        share=None if form is None else form.share,
+        most=most,
     )
 
 
@@ -77,18 +81,24 @@ def file_space(kit: Kit) -> FileSpace:
     newest = model.count(plain_messages(messages[start:]), ())
     space = prompt_room(model.window, model.max_output) - task
 
-    def left(share: float) -> int:
+    def left(share: float | None) -> int:
         fixed = shorten_fixed(system, (), count=model.count, space=space, share=share)
         room = space - model.count([Message(role="system", text=fixed.system), Message(role="user", text=ASK)], ())
         return max(_LEAST_FILE, int(room - min(newest, room * _CHECK_SHARE)))
 
-    return FileSpace(left(_OF_CONSTRAINED), left(0.0), model.count_text)
+    return FileSpace([(share, left(share)) for share in _SHARES], model.count_text)
 
 
-def note_shortened(kit: Kit, fixed: Fixed, record: Record) -> None:
-    """Tell the person how the fixed part of the prompt is shortened, once, and each time that it changes."""
-    seen = (kit.model.window, fixed.kept if kit.constrained is None else 0, fixed.is_brief, fixed.left_out)
-    if fixed.is_shortened and seen != kit.noted_shortening:
+def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> None:
+    """Tell the person how the fixed part of the prompt is shortened, once for each way to shorten it.
+
+    The prompts of a search's works differ in length: one of them is told for all.
+    """
+    form = kit.constrained
+    how = () if work is not None else (fixed.kept if form is None else form.share, fixed.is_brief, fixed.left_out)
+    seen = (kit.model.window, *how)
+    if fixed.is_shortened and seen not in kit.noted_shortenings:
+        kit.noted_shortenings.add(seen)
         record(
             PromptShortened(
                 window=kit.model.window,
@@ -99,7 +109,6 @@ def note_shortened(kit: Kit, fixed: Fixed, record: Record) -> None:
                 tools_left_out=list(fixed.left_out),
             )
         )
-    kit.noted_shortening = seen
 
 
 def required_tools(spec: RunSpec) -> Collection[str]:
