@@ -20,7 +20,8 @@ def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tup
     """Cut texts in the middle until all fits, the least important first. Also gives how many were cut.
 
     First results and older messages of the program, then the model's words and its calls, then the newest message,
-    then calls with their results, the oldest first; the task only when nothing else is left, then the system prompt.
+    then calls with their results, the oldest first, then images and opaque parts; the task only when nothing else is
+    left, then the system prompt.
     """
     out = list(messages)
     touched: set[int] = set()
@@ -30,6 +31,9 @@ def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tup
     dropped = 0
     while count(out) > room and (fewer := _without_oldest_call(out)) is not None:
         out, dropped = fewer, dropped + 1
+    if count(out) > room:
+        dropped += sum(1 for message in out if message.opaque is not None or message.images)
+        out = [msgspec.structs.replace(message, opaque=None, images=[]) for message in out]
     for role in ("user", "system"):
         places = [i for i, m in enumerate(out) if m.role == role]
         _cut(out, places, count, room, _FLOORS[0], touched)
