@@ -16,6 +16,7 @@ __all__ = [
     "ItemRow",
     "ItemState",
     "Journal",
+    "KeyMissing",
     "Landed",
     "LensFacts",
     "ModelLine",
@@ -110,7 +111,7 @@ if TYPE_CHECKING:
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
     from .journal.write_watch import WriteWatch
-    from .model import ModelLine, Survey, discover
+    from .model import KeyMissing, ModelLine, Survey, discover
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
@@ -154,6 +155,7 @@ _HOMES: dict[str, str] = {
     "ItemState": "finder.fates:State",
     "Landed": "journal.undoing",
     "Journal": "journal",
+    "KeyMissing": "model",
     "ModelLine": "model",
     "Redactor": "journal",
     "Point": "journal.points",

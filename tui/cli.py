@@ -94,11 +94,12 @@ def runs(as_json: bool, **flags: object) -> None:
 @cli.command(short_help="List the models that can be reached.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--api-base", metavar="URL", help="Also look here.")
-def models(as_json: bool, **flags: object) -> None:
+@click.option("--all", "all_", is_flag=True, help="Also list the providers that need a key, and its variable.")
+def models(as_json: bool, all_: bool, **flags: object) -> None:
     """List the models that can be reached: keys that are set, local servers that answer."""
     from .lists import print_models
 
-    _guarded(lambda: print_models(flags, as_json=as_json))
+    _guarded(lambda: print_models(flags, as_json=as_json, whole=all_))
 
 
 @cli.command()

@@ -13,7 +13,7 @@ from typing import cast
 
 import msgspec
 
-from rundry.agent import FREE, ModelLine, Sandbox, Survey, UserError, discover, list_runs, load_settings
+from rundry.agent import FREE, KeyMissing, ModelLine, Sandbox, Survey, UserError, discover, list_runs, load_settings
 
 from .reducer.numbers import clock, plural, short
 from .start import NO_MODEL, Setup, folder_of, workspace_of
@@ -58,8 +58,8 @@ def survey_lines(survey: Survey) -> list[str]:
     return lines
 
 
-def print_models(flags: Mapping[str, object], *, as_json: bool) -> int:
-    """What can be reached from here."""
+def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = False) -> int:
+    """What can be reached from here; `whole`: also what each other provider needs."""
     given = load_settings({"api_base": flags.get("api_base")}, cwd=Path("/"), env={}, trust=False)
     asked = given.get("api_base", str) if given.is_set("api_base") else None
     survey = asyncio.run(discover(os.environ, addresses=[asked] if asked else None))
@@ -75,7 +75,22 @@ def print_models(flags: Mapping[str, object], *, as_json: bool) -> int:
     if not (survey.keys or survey.servers):
         for line in (*survey_lines(survey), NO_MODEL):
             _say(line)
+    _print_missing(survey.missing, whole=whole)
     return 0
+
+
+def _print_missing(missing: Sequence[KeyMissing], *, whole: bool) -> None:
+    if not missing:
+        return
+    if not whole:
+        _say(f"{len(missing)} more providers need a key: rundry models --all lists them")
+        return
+    for about, direct in (("need a key", True), ("need a key and go through litellm", False)):
+        rows = [row for row in missing if row.direct is direct]
+        if rows:
+            _say(f"{len(rows)} providers {about}")
+        for row in rows:
+            _say(f"  {row.provider:<26} {', and '.join(' or '.join(group) for group in row.needs)}")
 
 
 def _print_models(models: Sequence[ModelLine]) -> None:

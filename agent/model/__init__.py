@@ -4,8 +4,9 @@ Importing this folder imports no third party but msgspec; litellm is imported wi
 """
 
 from .counting import Counter
+from .credentials import secret_names
 from .demo import DemoRun, lay_out
-from .discovery import KeyFound, ModelLine, ServerFound, Survey, discover
+from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
 from .lanes import Patience, close_connections
 from .nobody import NOBODY, NoModel
@@ -21,6 +22,7 @@ __all__ = [
     "Counter",
     "DemoRun",
     "KeyFound",
+    "KeyMissing",
     "ModelLine",
     "NoModel",
     "Patience",
@@ -33,4 +35,5 @@ __all__ = [
     "lay_out",
     "open_model",
     "price_of",
+    "secret_names",
 ]

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..protocol import FREE, Price, UserError
+from .credentials import lacking
 from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
 from .lanes.connections import borrowed_pool
+from .needs import NEEDS
 from .prices import price_of
 from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show_ollama
 from .table import Entry, whole_table
+from .traits import TRAITS
 
 _SECONDS = 1.0
 """For a server on this machine to answer."""
@@ -40,6 +43,16 @@ class KeyFound(msgspec.Struct, frozen=True, kw_only=True):
     models: list[ModelLine] = []
 
 
+class KeyMissing(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that needs something which is not set."""
+
+    provider: str
+    needs: list[list[str]]
+    """One variable of each of these lists has to be set."""
+    direct: bool
+    """rundry speaks to it itself; others go through litellm."""
+
+
 class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
     """A model server that answered."""
 
@@ -57,6 +70,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     servers: list[ServerFound] = []
     variables_asked: list[str] = []
     addresses_asked: list[str] = []
+    missing: list[KeyMissing] = []
+    """Providers that could be used with a key."""
 
     def suggest(self) -> ModelLine | None:
         """A model to begin with where none is set up: one that runs here, else None."""
@@ -68,17 +83,42 @@ async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = 
 
     `addresses` replaces the usual ones. Never imports litellm; the table is read where a key is set.
     """
-    found = [(p, n) for p, names in KEY_NAMES.items() if (n := next((n for n in names if env.get(n)), None))]
+    found = _keys_set(env)
     places = list(addresses) if addresses is not None else _usual_addresses(env)
     async with borrowed_pool():
         servers = await asyncio.gather(*(_look(place) for place in places))
     keys = [KeyFound(provider=p, variable=n, models=_listed(p)) for p, n in found]
+    listed = {key.variable for key in keys if key.models}
     return Survey(
-        keys=keys,
+        keys=[key for key in keys if key.models or key.variable not in listed],
         servers=[s for s in servers if s is not None],
         variables_asked=[names[0] for names in KEY_NAMES.values()],
         addresses_asked=places,
+        missing=_missing(env),
     )
+
+
+def _keys_set(env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Providers that have all they need, each with the variable that says so; direct ones first."""
+    found = [(p, n) for p, t in TRAITS.items() if (n := next((n for n in t.keys if env.get(n)), None))]
+    for provider, groups in NEEDS.items():
+        if not lacking(provider, env):
+            found.append((provider, next(n for n in groups[0] if env.get(n, "").strip())))
+    return found
+
+
+def _missing(env: Mapping[str, str]) -> list[KeyMissing]:
+    missing = [
+        KeyMissing(provider=p, needs=[list(t.keys)], direct=True)
+        for p, t in TRAITS.items()
+        if t.keys and p not in USUAL_BASES and not any(env.get(n) for n in t.keys)
+    ]
+    missing += [
+        KeyMissing(provider=p, needs=[list(group) for group in NEEDS[p]], direct=False)
+        for p in sorted(NEEDS)
+        if lacking(p, env)
+    ]
+    return missing
 
 
 def _usual_addresses(env: Mapping[str, str]) -> list[str]:

@@ -11,20 +11,15 @@ import msgspec
 
 from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
+from .needs import KEYED
 from .traits import GATEWAYS, TRAITS
 
 LITELLM_KEYS: dict[str, tuple[str, ...]] = {
     "azure": ("AZURE_API_KEY",),
     "azure_ai": ("AZURE_AI_API_KEY",),
-    "codestral": ("CODESTRAL_API_KEY",),
-    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
-    "dashscope": ("DASHSCOPE_API_KEY",),
     "databricks": ("DATABRICKS_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
-    "replicate": ("REPLICATE_API_KEY",),
-}
-"""Keys of providers that go through litellm. litellm itself knows what the others need."""
+} | {provider: groups[0] for provider, groups in KEYED.items()}
+"""Keys that litellm is handed: by itself it takes OPENAI_API_KEY for some providers whose own key is missing."""
 
 KEY_NAMES: dict[str, tuple[str, ...]] = {p: t.keys for p, t in TRAITS.items() if t.keys} | LITELLM_KEYS
 """The environment variables that hold a provider's key, the usual one first."""
@@ -53,12 +48,19 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     key_names: tuple[str, ...]
     """Where the key was looked for."""
     local: bool
+    key_is_named: bool = False
+    """The user named the variable that holds the key."""
     effort: str | None = None
     """`low`, `medium` or `high`; None: the provider's default."""
     params: dict[str, Any] = {}
     """Further fields of the request, from the user."""
     adaptive: bool = False
     """Claude decides itself how much it thinks, and takes an effort instead of a number of tokens."""
+
+    @property
+    def lacks_key(self) -> bool:
+        """No key is set where one is known to be needed. What litellm needs, `credentials` finds out."""
+        return self.key is None and bool(self.key_names) and (self.provider in TRAITS or self.key_is_named)
 
     @property
     def maker(self) -> str:
@@ -132,6 +134,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         key=key,
         key_names=names,
         local=local,
+        key_is_named=bool(spec.key_from),
         effort=spec.effort,
         params=spec.params,
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ..protocol import ModelSpec, UserError
+from .credentials import check_credentials
 from .demo.provider import PROVIDER as DEMO
 from .demo.provider import open_demo
 from .endpoint import Endpoint, resolve
@@ -56,6 +58,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         name=spec.name,
         patience=waits,
         read_leaks=reads_leaks(env, local=at.local),
+        check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
     await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
     return opened

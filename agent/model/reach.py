@@ -21,7 +21,7 @@ async def check_reachable(at: Endpoint, name: str) -> None:
     """Raises Refusal. A server that is slow to answer counts as reached: it may be busy with another prompt."""
     if at.provider == "demo":
         return
-    if at.key is None and at.key_names:
+    if at.lacks_key:
         raise Refusal(missing_key(at))
     try:
         if at.provider == "ollama_chat" and at.api_base is not None:

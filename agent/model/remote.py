@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -43,14 +43,24 @@ class RemoteModel:
     """protocol.Model over a lane. Never retries: `step` does, visibly and within the budget."""
 
     def __init__(
-        self, at: Endpoint, lane: Lane, facts: Facts, *, name: str, patience: Patience, read_leaks: bool = False
+        self,
+        at: Endpoint,
+        lane: Lane,
+        facts: Facts,
+        *,
+        name: str,
+        patience: Patience,
+        read_leaks: bool = False,
+        check: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`check` raises Refusal where litellm could not make a call."""
         self.name = name
         self.facts = facts
         self._at = at
         self._lane = lane
         self._patience = patience
         self._read_leaks = read_leaks
+        self._check = check
         self._counter = Counter(at.model)
 
     @property
@@ -92,11 +102,13 @@ class RemoteModel:
 
     async def probe(self) -> None:
         """Raises Refusal where the server cannot be reached, the key is missing or the model is unknown."""
+        if self._check is not None:
+            await self._check()
         await check_reachable(self._at, self.name)
 
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection immediately."""
-        if self._at.key is None and self._at.key_names:
+        if self._at.lacks_key:
             raise ModelFault("auth", missing_key(self._at))
         leaks = LeakReader(request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)

@@ -12,7 +12,7 @@ from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
-from ..model import KEY_NAMES, NOBODY, NoModel, open_model
+from ..model import KEY_NAMES, NOBODY, NoModel, open_model, secret_names
 from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
@@ -185,7 +185,7 @@ def _result_limit(window: int) -> int:
 def _key_names(*specs: ModelSpec) -> set[str]:
     """Variables that no command may see."""
     known = {name for names in KEY_NAMES.values() for name in names}
-    return known | {spec.key_from for spec in specs if spec.key_from}
+    return known | secret_names() | {spec.key_from for spec in specs if spec.key_from}
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:

@@ -131,3 +131,14 @@ def test_a_damaged_journal_is_listed_and_hides_no_other(home: Home, project: Pat
     assert refused.exit_code == 2, refused
     assert str(damaged) in refused.stderr
     assert len(refused.stderr.splitlines()) == 1, refused
+
+
+def test_models_counts_the_providers_that_need_a_key_and_lists_them_on_request(home: Home, project: Path):
+    short = home.run("models", cwd=project)
+    assert "more providers need a key: rundry models --all lists them" in short.stdout
+    whole = home.run("models", "--all", cwd=project)
+    assert whole.exit_code == 0, whole
+    for words in (("openai", "OPENAI_API_KEY"), ("bedrock", "AWS_PROFILE"), ("gemini", "GEMINI_API_KEY or GOOGLE")):
+        assert any(all(word in line for word in words) for line in whole.stdout.splitlines()), words
+    missing = json.loads(home.run("models", "--json", cwd=project).stdout)["missing"]
+    assert {"provider": "groq", "needs": [["GROQ_API_KEY"]], "direct": True} in missing

@@ -84,3 +84,14 @@ def test_a_survey_does_not_import_litellm():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
+
+
+async def test_what_each_other_provider_needs_is_told_without_litellm():
+    survey = await discover({"GEMINI_API_KEY": SECRET, "AZURE_API_KEY": SECRET}, addresses=[])
+    assert [key.provider for key in survey.keys] == ["gemini"]
+    needs = {row.provider: row.needs for row in survey.missing}
+    assert needs["groq"] == [["GROQ_API_KEY"]]
+    assert ["AZURE_API_BASE"] in needs["azure"]
+    assert "gemini" not in needs
+    assert "ollama_chat" not in needs, "a server on this machine needs no key"
+    assert {row.provider for row in survey.missing if row.direct} >= {"openai", "anthropic", "mistral"}

@@ -1,0 +1,51 @@
+"""Asks litellm about many providers in one process without a network: JSON lines in, JSON lines out.
+
+A line in: `{"name": model, "env": variables}`. A line out: what `litellm.validate_environment` says is missing, and
+litellm's own refusal of a call, or null where it would have sent one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import msgspec
+
+from rundry.agent.model.dry_run import Gatekeeper, prepare
+from rundry.agent.model.library import litellm
+from rundry.agent.protocol import ModelSpec
+
+
+class Case(msgspec.Struct):
+    """One model and the environment that it is asked about with."""
+
+    name: str
+    env: dict[str, str] = {}
+
+
+class Asked(msgspec.Struct):
+    """What litellm says of it."""
+
+    missing: list[str]
+    refused: str | None
+    reached: bool
+
+
+def main() -> None:
+    """Read all cases, answer each."""
+    cases = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Case])
+    lib, keeper, plain = litellm(), Gatekeeper(), dict(os.environ)
+    sys.addaudithook(keeper)
+    out: list[Asked] = []
+    for case in cases:
+        os.environ.clear()
+        os.environ.update({**plain, **case.env})
+        lib.in_memory_llm_clients_cache.flush_cache()
+        verdict = asyncio.run(prepare(ModelSpec(name=case.name), keeper))
+        out.append(Asked(lib.validate_environment(case.name)["missing_keys"], verdict.refused, verdict.reached))
+    sys.stdout.buffer.write(msgspec.json.encode(out))
+
+
+if __name__ == "__main__":
+    main()
