@@ -92,6 +92,7 @@ class RundryApp(App[Parting]):
             box.send(steer=False)
         draft = self._typed.take_draft()
         if draft:
+            self.desk.expect_message()
             box.fill(draft + box.text)
         held, self._held = self._held or [], None
         for event in held:

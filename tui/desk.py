@@ -17,6 +17,7 @@ from rundry.agent import (
     LoopKind,
     ModelSpec,
     Point,
+    ReasoningArrived,
     ResumeChanges,
     Rewind,
     RundryError,
@@ -29,6 +30,7 @@ from rundry.agent import (
     Steer,
     Stop,
     SwitchModel,
+    TextArrived,
     Undo,
     Unpause,
     WriteWatch,
@@ -55,6 +57,10 @@ class Link(Protocol):
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
         """Make the journal and hand it to the runner. Raises JournalError."""
+        ...
+
+    def expect(self, model: str) -> None:
+        """A run with this model begins soon."""
         ...
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
@@ -143,17 +149,21 @@ class Desk:
         self.start = start
         self.state = start.preview() if start is not None else ViewState()
         self.begun = link.journal is not None
+        self._expected = ""
         self.is_stopping = False
         """It was told from here to end, and has not ended yet."""
+        self.is_text = False
+        """Nothing but more of a streamed text came with the last `catch_up`."""
         self.is_behind = False
         """There was more than `catch_up` had time for."""
 
     def catch_up(self, within: float = 0.02) -> bool:
         """Take in what is new, for about so many seconds; true when anything was."""
-        end, moved, self.is_behind = time.monotonic() + within, False, False
+        end, moved, self.is_behind, self.is_text = time.monotonic() + within, False, False, True
         while news := self.link.news():
             reduce_all(self.state, news)
             moved = True
+            self.is_text = self.is_text and all(isinstance(s.event, TextArrived | ReasoningArrived) for s in news)
             self.is_stopping = self.is_stopping and self.state.outcome is None
             if time.monotonic() > end:
                 self.is_behind = True
@@ -230,6 +240,13 @@ class Desk:
             self.take_up(ResumeChanges(hint=text))
         else:
             self.put(Say(text=text))
+
+    def expect_message(self) -> None:
+        """The person types what may become the run's task: its runner gets ready meanwhile."""
+        model = self.start.model if self.start is not None and not self.begun else None
+        if model is not None and model.name != self._expected:
+            self._expected = model.name
+            self.link.expect(model.name)
 
     def steer(self, text: str) -> None:
         """A message that interrupts the step. Raises RundryError."""

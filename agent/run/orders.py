@@ -31,3 +31,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Stay after the end while a view is attached, so that a raised limit goes on at once."""
     notes: list[str] = []
     """Lines for the person, recorded at the start."""
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sent before the order: which model the run will probably have."""
+
+    model: str

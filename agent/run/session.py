@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import msgspec
 from ..journal import Journal, holder
 from ..journal.write_watch import WriteWatch
 from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Undo
-from .orders import Order, ResumeChanges
+from .orders import Expected, Order, ResumeChanges
 
 BATCH = 2000
 """Events that `news` returns at most, so that a view can paint in between."""
@@ -66,6 +67,12 @@ class Session:
         stale = [command_id for command_id, _ in self.journal.untaken()]
         self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
+
+    def expect(self, model: str) -> None:
+        """Tell a runner without a run that one with this model comes soon: it loads what the first call needs."""
+        if self.journal is None and self._is_warm():
+            with contextlib.suppress(OSError):  # it ended this moment: `begin` says so
+                self._send(Expected(model=model))
 
     def put(self, command: Command) -> int:
         """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
@@ -128,9 +135,17 @@ class Session:
             self.writes.follow(self.journal.path)
 
     def _hand_over(self, order: Order) -> None:
-        if self._runner is None or self._runner.stdin is None or self._runner.poll() is not None:
+        if not self._is_warm():
             raise JournalError("the runner process is gone: start rundry again and resume the run")
-        self._runner.stdin.write(msgspec.json.encode(order) + b"\n")
+        self._send(order)
+
+    def _is_warm(self) -> bool:
+        """Whether there is a runner of this view."""
+        return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
+
+    def _send(self, line: Order | Expected) -> None:
+        assert self._runner is not None and self._runner.stdin is not None  # it is warm
+        self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
         self._runner.stdin.flush()
 
 

@@ -79,6 +79,7 @@ class PlayedLink:
         self.begun: list[RunSpec] = []
         self.resumed: list[object] = []
         self.state = "running"
+        self.expected = ""
         self._news: list[Stamped] = []
         self.writes = WriteWatch(1 / 60)
 
@@ -89,6 +90,9 @@ class PlayedLink:
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
         self.begun.append(spec)
         return folder / "r1.db"
+
+    def expect(self, model: str) -> None:
+        self.expected = model
 
     def resume(self, path: Path, changes: object = None) -> None:
         self.resumed.append(changes)

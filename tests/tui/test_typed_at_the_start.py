@@ -29,3 +29,13 @@ async def test_letters_typed_before_the_draft_is_in_the_box_follow_it(tmp_path):
     async with app.run_test() as pilot:
         await pilot.pause()
         assert app.focused is not None and app.focused.text == "hello"  # type: ignore[attr-defined]
+
+
+async def test_the_runner_hears_of_the_model_when_a_person_begins_to_type(tmp_path):
+    stage = Stage(start=PlayedStart(tmp_path, model="openai/fake"))
+    async with stage.app.run_test() as pilot:
+        await pilot.pause()
+        assert stage.link.expected == ""
+        await pilot.press("h")
+        await pilot.pause()
+        assert stage.link.expected == "openai/fake"

@@ -21,10 +21,9 @@ from ..text import show
 from ..theme import Palette, palette_of
 from .draw import paint
 from .heights import Heights
+from .painted import PaintedRows, with_sign
 from .parts import Line, Part, Place, number_of
 from .stack import Stack
-
-_KEPT_ROWS = 2_000
 
 
 class Window(Widget):
@@ -51,8 +50,7 @@ class Window(Widget):
         self._base = Style.null()
         self._signs = (Segment(" "), Segment("▐"))
         """Of the scroll bar: nothing there, and its thumb."""
-        self._paints = False
-        self._rows: dict[Place, tuple[Strip, Strip]] = {}
+        self._rows = PaintedRows()
 
     # what a subclass says
 
@@ -213,20 +211,39 @@ class Window(Widget):
         """A row of the screen."""
         width = self._drawn_for[0]
         row = self._row(y, max(0, width - 1))
-        if not self._paints and y < len(self._frame):
+        if y < len(self._frame):
             row = self._with_offsets(row, self._frame[y].place)
-        strip = self.overlay(y, row)
-        start, length = self._thumb
-        sign = self._signs[1] if start <= y < start + length else self._signs[0]
-        return Strip([*strip, sign], width)
+        return with_sign(self.overlay(y, row), self._sign(y), width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows for the screen: without the offsets that only the mouse asks for, each a style of its own."""
-        self._paints = True
-        try:
+        """Rows for the screen, without the offsets that only the mouse asks for.
+
+        Textual's own cache knows rows by their number on the screen, and draws all of them again when they move up.
+        """
+        width = self._drawn_for[0]
+        if width != self.size.width or self.styles.gutter or self.opacity != 1.0:
             return super().render_lines(crop)
-        finally:
-            self._paints = False
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self._painted_row(y, width)
+            for one in filters:
+                strip = strip.apply_filter(one, background)
+            strips.append(strip)
+        if crop.column_span != (0, width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def _painted_row(self, y: int, width: int) -> Strip:
+        row = self._row(y, max(0, width - 1))
+        strip = self.overlay(y, row)
+        if strip is not row or y >= len(self._frame):
+            return with_sign(strip, self._sign(y), width)
+        return self._rows.signed(self._frame[y].place, row, self._sign(y), width)
+
+    def _sign(self, y: int) -> Segment:
+        start, length = self._thumb
+        return self._signs[1] if start <= y < start + length else self._signs[0]
 
     # the inside
 
@@ -256,21 +273,13 @@ class Window(Widget):
         selection = self.text_selection
         span = selection.get_span(number) if selection is not None else None
         if span is None and not spans:
-            kept = self._rows.get(line.place)
-            if kept is not None and kept[0] is line.strip:
-                return kept[1]
+            return self._rows.row(line, width, self._base)
         strip = line.strip
         if span is not None:
             start, end = span
             spans = [*spans, (start, len(strip.text) if end == -1 else end, self.palette.selection)]
-        if spans:
-            strip = Strip.join([strip.crop(0, self.margin), paint(strip.crop(self.margin), spans)])
-        row = strip.adjust_cell_length(width, self._base).apply_style(self._base)
-        if not spans:
-            if len(self._rows) > _KEPT_ROWS:
-                self._rows.clear()
-            self._rows[line.place] = (line.strip, row)
-        return row
+        strip = Strip.join([strip.crop(0, self.margin), paint(strip.crop(self.margin), spans)])
+        return strip.adjust_cell_length(width, self._base).apply_style(self._base)
 
     def _with_offsets(self, row: Strip, place: Place) -> Strip:
         return Strip.join([row.crop(0, self.margin), row.crop(self.margin).apply_offsets(0, number_of(place))])

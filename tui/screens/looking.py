@@ -32,6 +32,8 @@ class Onlooker:
     """Who is told what was seen."""
 
     redraw: Callable[[], None]
+    redraw_text: Callable[[], None]
+    """Nothing but more of a streamed text is new: this costs a fifth of `redraw`."""
     tell: Callable[[str], None]
     """A line for the person."""
     is_impatient: Callable[[], bool]
@@ -49,8 +51,9 @@ class Looking:
         self._desk, self._onlooker = desk, onlooker
         self._drawn_at = 0.0
         self._touched_at = float("-inf")
-        self._runner: str = ""
-        """The runner's state as it was drawn."""
+        self._looked_at = 0.0
+        self._drawn: tuple[str, str] = ("", "")
+        """The runner's state and the activity as they were drawn."""
 
     def draw_soon(self) -> None:
         """At the next look, whatever it brings."""
@@ -89,12 +92,35 @@ class Looking:
         except RundryError as error:
             onlooker.tell(str(error))
             moved = False
-        runner = desk.link.runner_state() if desk.begun else ""
-        age = time.monotonic() - self._drawn_at
-        if age > BEHIND_SECONDS if desk.is_behind else moved or runner != self._runner or age >= self._redraw_after():
-            self._drawn_at, self._runner = time.monotonic(), runner
+        now = time.monotonic()
+        if moved and self._is_only_text(now):
+            onlooker.redraw_text()
+        elif self._is_due(now, moved):
+            self._drawn_at, self._drawn = now, (self._runner(), desk.state.activity)
             onlooker.redraw()
         onlooker.looked()
+
+    def _is_only_text(self, now: float) -> bool:
+        desk = self._desk
+        is_fresh = now - self._drawn_at < CLOCK_SECONDS and self._drawn[1] == desk.state.activity
+        return desk.is_text and is_fresh and not desk.is_behind
+
+    def _is_due(self, now: float, moved: bool) -> bool:
+        """Whether all is to be drawn again."""
+        age = now - self._drawn_at
+        if self._desk.is_behind:
+            return age > BEHIND_SECONDS
+        return moved or age >= self._redraw_after() or self._is_other_runner(now)
+
+    def _is_other_runner(self, now: float) -> bool:
+        """Whether the runner's state is not what was drawn; looked at now and then."""
+        if now - self._looked_at < CLOCK_SECONDS:
+            return False
+        self._looked_at = now
+        return self._runner() != self._drawn[0]
+
+    def _runner(self) -> str:
+        return self._desk.link.runner_state() if self._desk.begun else ""
 
     def _redraw_after(self) -> float:
         """Seconds after which the screen is redrawn without news."""

@@ -74,7 +74,9 @@ class MainScreen(Screen[None]):
         self.footer = Footer(self.keymap)
         self._notice = Notice()
         self._files_found: Sequence[str] | None = None
-        onlooker = Onlooker(self.refresh_view, self.tell, self._is_impatient, self._is_ticking, self._looked)
+        onlooker = Onlooker(
+            self.refresh_view, self._refresh_text, self.tell, self._is_impatient, self._is_ticking, self._looked
+        )
         self._looking = Looking(desk, onlooker)
         self._leaving = Leaving(desk, tell=self.tell, leave=self._leave, ask=self._ask)
 
@@ -130,6 +132,7 @@ class MainScreen(Screen[None]):
     def touched(self) -> None:
         """The person pressed a key, clicked or resized the window."""
         self._looking.touch()
+        self.transcript.let_key_first()
 
     def _is_impatient(self) -> bool:
         return self.gate.display and self.gate.arming.is_in_grace(Message().time)
@@ -141,6 +144,11 @@ class MainScreen(Screen[None]):
         if not self.desk.begun or self.desk.is_at_rest:
             return False
         return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
+
+    def _refresh_text(self) -> None:
+        """Nothing but more of a streamed text is new."""
+        state = self.desk.state
+        self.transcript.show(state.blocks, state.take_changes())
 
     def show_behind_gate(self) -> None:
         """A proposal that takes the whole height leaves room for what the person wants to see."""
@@ -251,6 +259,7 @@ class MainScreen(Screen[None]):
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
         """The gate counts from here."""
         self.gate.arming.keyed(event.at, empty=event.empty)
+        self.desk.expect_message()
 
     def on_footer_picked(self, event: Footer.Picked) -> None:
         """A click on a word of the footer."""

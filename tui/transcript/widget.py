@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -21,8 +22,12 @@ from .markdown import prepare
 from .pieces import Pieces
 from .search import Found, Search
 
-FRAME = 1 / 25
+FRAME = 1 / 20
 """Seconds between two looks at what streams."""
+_KEY_FIRST = 0.012
+"""Seconds after a key in which what streams is not drawn: the echo of the key is."""
+_LATEST = 0.1
+"""Seconds after which what streams is drawn whatever is typed."""
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5
 
@@ -74,11 +79,16 @@ class Transcript(LineView):
         self._said: tuple[bool, int] = (True, 0)
         self._flush_at: Timer | None = None
         self._changed_from: int | None = None
+        self._held_until = self._flushed_at = float("-inf")
 
     # what is shown
 
+    def let_key_first(self) -> None:
+        """Someone pressed a key: draw its echo before what streams."""
+        self._held_until = time.monotonic() + _KEY_FIRST
+
     def show(self, blocks: Sequence[Block], changed_from: int) -> None:
-        """These are the blocks now; those before `changed_from` are as they were. Drawn within 40 ms, at most 25 Hz.
+        """These are the blocks now; those before `changed_from` are as they were. Drawn within 0.1 s, at most 20 Hz.
 
         Fewer than before are drawn at once: the lines of one that is gone can be asked for at any time.
         """
@@ -86,6 +96,9 @@ class Transcript(LineView):
         self._changed_from = changed_from if self._changed_from is None else min(self._changed_from, changed_from)
         is_waiting = self._flush_at is not None
         if self.is_mounted and (not is_waiting or len(blocks) < len(self.heights)):
+            if not is_waiting and (held := self._held_for()):
+                self._flush_at = self.set_timer(held, self._flush_again)
+                return
             self._flush()
             if not is_waiting:
                 self._flush_at = self.set_timer(FRAME, self._flush_again)
@@ -263,15 +276,23 @@ class Transcript(LineView):
 
     def _flush_again(self) -> None:
         self._flush_at = None
-        if self._changed_from is not None:
+        if self._changed_from is not None and (held := self._held_for()):
+            self._flush_at = self.set_timer(held, self._flush_again)
+        elif self._changed_from is not None:
             self._flush()
             self._flush_at = self.set_timer(FRAME, self._flush_again)
+
+    def _held_for(self) -> float:
+        """Seconds by which the echo of a key comes first."""
+        now = time.monotonic()
+        return max(0.0, self._held_until - now) if now - self._flushed_at < _LATEST else 0.0
 
     def _flush(self) -> None:
         """Take in what changed since the last look."""
         start, self._changed_from = self._changed_from, None
         if start is None:
             return
+        self._flushed_at = time.monotonic()
         count = len(self._blocks)
         if count < len(self.heights):
             self.heights.cut(count)

@@ -1,0 +1,63 @@
+"""Rows as they go to the screen.
+
+A row that only moved stays the same object, so what textual derived of it (filtered, cut, as escape codes) is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from .parts import Line, Place
+
+_KEPT = 2_000
+
+
+@dataclass(slots=True)
+class _Painted:
+    drawn: Strip
+    """As the item drew it."""
+    row: Strip
+    """As wide as the window, in its colours."""
+    signed: dict[Segment, Strip] = field(default_factory=dict[Segment, Strip])
+    """With the scroll bar's cell at its end, by that cell."""
+
+
+class PaintedRows:
+    """The newest rows of a window."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Place, _Painted] = {}
+
+    def clear(self) -> None:
+        """Drop all: width or colours are other ones."""
+        self._rows.clear()
+
+    def row(self, line: Line, width: int, base: Style) -> Strip:
+        """The line without the scroll bar."""
+        kept = self._rows.get(line.place)
+        if kept is not None and kept.drawn is line.strip:
+            return kept.row
+        row = line.strip.adjust_cell_length(width, base).apply_style(base)
+        if len(self._rows) > _KEPT:
+            self._rows.clear()
+        self._rows[line.place] = _Painted(line.strip, row)
+        return row
+
+    def signed(self, place: Place, row: Strip, sign: Segment, width: int) -> Strip:
+        """The row with the scroll bar's cell: the same object each time, for a row that `row` gave."""
+        kept = self._rows.get(place)
+        if kept is None or kept.row is not row:
+            return with_sign(row, sign, width)
+        found = kept.signed.get(sign)
+        if found is None:
+            found = kept.signed[sign] = with_sign(row, sign, width)
+        return found
+
+
+def with_sign(row: Strip, sign: Segment, width: int) -> Strip:
+    """A row and the scroll bar's cell."""
+    return Strip([*row, sign], width)
