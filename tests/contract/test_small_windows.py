@@ -11,7 +11,7 @@ import pytest
 from fakes.project import CHECK, FIX_ADD, FIX_MEAN, changed_files, read
 from fakes.rundry import Home, Ran
 from fakes.server import Recorded, ScriptedServer
-from fakes.turns import Turn, say
+from fakes.turns import Turn, call, say
 
 from rundry.agent.model import Counter
 from rundry.agent.protocol import Message, ToolCall, ToolSpec
@@ -142,3 +142,27 @@ def test_instructions_that_are_longer_than_the_most_that_is_sent_are_shown_as_sh
         ran
     )
     assert "more characters are left out" in server.requests[0].text
+
+
+def test_a_search_with_a_window_that_is_too_small_is_refused_and_the_one_that_is_named_works(
+    home: Home, project: Path, tmp_path: Path
+):
+    spec = tmp_path / "search.toml"
+    lens = '[[lens]]\nname = "logic"\nprompt = "look at the logic"\n'
+    spec.write_text(f'task = "find bugs"\ncritic = false\n{lens}[budget]\nsteps = 9\n')
+    with ScriptedServer([call("report", found_new=False, reason="nothing")]) as server:
+
+        def search(window: int) -> Ran:
+            return home.run(
+                "find", str(spec), "--headless", "--model", "fake", "--api-base", server.base_url,
+                "--context", str(window), cwd=project,
+            )  # fmt: skip
+
+        refused = search(300)
+        assert refused.exit_code == 2 and home.journals() == [] and server.requests == [], refused
+        (smallest,) = re.findall(r"the smallest one that works has (\d+) tokens", refused.stderr)
+        assert search(int(smallest) - 1).exit_code == 2
+        works = search(int(smallest))
+    assert works.exit_code == 0 and server.requests, works
+    for request in server.requests:
+        assert counted(request) < int(smallest) and "search" in request.tools

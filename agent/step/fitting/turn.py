@@ -112,5 +112,6 @@ def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> 
 
 
 def required_tools(spec: RunSpec) -> Collection[str]:
-    """Tools that a predicate wants to be used: they are never left out."""
-    return {action.partition(":")[0] for action in spec.predicates.require}
+    """Tools that are never left out: those that a predicate wants to be used, and `search` where that is the task."""
+    required = {action.partition(":")[0] for action in spec.predicates.require}
+    return required if spec.finder is None else required | {"search"}
