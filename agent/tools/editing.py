@@ -7,6 +7,7 @@ import msgspec
 from ..gate import FileDraft, look
 from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, editable
 from .arguments import Edit, EditFile, WriteFile
+from .blocks.indented import Refused
 from .context import ToolContext
 from .match import Several, find
 from .near import nearest
@@ -111,7 +112,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
         which = f"edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         if not edit.old_text:
             return f"{which}old_text is empty: give the lines that are replaced, or use write_file"
-        place = find(text, edit.old_text, edit.new_text, before.newline)
+        place = find(text, edit.old_text, edit.new_text)
         if place is None:
             return which + _not_found(text, edit)
         if isinstance(place, Several):
@@ -120,8 +121,9 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
                 f"{which}old_text occurs {len(place.lines)} times (lines {at}). "
                 "Give more lines around it, so that it is unique. Nothing was changed."
             )
-        if place.note:
-            notes.append(f"{which}old_text did not match exactly: {place.note} differed; the one place was taken")
+        if isinstance(place, Refused):
+            return f"{which}{place.why} Nothing was changed."
+        notes += [which + note for note in place.notes]
         text = text[: place.start] + place.new + text[place.end :]
     try:
         return _Planned(before.encode(text), notes)

@@ -1,18 +1,23 @@
-"""Where a block of text stands in a file: exactly, or, where that is nowhere, exactly once up to white space.
+"""Where a block of text is in a file, and what goes there: exactly, or with tolerances that leave no doubt.
 
-A tolerance is used only where it leaves one place, and it is always said (REQUIREMENTS 7.3). Pure.
+A text that is in the file once is replaced as it is. Otherwise whole lines are compared without their indentation,
+trailing white space and line endings, and the one place counts. What goes there has to be certain too: lines that the
+new text keeps stay as the file has them, byte for byte, and the others fit them. Every tolerance is reported
+(REQUIREMENTS 7.3). Pure.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-
 import msgspec
 
-from .text import LINE, lines_of
-
-_NUMBERED = re.compile(r"\s*\d+(\||:|\t) ?")
+from .blocks.closing import closed
+from .blocks.doubts import doubled, foreign, mixed_indentation, partial
+from .blocks.indented import Refused, Scene, indented
+from .blocks.indents import unit_of
+from .blocks.lines import BLANK, Document, Line, endings, line_of
+from .blocks.places import Spot, Various, plain, spot
+from .blocks.readings import Reading, readings
+from .blocks.splice import spliced
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -23,8 +28,8 @@ class Place(msgspec.Struct, frozen=True):
     """Characters, the end excluded."""
     new: str
     """What goes there: the new text, made to fit the place."""
-    note: str | None = None
-    """What was tolerated."""
+    notes: list[str] = []
+    """What was tolerated, each as a sentence."""
 
 
 class Several(msgspec.Struct, frozen=True):
@@ -34,142 +39,113 @@ class Several(msgspec.Struct, frozen=True):
     """1-based, of the first line of each."""
 
 
-def find(text: str, old: str, new: str, newline: str) -> Place | Several | None:
-    """`newline` is the file's line ending (empty or `mixed`: that of the place). None: it is not there."""
-    exact = _places(text, old)
-    if len(exact) > 1:
-        return Several([text.count("\n", 0, at) + 1 for at in exact])
-    if exact:
-        at = exact[0]
-        return Place(at, at + len(old), _with_ending(new, newline or _ending(old)))
-    return _find_lines(text, old, new, newline)
+def find(text: str, old: str, new: str) -> Place | Several | Refused | None:
+    """Find the place of `old` and what replaces it; None: it is not there."""
+    document = Document(text)
+    found: list[Place | Several | Refused] = []
+    for reading in readings(old, new):
+        place = _find(document, reading, old)
+        if place is not None and not reading.note:
+            return place
+        if place is not None and place not in found:
+            found.append(place)
+    if len(found) > 1:
+        return Refused("old_text fits the file in more than one way. Send it exactly as the file has it.")
+    return found[0] if found else None
 
 
-def _places(text: str, old: str) -> list[int]:
-    """Where the text stands, overlaps included; at most twenty."""
-    found: list[int] = []
-    at = text.find(old)
-    while at >= 0 and len(found) < 20:
-        found.append(at)
-        at = text.find(old, at + 1)
-    return found
-
-
-def _find_lines(text: str, old: str, new: str, newline: str) -> Place | Several | None:
-    spans = [found.span() for found in LINE.finditer(text)]
-    lines = lines_of(text)
-    block = lines_of(old)
-    for note, given, fresh, same in _tolerances(block, new):
-        if not any(line.strip() for line in given):
-            continue
-        at = _where(lines, given, same)
-        if len(at) > 1:
-            return Several([i + 1 for i in at])
-        if not at:
-            continue
-        first, last = at[0], at[0] + len(given) - 1
-        fitted = _fitted(fresh, given, lines[first : last + 1], note)
-        if fitted is None:
-            continue
-        start, bare_end, end = spans[first][0], spans[last][0] + len(lines[last]), spans[last][1]
-        here = newline if newline not in ("", "mixed") else _ending(text[start:end])
-        body = _with_ending(fitted, here)
-        if not old.endswith(("\n", "\r")) or len(given) < len(block):
-            end = bare_end
-        elif end == bare_end:  # the file's last line has no ending, and gets none
-            body = re.sub(r"(\r\n|\n|\r)\Z", "", body)
-        return Place(start, end, body, note)
-    return None
-
-
-_Same = Callable[[str, str], bool]
-_Tolerance = tuple[str, list[str], str, _Same]
-
-
-def _tolerances(block: list[str], new: str) -> list[_Tolerance]:
-    """What is tried one after the other: what is said of it, the block's lines, the new text, when lines are equal."""
-    tries: list[_Tolerance] = [("line endings", block, new, _equal)]
-    tries.append(("white space at the ends of lines", block, new, _equal_right))
-    if block and all(_NUMBERED.match(line) for line in block if line.strip()):
-        bare = [_NUMBERED.sub("", line, count=1) for line in block]
-        fresh = new
-        if all(_NUMBERED.match(line) for line in lines_of(new) if line.strip()):
-            fresh = "".join(_NUMBERED.sub("", line, count=1) for line in LINE.findall(new))
-        tries.append(("line numbers that are not in the file", bare, fresh, _equal_right))
-    inner = _without_blank_edges(block)
-    if inner != block:
-        tries.append(("blank lines around the block", inner, new.strip("\r\n"), _equal_right))
-    tries.append(("the indentation", inner, new if inner == block else new.strip("\r\n"), _equal_inside))
-    return tries
-
-
-def _equal(line: str, given: str) -> bool:
-    return line == given
-
-
-def _equal_right(line: str, given: str) -> bool:
-    return line.rstrip() == given.rstrip()
-
-
-def _equal_inside(line: str, given: str) -> bool:
-    return line.strip() == given.strip()
-
-
-def _where(lines: Sequence[str], block: Sequence[str], same: _Same) -> list[int]:
-    last = len(lines) - len(block)
-    return [
-        i
-        for i in range(last + 1)
-        if same(lines[i], block[0]) and all(same(lines[i + k], block[k]) for k in range(1, len(block)))
-    ]
-
-
-def _without_blank_edges(block: list[str]) -> list[str]:
-    first = next((i for i, line in enumerate(block) if line.strip()), 0)
-    last = next((i for i in range(len(block) - 1, -1, -1) if block[i].strip()), -1)
-    return block[first : last + 1]
-
-
-def _fitted(new: str, given: Sequence[str], found: Sequence[str], note: str) -> str | None:
-    """The new text, indented as the place is; None where the indentations differ in more than one way."""
-    if note != "the indentation":
-        return new
-    shifts = {_shift(_indent(line), _indent(wanted)) for line, wanted in zip(found, given, strict=True) if line.strip()}
-    shift = shifts.pop() if len(shifts) == 1 else None
-    if shift is None:
+def _find(document: Document, reading: Reading, raw: str) -> Place | Several | Refused | None:
+    if reading.note and not reading.old.strip():
         return None
-    added, removed = shift
-    out: list[str] = []
-    for line in LINE.findall(new):
-        if not line.strip():
-            out.append(line)
-        elif line.startswith(removed):
-            out.append(added + line[len(removed) :])
-        else:
-            return None
-    return "".join(out)
+    here = spot(document, reading.old)
+    if here is None or (isinstance(here, Spot) and not _accepted(document, here, reading)):
+        return None
+    if isinstance(here, Various):
+        return Several([row + 1 for row in here.rows])
+    if isinstance(reading.new, Refused):
+        return reading.new
+    if not reading.old.strip(BLANK + "\n"):
+        return _blank(document, here, reading.old, reading.new)
+    if here.exact:
+        why = partial(here, reading.new)
+        why = why or foreign(reading.old, reading.new, here.row + 1)
+        if why:
+            return Refused(why)
+    return _placed(document, here, reading, reading.new, raw)
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+def _accepted(document: Document, here: Spot, reading: Reading) -> bool:
+    """Whether the place has the indentation, and the line number, that the reading asks for."""
+    if not reading.strict:
+        return True
+    real = document.lines(here.row, here.row + len(here.sent))
+    same = all(line.indent == line_of(sent).indent for line, sent in zip(real, here.sent, strict=True) if line.body)
+    return same and not here.prefix and not here.suffix.strip(BLANK) and reading.row in (None, here.row)
 
 
-def _shift(real: str, given: str) -> tuple[str, str] | None:
-    """What to put before a line and what to take away there, so that `given` becomes `real`."""
-    if real.endswith(given):
-        return real[: len(real) - len(given)], ""
-    if given.endswith(real):
-        return "", given[: len(given) - len(real)]
-    return None
-
-
-def _ending(text: str) -> str:
-    found = re.search(r"\r\n|\n|\r", text)
-    return found[0] if found else ""
-
-
-def _with_ending(text: str, newline: str) -> str:
-    """All line endings of the text become the file's; a text for a mixed file stays as it is."""
-    if newline in ("", "mixed"):
+def _placed(document: Document, here: Spot, reading: Reading, new: str, raw: str) -> Place | Refused:
+    """The place with the lines that go there."""
+    whole = closed(document, here, reading.old, new)
+    if isinstance(whole, Refused):
+        return whole
+    scene = _scene(document, here, whole.sent)
+    moved = indented(scene, whole.fresh)
+    if isinstance(moved, Refused):
+        return moved
+    why = mixed_indentation(document, scene.real, moved) or doubled(document, here, scene.real, moved)
+    if why:
+        return Refused(why)
+    fold = plain if here.plain else str
+    shifted = any(line.indent != given.indent for line, given in zip(scene.real, whole.sent, strict=True))
+    text = spliced(document, here.row, whole.sent, moved, fold, ends_file=whole.ends_file, shifted=shifted)
+    if isinstance(text, Refused):
         return text
-    return re.sub(r"\r\n|\n|\r", newline, text)
+    labels = _differences(here, reading, scene, raw)
+    notes = [f"old_text did not match exactly: {', '.join(labels)} differed; the one place was taken"] if labels else []
+    if moved != whole.fresh:
+        notes.append("new_text was indented like the file")
+    stop = here.row + len(scene.real)
+    return Place(document.starts[here.row], document.starts[stop], text, [*notes, *whole.notes])
+
+
+def _scene(document: Document, here: Spot, sent: list[Line]) -> Scene:
+    stop = here.row + len(sent)
+    above = next((row for row in reversed(document.rows[: here.row]) if row.strip(BLANK)), "")
+    below = next((row for row in document.rows[stop:] if row.strip(BLANK)), "")
+    return Scene(
+        real=document.lines(here.row, stop),
+        sent=sent,
+        number=here.row + 1,
+        unit=unit_of(document.rows),
+        before=line_of(above).indent,
+        after=line_of(below).indent,
+    )
+
+
+def _blank(document: Document, here: Spot, old: str, new: str) -> Place | None:
+    """A text of white space is replaced where it is; None: the file's last line lacks its line break."""
+    start = document.starts[here.row] + len(here.prefix)
+    rows = old.count("\n")
+    if rows and not document.ends[here.row + rows - 1]:
+        return None
+    end = start + len(old)
+    if rows:
+        end = document.starts[here.row + rows] + len(old) - old.rindex("\n") - 1
+    return Place(start, end, new.replace("\n", document.ending_near(here.row)))
+
+
+def _differences(here: Spot, reading: Reading, scene: Scene, raw: str) -> list[str]:
+    """What was tolerated in the old text."""
+    found = [reading.note] if reading.note else []
+    pairs = list(zip(scene.real, scene.sent, strict=True))
+    if here.led or any(here.blank):
+        found.append("blank lines around the block")
+    elif not reading.note and any(end and end != line.end for line, end in zip(scene.real, endings(raw), strict=True)):
+        found.append("line endings")
+    if any(line.trail != given.trail for line, given in pairs):
+        found.append("white space at the ends of lines")
+    if any(line.indent != given.indent for line, given in pairs):
+        found.append("the indentation")
+    if here.plain:
+        found.append("quotes, dashes or spaces of another kind")
+    return found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rundry.agent.gate import FileDraft, Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
 from rundry.agent.tools import Edit, EditFile, ToolResult, land, plan_edit
-from rundry.agent.tools.match import Several, find
+from rundry.agent.tools.match import Place, find
 
 
 def _edit(path: str, *blocks: tuple[str, str]) -> str:
@@ -237,8 +237,8 @@ def test_a_place_that_is_found_holds_the_block_up_to_white_space(lines, start, c
     if not any(line.strip() for line in block):
         return
     old = "\n".join(line.strip() for line in block)
-    place = find(text, old, "NEW", newline)
-    if place is None or isinstance(place, Several):
+    place = find(text, old, "NEW")
+    if not isinstance(place, Place):
         return
     found = text[place.start : place.end]
     assert [line.strip() for line in found.splitlines() if line.strip()] == [

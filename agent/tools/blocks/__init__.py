@@ -1,0 +1,1 @@
+"""How a replacement block fits a file: where it stands, and which lines go there."""

@@ -1,0 +1,85 @@
+"""Where the old and the new text end: whole lines, whether or not a text ends with a line break. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .indented import Refused
+from .lines import BLANK, Document, Line, line_of, lines_of
+from .places import Spot
+
+_ADDED = "new_text lacked the line ending that old_text has at its end; it was added"
+_REMOVED = "old_text was a whole line, and new_text is empty: the line was removed with its ending"
+_UNCLEAR = (
+    "new_text ends with a line break and old_text does not, so it is unclear whether a blank line is meant. "
+    "End both texts the same way."
+)
+_FRAGMENT = (
+    "new_text ends with white space that would begin the line after old_text. "
+    "End new_text with the line break of its last line."
+)
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """Both texts as whole lines."""
+
+    sent: list[Line]
+    fresh: list[Line]
+    ends_file: bool = False
+    """The last line of the file gets a line ending."""
+    notes: list[str] = []
+
+
+def closed(document: Document, here: Spot, old: str, new: str) -> Closed | Refused:
+    """Complete the first and last line of both texts; refused if their ends allow two meanings."""
+    head = here.prefix if here.prefix.strip(BLANK) else ""
+    tail = here.suffix if here.suffix.strip(BLANK) else ""
+    sent = [*here.sent]
+    sent[0] = head + sent[0]
+    sent[-1] += tail
+    if here.led:
+        new = new.removeprefix("\n")
+    if any(here.blank):
+        old, new = old.rstrip("\n") + "\n" if here.blank[1] else old, _cut(new, *here.blank)
+    if not new and not head + tail:
+        whole = old.endswith("\n") or any(here.blank)
+        return Closed(list(map(line_of, sent)), [], notes=[] if whole else [_REMOVED])
+    text = head + new + tail
+    notes: list[str] = []
+    ends_file = False
+    if old.endswith("\n") and not text.endswith("\n"):
+        if text.rpartition("\n")[1] and not text.rpartition("\n")[2].strip(BLANK):
+            return Refused(_FRAGMENT)
+        notes.append(_ADDED)
+    elif text.endswith("\n") and not old.endswith("\n"):
+        if not document.ends[here.row + len(sent) - 1]:
+            ends_file = True
+        elif new.rstrip("\n") == old.rstrip("\n"):
+            text += "\n"
+        else:
+            return Refused(_UNCLEAR)
+    return _with_suffix(here, Closed(list(map(line_of, sent)), lines_of(text), ends_file, notes))
+
+
+def _with_suffix(here: Spot, found: Closed) -> Closed:
+    """White space behind the old text stays behind the new one, unless its line stays as it is."""
+    if not here.exact or not here.suffix or here.suffix.strip(BLANK):
+        return found
+    bodies = {line.body for line in found.sent}
+    if found.fresh[-1].body in bodies or any(line.body == found.sent[-1].body for line in found.fresh):
+        return found
+    sent, fresh = [[*lines[:-1], line_of(lines[-1].content + here.suffix)] for lines in (found.sent, found.fresh)]
+    return msgspec.structs.replace(found, sent=sent, fresh=fresh)
+
+
+def _cut(new: str, head: int, tail: int) -> str:
+    """Without the blank lines at the edges that the old text had too; with a line ending if any were at its end."""
+    end = "\n" if tail or new.endswith("\n") else ""
+    lines = new.removesuffix("\n").split("\n")
+    while head and lines and not lines[0].strip(BLANK):
+        head -= 1
+        lines.pop(0)
+    while tail and lines and not lines[-1].strip(BLANK):
+        tail -= 1
+        lines.pop()
+    return "\n".join(lines) + end if lines else ""

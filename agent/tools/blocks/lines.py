@@ -1,0 +1,108 @@
+"""Text as lines whose indentation, trailing white space and ending are kept apart. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import msgspec
+
+from ..text import LINE
+
+BLANK = " \t"
+"""Characters that count as indentation and as trailing white space. A form feed or U+2028 is content."""
+_MOST_PAIRS = 4_000_000
+_END = re.compile(r"\r\n|\r")
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line; a blank line has only `trail` and `end`."""
+
+    indent: str
+    body: str
+    trail: str
+    end: str = ""
+    """The line ending as it is in the file; empty at the end of a file, and in what a model sent."""
+
+    @property
+    def content(self) -> str:
+        """The line without its ending."""
+        return self.indent + self.body + self.trail
+
+
+class Document:
+    """A file's text by rows, counted from 0."""
+
+    def __init__(self, text: str) -> None:
+        """Split the text at LF, CRLF and CR."""
+        self.rows: list[str] = []
+        self.ends: list[str] = []
+        self.starts: list[int] = []
+        at = 0
+        for found in LINE.findall(text):
+            content = found.rstrip("\r\n")
+            self.rows.append(content)
+            self.ends.append(found[len(content) :])
+            self.starts.append(at)
+            at += len(found)
+        self.starts.append(at)
+
+    def lines(self, first: int, stop: int) -> list[Line]:
+        """The rows as lines, `stop` excluded."""
+        return [line_of(row, end) for row, end in zip(self.rows[first:stop], self.ends[first:stop], strict=True)]
+
+    def ending_near(self, row: int) -> str:
+        """The ending that a new line takes next to this row: that of the row, of those above, of those below."""
+        for at in [*range(min(row, len(self.ends) - 1), -1, -1), *range(max(row, 0), len(self.ends))]:
+            if self.ends[at]:
+                return self.ends[at]
+        return "\n"
+
+
+def line_of(content: str, end: str = "") -> Line:
+    """Split one line without its ending."""
+    body = content.strip(BLANK)
+    if not body:
+        return Line("", "", content, end)
+    start = content.index(body[0])
+    return Line(content[:start], body, content[start + len(body) :], end)
+
+
+def lines_of(text: str) -> list[Line]:
+    """What a model sent, as lines; a final line ending does not begin another line."""
+    return [line_of(found.rstrip("\r\n")) for found in LINE.findall(text)]
+
+
+def endings(text: str) -> list[str]:
+    """The ending of each line; that of the last may be empty."""
+    return [found[len(found.rstrip("\r\n")) :] for found in LINE.findall(text)]
+
+
+def unified(text: str) -> str:
+    """The text with LF as its only line ending."""
+    return _END.sub("\n", text) if "\r" in text else text
+
+
+def aligned(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int]]:
+    """Pairs of positions that hold the same, both ascending; equal ends are paired first."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    pairs = [(i, i) for i in range(head)]
+    left, right = old[head : len(old) - tail], new[head : len(new) - tail]
+    if left and right and len(left) * len(right) <= _MOST_PAIRS:
+        for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
+            pairs += [(head + block.a + k, head + block.b + k) for k in range(block.size)]
+    return pairs + [(len(old) - tail + k, len(new) - tail + k) for k in range(tail)]
+
+
+def said(white: str) -> str:
+    """Indentation in words: `no indentation`, `4 spaces`, `2 tabs`."""
+    if not white:
+        return "no indentation"
+    names = [(white.count(" "), "space"), (white.count("\t"), "tab")]
+    return " and ".join(f"{count} {name}{'s' if count > 1 else ''}" for count, name in names if count)

@@ -1,0 +1,64 @@
+"""What a model may have meant by two texts: as they are, without copied line numbers, fences or escapes. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator
+
+import msgspec
+
+from .indented import Refused
+from .lines import unified
+from .numbers import without_numbers
+
+_FENCED = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?\n|)[ \t]*\1\s*", re.DOTALL)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One way to read an old and a new text; both have LF endings."""
+
+    old: str
+    new: str | Refused
+    """Refused: if the old text is found in this reading, the new text cannot be read the same way."""
+    note: str | None = None
+    """What the texts had that the file lacks."""
+    strict: bool = False
+    """The place has to have exactly this indentation."""
+    row: int | None = None
+    """The only row where it may begin, if the texts alone do not show that the numbers are line numbers."""
+
+
+def readings(old: str, new: str) -> Generator[Reading]:
+    """The texts as they are, and then without what tools and models add to them."""
+    old, new = unified(old), unified(new)
+    yield Reading(old, new)
+    for bare, fresh, row in without_numbers(old, new):
+        yield Reading(bare, fresh, "line numbers that are not in the file", strict=True, row=row)
+    if fenced := _FENCED.fullmatch(old):
+        inner = _FENCED.fullmatch(new)
+        yield Reading(fenced[2], new if inner is None else inner[2], "code fences that are not in the file")
+    if "\\" in old and "\n" not in old and (bare := _unescaped(old)) is not None and "\n" in bare:
+        yield Reading(bare, _unescaped_like(bare, new), "escaped line breaks that are not in the file")
+
+
+def _unescaped(text: str) -> str | None:
+    """The text with its escapes resolved; None: it is not an escaped text."""
+    if "\n" in text:
+        return None
+    try:
+        read: object = json.loads(f'"{text}"' if re.search(r'(?<!\\)"', text) is None else json.dumps(None))
+    except ValueError:
+        return None
+    return read if isinstance(read, str) else None
+
+
+def _unescaped_like(old: str, new: str) -> str | Refused:
+    """The new text, escaped or not as it shows by the lines that it shares with the old one."""
+    if "\\" not in new:
+        return new
+    bare = _unescaped(new)
+    known = {line.strip() for line in old.split("\n")} - {""}
+    if bare is not None and "\n" in bare and any(line.strip() in known for line in bare.split("\n")):
+        return bare
+    return Refused("old_text has its line breaks escaped, and new_text may have. Send both with real line breaks.")
