@@ -58,6 +58,8 @@ def sides(texts: Texts, change: Callable[[list[str]], list[str]], which: str = "
 
 def shows(texts: Texts, change: Callable[[list[str]], list[str]]) -> bool:
     """Whether the first row, or one that was there before, is changed in the new text."""
+    if texts.intent.name == "delete" and texts.new[:1] != texts.old[:1]:  # the same as taking rows out of a block
+        return False
     known = {row.strip() for row in texts.old} if any(map(indent_of, texts.old)) else set[str]()
     pairs = list(zip(texts.new, change(texts.new), strict=True))
     return any(row != sent and (k == 0 or row.strip() in known) for k, (row, sent) in enumerate(pairs))

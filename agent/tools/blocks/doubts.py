@@ -54,10 +54,11 @@ def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: boo
     if any(line.strip(BLANK) == whole for line in new):
         return True
     if first:
-        begins = new[0].lstrip(BLANK).startswith
-        return begins(rest + sent[:_SHORT]) or (begins(rest) and not sent.lstrip(BLANK).startswith(rest))
-    ends = new[-1].rstrip(BLANK).endswith
-    return not nested and (ends(sent[-_SHORT:] + rest) or (ends(rest) and not sent.rstrip(BLANK).endswith(rest)))
+        begins = (new[0].lstrip(BLANK), sent.lstrip(BLANK))
+        return any(begins[0].startswith(part) > begins[1].startswith(part) for part in (rest, rest + sent[:1]))
+    ends = (new[-1].rstrip(BLANK), sent.rstrip(BLANK))
+    parts = () if nested else (rest, sent[-1:] + rest)
+    return any(ends[0].endswith(part) > ends[1].endswith(part) for part in parts)
 
 
 def _same_cut(head: str, tail: str, old: str, new: str) -> bool:
