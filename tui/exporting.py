@@ -78,8 +78,9 @@ def _facts(state: ViewState, began: float) -> Iterator[tuple[str, str]]:
     yield "workspace", state.workspace
     yield "began", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began))
     spent, ended = state.spent, state.outcome
-    usd = "no price known" if spent.unpriced else f"{spent.counted_usd:.4f} USD"
-    yield "spent", f"{plural(spent.steps, 'step')}, {short(spent.counted_tokens)} tokens, {usd}"
+    usd = "no price known" if spent.unpriced else f"{spent.usd:.4f} USD"
+    held = f"; {short(spent.held_tokens)} tokens and {spent.held_usd:.4f} USD are held" if spent.held_tokens else ""
+    yield "spent", f"{plural(spent.steps, 'step')}, {short(spent.tokens.total)} tokens, {usd}{held}"
     if ended is None:
         yield "outcome", "it has not ended"
         return

@@ -223,6 +223,8 @@ class ViewState:
     """Command id to why the runner refused it."""
     taken: set[int] = field(default_factory=set[int])
     """Ids of the commands that the runner carried out."""
+    holds: set[int] = field(default_factory=set[int])
+    """Charges of which the provider may still bill more, by their place in the journal."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
     """Calls that were neither charged nor faulted yet, by work."""
 

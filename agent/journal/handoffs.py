@@ -42,12 +42,12 @@ def handoff_markdown(opened: HandoffOpened, *, run_id: str = "", journal: str = 
 
 def what_is_left(spent: Spent, budget: Budget) -> list[str]:
     """`steps 7 of 40, 33 left`, for each limit."""
-    usd = "unknown" if spent.unpriced else f"{spent.counted_usd:.4f}"
+    usd = "unknown" if spent.unpriced else f"{spent.usd:.4f}"
     rows = [
-        _left("steps", spent.steps, budget.steps, "{:,.0f}"),
-        _left("tokens", spent.counted_tokens, budget.tokens, "{:,.0f}"),
-        f"usd {usd} used" if spent.unpriced else _left("usd", spent.counted_usd, budget.usd, "{:.4f}"),
-        _left("seconds", spent.seconds, budget.seconds, "{:.0f}"),
+        _left("steps", spent.steps, 0, budget.steps, "{:,.0f}"),
+        _left("tokens", spent.tokens.total, spent.held_tokens, budget.tokens, "{:,.0f}"),
+        f"usd {usd} used" if spent.unpriced else _left("usd", spent.usd, spent.held_usd, budget.usd, "{:.4f}"),
+        _left("seconds", spent.seconds, 0, budget.seconds, "{:.0f}"),
     ]
     return [f"about {row}" if spent.estimated and row.startswith(("tokens", "usd")) else row for row in rows]
 
@@ -126,10 +126,11 @@ def _shares(shares: Sequence[ModelShare]) -> list[str]:
     return rows
 
 
-def _left(name: str, used: float, limit: float | None, form: str) -> str:
+def _left(name: str, used: float, held: float, limit: float | None, form: str) -> str:
+    aside = f", {form.format(held)} held for calls that were cut" if held else ""
     if limit is None:
-        return f"{name} {form.format(used)}, no limit"
-    return f"{name} {form.format(used)} of {form.format(limit)}, {form.format(max(0, limit - used))} left"
+        return f"{name} {form.format(used)}{aside}, no limit"
+    return f"{name} {form.format(used)} of {form.format(limit)}{aside}, {form.format(max(0, limit - used - held))} left"
 
 
 def _quoted(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from ..protocol import (
     BudgetChanged,
     Charged,
     HandoffOpened,
+    HoldReleased,
     JournalError,
     ModelSwitched,
     Reason,
@@ -217,6 +218,9 @@ def _take(run: _Run, event: object) -> None:
             run.used["tokens"] += event.tokens_in + event.tokens_out + event.held_tokens
             run.used["usd"] += (event.usd or 0.0) + event.held_usd
             run.unpriced = run.unpriced or event.usd is None
+        case HoldReleased():
+            run.used["tokens"] -= event.tokens
+            run.used["usd"] -= event.usd
         case StallDetected():
             run.stalls.append(event)
         case HandoffOpened():

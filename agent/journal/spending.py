@@ -8,6 +8,7 @@ from ..protocol import (
     CallAdmitted,
     Charged,
     Fault,
+    HoldReleased,
     ModelShare,
     RunEnded,
     Said,
@@ -34,6 +35,10 @@ class Spending:
     """By model, in the order of their first calls."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
     """Calls that were admitted and neither charged nor given up yet, by work."""
+    holds: dict[int, Charged] = field(default_factory=dict[int, Charged])
+    """Charges of which the provider may still bill more, by their place in the journal."""
+    message_at: int = 0
+    """Where the newest message of a chat stands in the journal."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
 
@@ -67,16 +72,28 @@ class Spending:
             case Charged() as charged:
                 self.admitted.pop(stamped.work, None)
                 self._charge(charged)
+                if charged.held_until is not None and (charged.held_tokens or charged.held_usd):
+                    self.holds[stamped.seq] = charged
+            case HoldReleased() as released:
+                self._release(released)
             case Fault():
                 self.admitted.pop(stamped.work, None)
             case StepFinished(seconds=seconds):
                 self.spent += Spent(seconds=seconds)
             case Said():
-                self.message_from = self.spent
+                self.message_from, self.message_at = self.spent, stamped.seq
             case RunEnded(seconds=seconds):
                 self.spent += Spent(seconds=max(0.0, seconds - self.spent.seconds))
             case _:
                 pass
+
+    def _release(self, released: HoldReleased) -> None:
+        if self.holds.pop(released.charge, None) is None:
+            return
+        freed = Spent(held_tokens=-released.tokens, held_usd=-released.usd)
+        self.spent += freed
+        if released.charge < self.message_at:
+            self.message_from += freed
 
     def _charge(self, charged: Charged) -> None:
         add_charge(self.shares, charged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..step.holds import release_due
 from .conduct import Conduct
 
 PARK_SECONDS = 1800.0
@@ -16,6 +17,7 @@ async def keep_vigil(run: Conduct) -> None:
     while True:
         await kit.clock.sleep(LOOK_SECONDS)
         kit.news.set()
+        release_due(kit)
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)
         if not (run.waits or kit.rests or at_gate) or kit.watched():
             alone_since = None

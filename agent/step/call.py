@@ -22,6 +22,7 @@ from ..stops import Exhausted, Grant, Margin, admit, reserve_for
 from .constrained import SCHEMA, Constrained, plain_messages
 from .context import Fitted
 from .fitting.turn import fit_turn, too_small
+from .holds import release_due
 from .kit import Kit, PersonInterrupted
 from .stream import Reply, Stream
 
@@ -53,7 +54,8 @@ def prepare(
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
-    """Fits the conversation to the window and asks the budget. Changes nothing."""
+    """Fit the conversation to the window and ask the budget, after holds whose time is over were released."""
+    release_due(kit)
     fitted = fit_turn(kit, work, tools, form)
     return fitted, _admit(kit, fitted.tokens, wrap_up=wrap_up)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..protocol import Charged, Tokens
+from .holds import held_until
 from .kit import Kit
 
 
@@ -25,6 +26,7 @@ def charge_lost_calls(kit: Kit, arrived: Mapping[str | None, str]) -> None:
                 estimated=True,
                 held_tokens=max(0, admitted.worst_tokens - tokens.total),
                 held_usd=max(0.0, (admitted.worst_usd or 0.0) - (usd or 0.0)),
+                held_until=held_until(kit.clock.now(), kit.model),
                 model=admitted.model,
             ),
             work=work,

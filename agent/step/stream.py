@@ -31,6 +31,7 @@ from ..protocol import (
 from ..stops import Grant
 from .constrained import Constrained
 from .context import Fitted
+from .holds import held_until
 from .kit import Kit
 
 FLUSH_SECONDS = 1 / 30
@@ -147,6 +148,7 @@ class Stream:
                 estimated=True,
                 held_tokens=held_tokens,
                 held_usd=held_usd,
+                held_until=held_until(self._kit.clock.now(), model),
                 model=model.name,
             )
         )

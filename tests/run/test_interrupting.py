@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
@@ -22,6 +23,7 @@ from rundry.agent.protocol import (
     Unpause,
     Unqueue,
 )
+from rundry.agent.workspace import SystemClock
 
 HELD = Turn(text="I think about it for long", hold_after=2)
 DONE = finish("all is well", "a.txt:1")
@@ -50,6 +52,35 @@ async def test_a_stream_that_was_interrupted_is_charged_at_its_worst_case(driven
     first = charged[0]
     assert first["estimated"] is True
     assert first["tokens_in"] + first["tokens_out"] + first["held_tokens"] == admitted[0]["worst_tokens"]
+
+
+class Leaping(SystemClock):
+    """Real time, and a jump forward when a test asks for one."""
+
+    ahead = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+    def leap(self, event: dict[str, Any]) -> Unpause:
+        self.ahead = 700.0
+        return Unpause()
+
+
+async def test_what_was_held_for_a_cut_call_is_released_when_the_provider_can_bill_no_more(driven):
+    clock = Leaping()
+    run = driven(HELD, READ, DONE).on("text_arrived", Steer(text="no")).on("tool_finished", clock.leap)
+    await run.run(watched=True, clock=clock)
+    first = run.of("charged")[0]
+    (released,) = run.of("hold_released")
+    assert first["held_tokens"] > 0
+    assert (released["tokens"], released["usd"]) == (first["held_tokens"], first["held_usd"])
+
+
+async def test_what_is_held_counts_until_then(driven):
+    run = driven(HELD, READ, DONE).on("text_arrived", Steer(text="no"))
+    await run.run(watched=True)
+    assert run.of("hold_released") == []
 
 
 async def test_an_interrupt_pauses_a_goal_until_the_person_lets_it_go_on(driven):

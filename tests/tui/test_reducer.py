@@ -14,6 +14,7 @@ from rundry.agent import (
     Event,
     Fault,
     HandoffOpened,
+    HoldReleased,
     Interrupted,
     KnownEvent,
     LoopKind,
@@ -161,6 +162,16 @@ def test_money_and_tokens_add_up_with_what_is_held():
     assert state.spent.counted_usd == 0.012
     assert state.spent.estimated
     assert state.spent.unpriced
+
+
+def test_what_is_held_is_shown_apart_and_released_once():
+    cut = Charged(tokens_in=100, tokens_out=20, held_tokens=5_000, held_usd=0.2, held_until=700.0, estimated=True)
+    release = HoldReleased(charge=3, tokens=5_000, usd=0.2)
+    assert seen(ADMITTED, cut).spent.counted_tokens == 5_120
+    assert seen(ADMITTED, cut, release).spent.counted_tokens == 120
+    assert seen(ADMITTED, cut, release, release).spent.counted_tokens == 120
+    said = seen(ADMITTED, cut, Said(text="next"), release, loop=LoopKind.CHAT)
+    assert said.spent.counted_tokens == 0
 
 
 def test_a_call_that_a_dead_runner_left_counts_at_its_worst_case():

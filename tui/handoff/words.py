@@ -105,10 +105,10 @@ def _tried(what: str, times: int, why: str) -> Line:
 
 def _left(spent: Spent, budget: Budget) -> Line:
     about = "~" if spent.estimated else ""
-    usd = "$?" if spent.unpriced else f"{about}{money(spent.counted_usd)}"
+    usd = "$?" if spent.unpriced else f"{about}{money(spent.usd)}"
     rows = (
         ("step", str(spent.steps), None if budget.steps is None else str(budget.steps)),
-        ("tok", about + short(spent.counted_tokens), None if budget.tokens is None else short(budget.tokens)),
+        ("tok", about + short(spent.tokens.total), None if budget.tokens is None else short(budget.tokens)),
         ("usd", usd, None if budget.usd is None else f"{budget.usd:.2f}"),
         ("time", clock(spent.seconds), None if budget.seconds is None else clock(budget.seconds)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rundry.agent import Recipe
 
@@ -14,6 +14,8 @@ NO_MODEL = "none"
 """What a run without a model calls its model."""
 
 AMBER, RED = 0.75, 0.90
+_LEAST_USD = 0.005
+"""Held dollars below this are not shown: they would read `0.00`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Meter:
     """Empty: there is no limit."""
     share: float | None
     """0 to 1 and beyond; None without a limit."""
+    held: str = ""
+    """What a provider may still bill; it counts against the limit."""
 
     @property
     def level(self) -> str:
@@ -51,11 +55,15 @@ def meters(state: ViewState, now: float) -> list[Meter]:
         return []
     seconds = state.busy.read(now)
     about = "~" if spent.estimated else ""
-    usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.counted_usd:.2f}"
+    usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.usd:.2f}"
     is_crawl = state.search is not None and state.search.recipe is Recipe.CRAWL
     steps = _meter("page" if is_crawl else "step", str(spent.steps), spent.steps, budget.steps, _whole)
-    tokens = _meter("tok", about + short(spent.counted_tokens), spent.counted_tokens, budget.tokens, short)
+    tokens = _meter("tok", about + short(spent.tokens.total), spent.counted_tokens, budget.tokens, short)
     money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars)
+    if spent.held_tokens:
+        tokens = replace(tokens, held=short(spent.held_tokens))
+    if spent.held_usd >= _LEAST_USD:
+        money = replace(money, held=_dollars(spent.held_usd))
     time = _meter("time", clock(seconds), seconds, budget.seconds, clock)
     found = [steps, time] if state.model == NO_MODEL else [steps, tokens, money, time]
     if state.window and state.prompt_tokens:
@@ -115,6 +123,8 @@ def _pieces(meter: Meter, bar: int, named: bool) -> list[Piece]:
     pieces.append(Piece(meter.used, level))
     if limit:
         pieces.append(Piece(limit, "rest"))
+    if meter.held:
+        pieces.append(Piece(f" +{meter.held} held" if named else f"+{meter.held}", "rest"))
     pieces.append(Piece("!" if meter.level == "red" else " ", level))
     if bar and meter.limit and meter.share is not None:
         full, rest = draw_bar(meter.share, bar)

@@ -223,6 +223,7 @@ def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued
             if state.loop is LoopKind.CHAT:
                 # a chat's budget is for each message (REQUIREMENTS 3.1)
                 state.spent = Spent()
+                state.holds.clear()
                 state.busy.settled = state.busy.watched = 0.0
             if event.kind == "task" and any(b.kind == "task" and b.text == event.text for b in state.blocks[:3]):
                 return

@@ -13,6 +13,7 @@ from rundry.agent import (
     ContextTrimmed,
     Fault,
     FileChanged,
+    HoldReleased,
     PredicateJudged,
     Prompted,
     PromptShortened,
@@ -41,7 +42,7 @@ from .passes import see_score
 from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
 
-CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | ReplyFinished | Fault
+CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | HoldReleased | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
 FrameEvent = (
@@ -81,7 +82,9 @@ _TOLD = {
 def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | CheckEvent | FrameEvent) -> None:
     """Take an event of a step in."""
     match event:
-        case CallAdmitted() | TextArrived() | ReasoningArrived() | Charged() | ReplyFinished() | Fault():
+        case (
+            CallAdmitted() | TextArrived() | ReasoningArrived() | Charged() | HoldReleased() | ReplyFinished() | Fault()
+        ):
             _call(state, stamped, event)
         case ToolCalled():
             _tool_called(state, stamped, event)
@@ -164,6 +167,12 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
         case Charged():
             state.admitted.pop(stamped.work, None)
             _charge(state, event)
+            if event.held_until is not None:
+                state.holds.add(stamped.seq)
+        case HoldReleased():
+            if event.charge in state.holds:
+                state.holds.remove(event.charge)
+                state.spent += Spent(held_tokens=-event.tokens, held_usd=-event.usd)
         case ReplyFinished():
             status = "cut" if event.finish in ("cut", "length", "interrupted") else ""
             settled = settle(state, stamped, "text", "reasoning", status=status)

@@ -69,6 +69,7 @@ from .step import (
     ContextTrimmed,
     Fault,
     FileChanged,
+    HoldReleased,
     PredicateJudged,
     Prompted,
     PromptShortened,
@@ -123,6 +124,7 @@ __all__ = [
     "GateModeChanged",
     "HandoffClosed",
     "HandoffOpened",
+    "HoldReleased",
     "Interrupted",
     "ItemDuplicate",
     "ItemFailed",
@@ -226,6 +228,7 @@ KnownEvent = (
     | ReasoningArrived
     | ReasoningKept
     | Charged
+    | HoldReleased
     | ReplyFinished
     | ToolCalled
     | ToolFinished

@@ -88,11 +88,22 @@ class Charged(EventBase, frozen=True, kw_only=True):
     """None when unpriced."""
     estimated: bool = False
     held_tokens: int = 0
-    """Counted against the limit besides (a cut stream counts at its admitted worst case)."""
+    """What the provider may still bill, up to the admitted worst case. It counts against the limit."""
     held_usd: float = 0.0
+    held_until: float | None = None
+    """Unix time at which the provider cannot bill more for this call; None: it is held for the whole run."""
     model: str = ""
     prompt_counted: int = 0
     """Our own count of the prompt, from which the margin is learned."""
+
+
+class HoldReleased(EventBase, frozen=True, kw_only=True):
+    """What was held for a call can no longer be billed, and no longer counts against a limit."""
+
+    charge: int
+    """Place of its `Charged` in the journal."""
+    tokens: int
+    usd: float
 
 
 class ReplyFinished(EventBase, frozen=True, kw_only=True):
