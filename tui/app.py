@@ -87,6 +87,8 @@ class RundryApp(App[Parting]):
         for line in self._wrong_keys:
             screen.tell(line)
         box = screen.message.box
+        if self._typed.begun_with:
+            box.recalled.add(self._typed.begun_with)
         for line in self._typed.take_sent():
             box.text = line
             box.send(steer=False)

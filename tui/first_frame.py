@@ -25,6 +25,8 @@ class Typed:
 
     sent: list[str] = field(default_factory=list[str])
     draft: str = ""
+    begun_with: str = ""
+    """The first message, where the run began with it already."""
     _sequence: str = ""
     _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
     _pasting: bool = False
@@ -36,6 +38,11 @@ class Typed:
                 self._escape(character)
             else:
                 self._plain(character)
+
+    @property
+    def is_used(self) -> bool:
+        """Something was typed, and not taken yet."""
+        return bool(self.sent or self.draft)
 
     def take_sent(self) -> list[str]:
         """The messages that were sent, once."""

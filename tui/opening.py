@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .first_frame import FirstFrame, Look, write_to_terminal
+from .first_frame import FirstFrame, Look, Typed, write_to_terminal
 
 if TYPE_CHECKING:
     from rundry.agent import Session
@@ -180,6 +180,8 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
         frame.typed.draft = task + frame.typed.draft
     elif task:
         desk.begin(task)
+    elif frame.typed.is_used:
+        desk.expect_message()
     return desk
 
 
@@ -192,7 +194,7 @@ def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, objec
         quiet = bool(flags.get("quiet")) or settings.notify == "none"
         caller = Caller(os.environ, quiet=quiet, hook=settings.hook)
         app = RundryApp(desk, theme=settings.theme, keys=settings.keys, typed=frame.typed, caller=caller)
-        frame.hand_over()
+        _begin_with_first(desk, frame.hand_over())
     except BaseException:
         frame.abandon()
         raise
@@ -207,6 +209,22 @@ def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, objec
     from .app import Parting
 
     return parting if parting is not None else Parting(failed=bool(app.crash))
+
+
+def _begin_with_first(desk: Desk, typed: Typed) -> None:
+    """Begin the run with a task that was sent before there is a screen: the runner works while the screen starts."""
+    from rundry.agent import RundryError
+
+    if desk.begun or desk.start is None or desk.start.model is None or not typed.sent:
+        return
+    task = typed.sent[0].strip()
+    if task.startswith(("/", "!")):
+        return
+    try:
+        desk.begin(task)
+    except RundryError:
+        return  # the message box sends it again, and shows why
+    typed.begun_with = typed.sent.pop(0)
 
 
 def _tell_crash(trace: str, log: Path) -> None:
