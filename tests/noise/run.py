@@ -76,10 +76,13 @@ def sample(rng: random.Random, kind: str) -> tuple[Intent, Edits]:
 
 
 def _names_another(meant: Intent, edits: Edits) -> bool:
-    """Whether the text that is sent is exactly that of other whole rows: it is an edit of those then."""
-    old = edits[0][0].replace("\r\n", "\n").removesuffix("\n").split("\n")
+    """Whether the text that is sent is exactly that of other rows, from the beginning of one: it is an edit of those."""
+    old = edits[0][0].replace("\r\n", "\n")
     rows = meant.source.rows
-    return any(rows[k : k + len(old)] == old for k in range(len(rows)) if k != meant.first)
+    after = old.count("\n") + 1
+    return any(
+        "".join(f"{row}\n" for row in rows[k : k + after]).startswith(old) for k in range(len(rows)) if k != meant.first
+    )
 
 
 def _outcome(ctx: ToolContext, file: Path, meant: Intent, edits: Edits) -> tuple[str, str]:

@@ -161,6 +161,7 @@ async def test_a_text_that_is_in_the_file_is_replaced_by_whole_lines(bench, cont
         (b"f(a);\n", "f(a)", "f(b);", "would be there twice"),
         (b"def f(a):\n", "f(a):", "def f(b):", "would be there twice"),
         (b"## Install\n", "# Install", "## Set up", "would be there twice"),
+        (b'"""one"""\n', '""one"""', '"""two"""', "would be there twice"),
         (b"import os\nimport re\n", "import os", "import os\nimport re", "already in the file at line 1"),
         (b"one = 1\ntwo = 2\n", "one = 1\n", "one = 3\ntwo = 2\n", "which is line 2 of the file"),
         (b"one = 1\n", "one = 1\n", "```python\none = 2\n```\n", "code fence"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from .lines import BLANK, Document, Line, said
 from .numbers import has_numbers
@@ -53,12 +54,16 @@ def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: boo
     whole, rest = (rest + sent if first else sent + rest).strip(BLANK), rest.strip(BLANK)
     if any(line.strip(BLANK) == whole for line in new):
         return True
-    if first:
-        begins = (new[0].lstrip(BLANK), sent.lstrip(BLANK))
-        return any(begins[0].startswith(part) > begins[1].startswith(part) for part in (rest, rest + sent[:1]))
-    ends = (new[-1].rstrip(BLANK), sent.rstrip(BLANK))
-    parts = () if nested else (rest, sent[-1:] + rest)
-    return any(ends[0].endswith(part) > ends[1].endswith(part) for part in parts)
+    line, cut = (new[0], sent) if first else (new[-1][::-1], sent[::-1])
+    left_out = rest if first else rest[::-1]
+    shared, alone = _shared(line, left_out + cut.lstrip(BLANK)), _shared(line, cut)
+    return not nested and shared >= len(left_out) and shared > alone
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with, apart from white space."""
+    pairs = zip(one.lstrip(BLANK), other.lstrip(BLANK), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _same_cut(head: str, tail: str, old: str, new: str) -> bool:
