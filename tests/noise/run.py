@@ -76,7 +76,7 @@ def sample(rng: random.Random, kind: str) -> tuple[Intent, Edits]:
 
 
 def _names_another(meant: Intent, edits: Edits) -> bool:
-    """Whether the text that is sent is exactly that of other rows, from the beginning of one: it is an edit of those."""
+    """Whether the text that is sent is exactly that of other rows: it is an edit of those then."""
     old = edits[0][0].replace("\r\n", "\n")
     rows = meant.source.rows
     after = old.count("\n") + 1
