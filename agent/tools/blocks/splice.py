@@ -57,11 +57,16 @@ def spliced(
         elif shifted and not line.body:
             content = ""
         out.append(content + endings[j])
-    after = [row + end for row, end in zip(document.rows[stop : stop + 1], document.ends[stop : stop + 1], strict=True)]
-    before = document.ends[first - 1] if first else ""
-    if any(one.endswith("\r") and other.startswith("\n") for one, other in pairwise([before, *out, *after])):
+    if _merges(document, first, stop, out):
         return Refused(_MERGED)
     return "".join(out)
+
+
+def _merges(document: Document, first: int, stop: int, out: Sequence[str]) -> bool:
+    """Whether a CR and the LF of an empty line behind it become one line break."""
+    after = [row + end for row, end in zip(document.rows[stop : stop + 1], document.ends[stop : stop + 1], strict=True)]
+    before = document.ends[first - 1] if first else ""
+    return any(one.endswith("\r") and other.startswith("\n") for one, other in pairwise([before, *out, *after]))
 
 
 def _kept(real: Sequence[Line], fresh: Sequence[Line], key: Key) -> dict[int, int]:
