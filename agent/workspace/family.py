@@ -13,11 +13,14 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 _MARK = "RUNDRY_COMMAND"
+_LINE = [b"--noprofile", b"--norc", b"-c"]
+"""How the shell of a command line is started."""
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
 """What any shell sets for itself: it may be the same here and there by chance."""
@@ -62,25 +65,25 @@ class Family:
         return _living(self._members())
 
     async def end(self, grace: float) -> int:
-        """All are asked to end, and killed after `grace` seconds. Gives the number that was found alive.
+        """Ask all to end, and kill what is left after `grace` seconds. Returns the number that was found alive.
 
-        A sandbox's own first process ends a moment after the command, and is not of that number; what was alive in
-        there ends with it, and is, also where it is dead by now.
+        All are stopped first, and the shell that runs the command line stays stopped: once the program that it waits
+        for has ended, it would run the rest of the line. A sandbox's own first process ends a moment after the
+        command, and is not of that number; what was alive in there ends with it, and is, also where it is dead by now.
         """
-        asked: set[int] = set()
         below = _below_heads()  # at once: they are gone in a moment
         members = self._members()
         alive = _living(members)
         dying = {child for head in below.keys() & set(members) for child in below[head]}
         left = len((set(alive) | dying) - below.keys())
         until = time.monotonic() + grace
-        while alive and time.monotonic() < until:
-            for pid in set(alive) - asked:  # also who was only born while the others were asked
+        asked = held = _with_ancestors(_shells(self._stop_all()))
+        while (alive := set(self.members())) - held and time.monotonic() < until:
+            for pid in alive - asked:  # also what was only born while the others were asked
                 _send(pid, signal.SIGTERM)
                 _send(pid, signal.SIGCONT)
-            asked.update(alive)
+            asked = asked | alive
             await asyncio.sleep(_POLL)
-            alive = self.members()
         self.kill()
         until = time.monotonic() + 1.0
         while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - no event tells of orphans
@@ -90,19 +93,24 @@ class Family:
     def kill(self) -> None:
         """All are stopped, so that none can fork on, then killed. Does not wait."""
         for _ in range(_ROUNDS):
-            stopped: set[int] = set()
-            for _ in range(_ROUNDS):
-                new = set(self.members()) - stopped
-                if not new:
-                    break
-                for pid in new:
-                    _send(pid, signal.SIGSTOP)
-                stopped |= new
+            stopped = self._stop_all()
             if not stopped:
                 return
             for pid in stopped:
                 _send(pid, signal.SIGKILL)
             self._reap()
+
+    def _stop_all(self) -> set[int]:
+        """Stop every process, also those that are born meanwhile. Returns them."""
+        stopped: set[int] = set()
+        for _ in range(_ROUNDS):
+            new = set(self.members()) - stopped
+            if not new:
+                break
+            for pid in new:
+                _send(pid, signal.SIGSTOP)
+            stopped |= new
+        return stopped
 
     def _members(self) -> list[int]:
         return self._members_linux() if sys.platform == "linux" else self._members_elsewhere()
@@ -181,6 +189,46 @@ def _environment(pid: int) -> list[bytes]:
 
 def _living(pids: list[int]) -> list[int]:
     return [pid for pid in pids if _state(pid) not in ("Z", "X", "")]
+
+
+def _shells(pids: Iterable[int]) -> set[int]:
+    """Those that run the command line itself (`processes.shell`)."""
+    return {pid for pid in pids if _words(pid)[1:4] == _LINE}
+
+
+def _words(pid: int) -> list[bytes]:
+    """The words with which it was started; empty where they are not to be known."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return []
+    import psutil
+
+    with suppress(psutil.Error):
+        return [os.fsencode(word) for word in psutil.Process(pid).cmdline()]
+    return []
+
+
+def _with_ancestors(pids: set[int]) -> set[int]:
+    """They and what they were started by, up to this process: a sandbox that ends takes all in it along."""
+    found, todo = set(pids), list(pids)
+    while todo:
+        parent = _parent(todo.pop())
+        if parent not in (0, 1, os.getpid()) and parent not in found:
+            found.add(parent)
+            todo.append(parent)
+    return found
+
+
+def _parent(pid: int) -> int:
+    if sys.platform == "linux":
+        fields = _stat(pid)
+        return int(fields[1]) if len(fields) > 1 else 0
+    import psutil
+
+    with suppress(psutil.Error):
+        return psutil.Process(pid).ppid()
+    return 0
 
 
 def _settled_environment(pid: int) -> list[bytes]:

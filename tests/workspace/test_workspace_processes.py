@@ -156,6 +156,33 @@ async def test_dead_orphans_are_reaped_and_the_exit_codes_of_our_own_processes_a
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
 
 
+LINES = ["sleep 100; touch AFTER", "trap '' TERM; sleep 100; touch AFTER", "(sleep 100); touch AFTER"]
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("way", ["timeout", "cancel", "sandbox"])
+async def test_nothing_else_of_the_line_runs_once_it_is_ended(tmp_path, env, line, way):
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    for _ in range(10):
+        if way == "sandbox":
+            ending = sandbox.run(line, tmp_path, cwd=tmp_path, env=env, timeout=0.2)
+        else:
+            ending = run_process(line, cwd=tmp_path, env=env, timeout=0.1 if way == "timeout" else 50)
+        running = asyncio.create_task(ending)
+        if way == "cancel":
+            await asyncio.sleep(0.1)
+            running.cancel()
+        await asyncio.wait([running])
+        assert not (tmp_path / "AFTER").exists()
+
+
+async def test_a_program_that_is_ended_may_clean_up(tmp_path, env):
+    (tmp_path / "worker.sh").write_text("trap 'touch CLEANED; exit 1' TERM\nwhile :; do sleep 0.05; done\n")
+    await run_process("bash worker.sh; touch AFTER", cwd=tmp_path, env=env, timeout=0.5)
+    assert (tmp_path / "CLEANED").exists()
+    assert not (tmp_path / "AFTER").exists()
+
+
 async def test_a_cancelled_command_leaves_nothing(tmp_path, env):
     line = "setsid bash -c 'echo $$ > pid; exec sleep 300' & sleep 300"
     task = asyncio.create_task(run_process(line, cwd=tmp_path, env=env, timeout=60))
