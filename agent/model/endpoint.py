@@ -11,6 +11,7 @@ import msgspec
 
 from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
+from .env_settings import SIGNING, secrets_in, settings_from
 from .needs import KEYED
 from .traits import GATEWAYS, TRAITS
 
@@ -52,6 +53,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The user named the variable that holds the key."""
     effort: str | None = None
     """`low`, `medium` or `high`; None: the provider's default."""
+    settings: dict[str, str] = {}
+    """Credentials, region and the like, as litellm takes them, from the environment."""
     params: dict[str, Any] = {}
     """Further fields of the request, from the user."""
     adaptive: bool = False
@@ -71,7 +74,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def redact(self, text: str) -> str:
         """The text with every key hidden."""
-        return Redactor([] if self.key in (None, NO_KEY) else [self.key])(text)
+        keys = [] if self.key in (None, NO_KEY) else [self.key]
+        return Redactor([*keys, *secrets_in(self.settings)])(text)
 
     @property
     def name(self) -> str:
@@ -125,7 +129,9 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
     names = (spec.key_from,) if spec.key_from else KEY_NAMES.get(provider, ())
     local = is_local_server(api_base)
     key = None if spec.key_from == "" else next((env[n].strip() for n in names if env.get(n, "").strip()), None)
-    if key is None and not spec.key_from and (local or api_base is not None):
+    settings = settings_from(provider, env)
+    needs_none = local or (api_base is not None and provider not in SIGNING)
+    if key is None and not spec.key_from and needs_none and not secrets_in(settings):
         key = NO_KEY
     return Endpoint(
         provider=provider,
@@ -136,6 +142,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         local=local,
         key_is_named=bool(spec.key_from),
         effort=spec.effort,
+        settings=settings,
         params=spec.params,
     )
 

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from .mends import mend
+
 Foreign: TypeAlias = Any
 """Something of litellm's or of a library under it: it comes as far as the modules that read it, and no further."""
 
@@ -44,7 +46,7 @@ def litellm() -> Foreign:
     lib.disable_streaming_logging = True
     lib.disable_aiohttp_transport = True  # httpx closes its connections with the loop that made them
     lib.modify_params = True  # anthropic: a call without tools after calls with tools
-    _stay_off_the_network(lib)
+    mend(lib)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         _silence(logging.getLogger(name))  # they hold the real stderr, on which the screen draws
     return lib
@@ -60,20 +62,6 @@ def point_tiktoken_home() -> None:
     home = str(library_folder() / "litellm_core_utils" / "tokenizers")
     os.environ["TIKTOKEN_CACHE_DIR"] = home
     os.environ["CUSTOM_TIKTOKEN_CACHE_DIR"] = home
-
-
-def _stay_off_the_network(lib: Foreign) -> None:
-    """After each call litellm looks a model's window up for its own log: with blocking requests, in the event loop.
-
-    It asks Ollama (not always the one that answered) and huggingface.co. Nobody reads that log here.
-    """
-    ollama: Foreign = import_module("litellm.llms.ollama.common_utils").OllamaModelInfo
-    ollama.get_model_info = _unknown
-    lib.utils._get_max_position_embeddings = _unknown
-
-
-def _unknown(*_: object, **__: object) -> None:
-    return None
 
 
 def _silence(logger: logging.Logger) -> None:

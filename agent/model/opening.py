@@ -72,7 +72,7 @@ def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
 def _lane(at: Endpoint, traits: Traits | None, window: int, patience: Patience) -> Lane:
     if traits is not None:
         return DirectLane(at, traits, window=window)
-    from .lanes.through_litellm import LitellmLane
+    from .lanes.foreign import LitellmLane
 
     _reach_directly(at)
     return LitellmLane(at, seconds=patience.first + patience.between)

@@ -38,6 +38,11 @@ class Recording:
     expected: dict[str, Any] | None
 
     @property
+    def is_compared(self) -> bool:
+        """The independent parser reads this format; of Bedrock's invoke API it reads Claude's answers only."""
+        return self.expected is None or "not-anthropic" not in self.expected["notes"]
+
+    @property
     def has_several_choices(self) -> bool:
         """The recording project asked for several answers at once; rundry never does."""
         return self.wire == "openai" and re.search(rb'"index": ?[1-9]\d*, ?"delta"', self.body) is not None
@@ -80,10 +85,10 @@ def recordings() -> list[Recording]:
     ]
 
 
-DIRECT = frozenset(
-    {"deepseek", "groq", "huggingface", "mistral", "openai", "openrouter", "perplexity", "xai", "zai"}
+SAME_NAME = frozenset(
+    {"azure", "deepseek", "groq", "huggingface", "mistral", "openai", "openrouter", "perplexity", "xai", "zai"}
 )  # fmt: skip
-"""Providers of the recordings that have a row of their own."""
+"""Providers of the recordings that the product knows under the same name."""
 
 KEYS = {
     "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GROQ_API_KEY": "k", "DEEPSEEK_API_KEY": "k", "HF_TOKEN": "k",
@@ -98,9 +103,9 @@ def name_of(recording: Recording) -> str:
     model = recording.model.replace("%3A", ":") or "fake"
     match recording.wire:
         case "openai":
-            return f"{recording.provider}/{model}" if recording.provider in DIRECT else f"openai/{model}"
+            return f"{recording.provider}/{model}" if recording.provider in SAME_NAME else f"openai/{model}"
         case "responses":
-            return f"openai/responses/{model}"
+            return f"{'azure' if recording.provider == 'azure' else 'openai'}/responses/{model}"
         case "anthropic":
             return f"anthropic/{model}"
         case "gemini":

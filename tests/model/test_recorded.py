@@ -84,5 +84,9 @@ async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, s
             await asked.ask(max_tokens=100_000)
         assert (caught.value.kind, asked.text) == ("cut", recording.expected["text"])
         return
+    if not recording.is_compared:
+        await asked.ask(max_tokens=100_000, tools=[])
+        assert asked.text and asked.of(UsagePart) and asked.of(EndPart)
+        return
     await asked.ask(max_tokens=100_000)
     assert differences(recording, asked.parts, asked.text, asked.reasoning) == []

@@ -13,6 +13,7 @@ from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
 from .kinds import kind_of
 from .said import Said, delay_in, read_error
+from .unsent import unsent_fault
 from .words import fault
 
 _CHANT = "repeating the same chunk"
@@ -21,12 +22,19 @@ _NO_LINE = re.compile(
     r"connection error|cannot connect|connection refused|all connection attempts failed|connecterror", re.I
 )
 _NO_JSON = re.compile(r"expecting value|jsondecode|invalid json|unable to get json|<!doctype|<html", re.I)
-_WRAPPING = re.compile(r"^(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*:\s*(?:\w+(?:Exception|Error)\s*-\s*)?")
+_WRAPPING = re.compile(
+    r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*:\s*|\w+Exception(?: [A-Z]\w+)*\s*-\s*|Error:\s+)"
+)
+_AFTER = re.compile(r"\s*(Traceback \(most recent call last\)|To drop these, set|original model:).*", re.S)
+"""What litellm writes behind an error's words."""
 _BYTES = re.compile(r"""^b(['"])(.*)\1$""", re.S)
 
 
-def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool) -> ModelFault:
-    """The fault that the error is. `in_stream`: the answer had begun. The text holds no key and is one line."""
+def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool = True) -> ModelFault:
+    """The fault that the error is. `in_stream`: the answer had begun. The text holds no key and is one line.
+
+    `sent`: litellm had sent a request, as far as is known.
+    """
     causes = list(_causes(error))
     names = {type(e).__name__ for e in causes}
     texts = [text for e in causes if not isinstance(e, KeyError) and (text := _said(e))]
@@ -34,6 +42,8 @@ def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool) -> ModelFau
     status = next((s for e in causes if (s := _status(e)) is not None), said.status)
     waits = [s for s in (_headers_delay(causes), said.delay) if s is not None]
     place = at.api_base or at.provider
+    if not in_stream and (fault_before := unsent_fault(texts, names, at, sent=sent)) is not None:
+        return fault_before
     if any(_NO_LINE.search(t) for t in texts) or "ConnectError" in names:
         return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
     kind = _kind(said, status, names, " ".join(texts), in_stream=in_stream)
@@ -76,7 +86,7 @@ def _said(error: BaseException) -> str:
     text = str(getattr(error, "message", None) or error)
     while (bare := _WRAPPING.sub("", text, count=1)) != text:
         text = bare
-    text = text.strip()
+    text = _AFTER.sub("", text).strip()
     if (raw := _BYTES.match(text)) is not None:
         text = raw[2].encode().decode("unicode_escape", "replace")
     if (line := _OLLAMA_LINE.search(text)) is not None:

@@ -13,6 +13,6 @@ async def close_connections() -> None:
     """Close what is kept open for the next call, on the loop that runs. No call may run."""
     await close_pool()
     if "litellm" in sys.modules:
-        from .through_litellm import close_litellm
+        from .foreign import close_litellm
 
         await close_litellm()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ..answer import Answer, Shown
-from .anthropic import AnthropicReader
-from .chat_chunks import ChatReader, as_dicts
+from ..answer import Shown
+from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream
 
+if TYPE_CHECKING:
+    from .exchange import Reader
 
-def feed_whole(wire: str, body: bytes, content_type: str, answer: Answer) -> Iterator[Shown]:
+
+def feed_whole(wire: str, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
     """Read the object as if it had been streamed. Raises NotAStream, ErrorInStream."""
     start = body[:200].decode(errors="replace")
     try:
@@ -23,22 +25,47 @@ def feed_whole(wire: str, body: bytes, content_type: str, answer: Answer) -> Ite
     given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     if given.get("error"):
         raise ErrorInStream(given["error"])
-    if wire == "chat" and isinstance(given.get("choices"), list):
-        reader = ChatReader(answer)
-        yield from reader.feed(b"data: " + msgspec.json.encode(given) + b"\n")
-        yield from reader.end()
-    elif wire == "anthropic" and isinstance(given.get("content"), list):
-        yield from _anthropic(given, AnthropicReader(answer))
-    else:
+    events = _EVENTS[wire](given) if wire in _EVENTS else None
+    if events is None:
         raise NotAStream(f"it sent {content_type} instead of a stream: {start}")
+    for event in events:
+        yield from reader.feed(b"data: " + msgspec.json.encode(event) + b"\n")
+    yield from reader.end()
 
 
-def _anthropic(message: dict[str, Any], reader: AnthropicReader) -> Iterator[Shown]:
+def _chat(given: dict[str, Any]) -> list[dict[str, Any]] | None:
+    return [given] if isinstance(given.get("choices"), list) else None
+
+
+def _anthropic(message: dict[str, Any]) -> list[dict[str, Any]] | None:
+    if not isinstance(message.get("content"), list):
+        return None
     events: list[dict[str, Any]] = [{"type": "message_start", "message": {"usage": message.get("usage")}}]
     for index, block in enumerate(as_dicts(message["content"])):
         events.append({"type": "content_block_start", "index": index, "content_block": block})
         events.append({"type": "content_block_stop", "index": index})
     events.append({"type": "message_delta", "delta": {"stop_reason": message.get("stop_reason")}})
-    for event in events:
-        yield from reader.feed(b"data: " + msgspec.json.encode(event) + b"\n")
-    yield from reader.end()
+    return events
+
+
+def _gemini(given: dict[str, Any]) -> list[dict[str, Any]] | None:
+    return [given] if "candidates" in given or "promptFeedback" in given else None
+
+
+def _responses(response: dict[str, Any]) -> list[dict[str, Any]] | None:
+    if not isinstance(response.get("output"), list):
+        return None
+    items = as_dicts(response["output"])
+    events: list[dict[str, Any]] = [
+        {"type": "response.output_item.done", "output_index": i, "item": item} for i, item in enumerate(items)
+    ]
+    return [*events, {"type": f"response.{response.get('status')}", "response": response}]
+
+
+_EVENTS: dict[str, Callable[[dict[str, Any]], list[dict[str, Any]] | None]] = {
+    "chat": _chat,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "responses": _responses,
+}
+"""The events that a stream would have had; None for an object that is not an answer."""

@@ -1,0 +1,50 @@
+"""Faults before a request is sent: litellm misses credentials or a package, or cannot write the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...protocol import ModelFault
+from ..env_settings import names_missing
+from ..endpoint import Endpoint
+
+_NO_CREDENTIALS = re.compile(
+    r"(unable to locate|missing|partial|no|could not (find|load|resolve)( \w+)?) credentials|"
+    r"credentials (were |was )?(not found|not set|missing|are required)|missing [\w ]{0,30}(key|token)\b|"
+    r"config profile .{0,80} could not be found|(project_id|space_id)[\w ]* not set|failed to get access token|"
+    r"(error loading|refreshing) sso token|"
+    r"(api[_ -]?key|token|api_base)\b.{0,40}(must be set|not set|not provided|is required|is missing)",
+    re.I,
+)
+_NO_PACKAGE = re.compile(r"No module named '([\w.]+)'")
+_PACKAGES = {"google": "google-auth", "vertexai": "google-cloud-aiplatform"}
+"""Packages whose name is not that of their module."""
+_UNSUPPORTED = re.compile(r"does not support parameters: \[([^\]]*)\]")
+_SETTINGS = {"reasoning_effort": "an effort", "tools": "tools", "response_format": "a schema"}
+"""Parameters by the words that a person uses."""
+_MISTAKES = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError"})
+"""What litellm's own mistakes are raised as."""
+_REFUSALS = frozenset({"Exception", "ValueError"})
+"""What litellm raises where a setting is missing or wrong; after a request they mean other things too."""
+
+
+def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: bool) -> ModelFault | None:
+    """The fault; None where neither words nor classes (`names`) say that the request could not be written."""
+    said = next((t for t in texts if t), "")
+    words = " ".join(texts)
+    if package := _NO_PACKAGE.search(words):
+        module = package[1].partition(".")[0]
+        text = f"{at.provider} needs the Python package {_PACKAGES.get(module, module)}: install it next to rundry"
+        return ModelFault("bad-request", text)
+    if unsupported := _UNSUPPORTED.search(words):
+        given = re.findall(r"\w+", unsupported[1])
+        taken = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
+        return ModelFault("bad-request", f"{at.model} at {at.provider} does not take {taken}: leave it out")
+    if _NO_CREDENTIALS.search(words) or "NoCredentialsError" in names:
+        variables = " and ".join(at.key_names[:1]) or names_missing(at.provider)
+        mend = f"; set {variables}" if variables and variables not in said else ""
+        return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {said.rstrip('.')}{mend}"))
+    if names & _MISTAKES or (not sent and names & _REFUSALS):
+        return ModelFault("bad-request", at.redact(f"litellm cannot write a request for {at.name}: {said}"))
+    return None

@@ -1,0 +1,162 @@
+"""One request to a model server and its answer, read as it streams."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from ...protocol import ModelFault
+from ..answer import Answer, Shown, TooLong
+from ..endpoint import Endpoint
+from ..faults import Refused, of_body, of_exception, of_stream
+from .connections import pool, proxy_for, tls
+from .events import BrokenStream, ErrorInStream, NotAStream
+from .patience import Timer
+from .whole import feed_whole
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_LONGEST_ERROR = 65_536
+"""Bytes that are read of an error's body."""
+_LONGEST_WHOLE = 32 * 1024 * 1024
+"""Bytes of an answer that comes as one JSON object."""
+_DRAIN = 0.05
+"""Seconds for what follows the end mark: a connection that was read to its end is used again."""
+
+
+class Reader(Protocol):
+    """Reads one wire format into an `Answer`."""
+
+    @property
+    def done(self) -> bool:
+        """Nothing follows."""
+        ...
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived and yield what can be shown."""
+        ...
+
+    def end(self) -> Iterator[Shown]:
+        """The stream is over: read the rest."""
+        ...
+
+    def is_whole(self) -> bool:
+        """The answer ended by itself."""
+        ...
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that is ready to be sent."""
+
+    wire: str
+    """The format of the answer."""
+    url: str
+    data: bytes
+    headers: Mapping[str, str]
+    is_signed: bool = False
+    """The URL goes out exactly as it stands: a signature covers it."""
+
+
+async def exchange(
+    outgoing: Outgoing, reader: Reader, at: Endpoint, answer: Answer, timer: Timer
+) -> AsyncGenerator[Shown, None]:
+    """Send the request and yield what can be shown, as it arrives; the rest is in `answer`. Raises ModelFault.
+
+    Closing the generator closes the connection immediately.
+    """
+    response: aiohttp.ClientResponse | None = None
+    try:
+        response = await timer.wait(_send(outgoing, at))
+        if response.status != 200:
+            raise await _refused(response, at, timer)
+        async for part in _read(response, outgoing.wire, reader, answer, timer):
+            yield part
+    except (ModelFault, asyncio.CancelledError, GeneratorExit):
+        raise
+    except (ErrorInStream, BrokenStream, NotAStream) as e:
+        raise of_stream(e, at, begun=answer.begun) from e
+    except Exception as e:
+        if (fault := of_exception(e, at, begun=timer.begun)) is None:
+            raise
+        raise fault from e
+    finally:
+        if response is not None:
+            response.close()
+            await asyncio.sleep(0)  # the socket is closed in the loop's next round
+
+
+async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
+    session = pool()
+    from yarl import URL
+
+    return await session.post(
+        URL(outgoing.url, encoded=outgoing.is_signed),
+        data=outgoing.data,
+        headers=outgoing.headers,
+        proxy=proxy_for(outgoing.url, local=at.local),
+        ssl=tls() if outgoing.url.startswith("https:") else True,
+        allow_redirects=False,  # the key goes to this server and to no other
+    )
+
+
+async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer) -> ModelFault:
+    body = b""
+    with suppress(Exception):  # the status alone says enough
+        body = await timer.wait(response.content.read(_LONGEST_ERROR))
+    return of_body(Refused(response.status, dict(response.headers), body), at)
+
+
+async def _read(
+    response: aiohttp.ClientResponse, wire: str, reader: Reader, answer: Answer, timer: Timer
+) -> AsyncGenerator[Shown, None]:
+    kind = response.headers.get("content-type", "")
+    if "html" in kind or ("json" in kind and "ndjson" not in kind and wire != "ollama"):
+        for part in feed_whole(wire, reader, await _body(response, timer), kind):
+            yield part
+        return
+    try:
+        while not reader.done:
+            data = await _more(response, timer)
+            if not data:
+                break
+            before = answer.pieces
+            for part in reader.feed(data):
+                yield part
+            if answer.pieces > before:
+                timer.arrived()
+            await asyncio.sleep(0)  # a fast server must not keep a command of the person waiting
+        for part in reader.end():
+            yield part
+    except TooLong:
+        return
+    if not reader.is_whole():
+        text = "the answer broke off: the stream ended without a finish"
+        raise ModelFault("cut", text, retryable=True)
+    with suppress(TimeoutError, ModelFault):
+        async with asyncio.timeout(_DRAIN):
+            while await _more(response, timer):
+                pass
+
+
+async def _body(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
+    pieces: list[bytes] = []
+    while data := await timer.wait(response.content.readany()):
+        pieces.append(data)
+        if sum(map(len, pieces)) > _LONGEST_WHOLE:
+            raise NotAStream("it sent more than 32 MB in one piece")
+    return b"".join(pieces)
+
+
+async def _more(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
+    """The next bytes; none at the end, also of a body that the server cut: what had arrived decides then."""
+    import aiohttp
+
+    try:
+        return await timer.wait(response.content.readany())
+    except (aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ConnectionError):
+        return b""

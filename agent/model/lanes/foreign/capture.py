@@ -1,0 +1,93 @@
+"""Takes the request that litellm built, instead of sending it: address, key and signature are then known."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+
+import msgspec
+
+from ...library import Foreign
+from ..exchange import Outgoing
+from ..formats import ALWAYS_STREAMED, wire_at
+
+
+class Watch:
+    """What litellm did with the network within `capturing`."""
+
+    sent = False
+    """It sent a request."""
+
+
+_watching: ContextVar[Watch | None] = ContextVar("_watching", default=None)
+_OWN = frozenset({"accept-encoding", "connection", "content-length", "host", "user-agent"})
+"""Headers that the client which sends the request sets itself."""
+
+
+class Built(BaseException):
+    """A request is ready. Not an Exception: litellm and the client libraries wrap those, and try again."""
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        super().__init__("the request is built")
+        self.outgoing = outgoing
+
+
+@contextmanager
+def capturing(watch: Watch) -> Generator[None]:
+    """Within it, a request whose answer can be read here raises `Built`. Others are sent."""
+    _put_check()
+    token = _watching.set(watch)
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
+
+@cache
+def _put_check() -> None:
+    """Put a check before `httpx.AsyncClient.send`, through which every request of litellm's async calls goes."""
+    client: Foreign = import_module("httpx").AsyncClient
+    send = client.send
+
+    async def checked(self: Foreign, request: Foreign, **options: Foreign) -> Foreign:
+        if (watch := _watching.get()) is not None:
+            if (outgoing := await _outgoing(request)) is not None:
+                raise Built(outgoing)
+            watch.sent = True
+        return await send(self, request, **options)
+
+    client.send = checked
+
+
+async def _outgoing(request: Foreign) -> Outgoing | None:
+    """The request as we send it; None for one that litellm sends: another format, or not a stream."""
+    wire = wire_at(str(request.url.path))
+    if request.method != "POST" or wire is None:
+        return None
+    body = bytes(await request.aread())
+    if wire not in ALWAYS_STREAMED and not _asks_for_a_stream(body):
+        return None
+    headers = {str(k): str(v) for k, v in request.headers.items()}
+    kept = {k: v for k, v in headers.items() if k.lower() not in _OWN and not k.lower().startswith("x-stainless")}
+    return Outgoing(wire=wire, url=str(request.url), data=body, headers=kept, is_signed=True)
+
+
+def _asks_for_a_stream(body: bytes) -> bool:
+    stream = _fields(body).get("stream")
+    return stream is not None and bytes(stream) == b"true"
+
+
+def offers_tools(body: bytes) -> bool:
+    """The model is told of its tools. The formats of one text (`prompt`) have no place for them."""
+    fields = _fields(body)
+    return any("tool" in name for name in fields) and not {"prompt", "inputText"} & fields.keys()
+
+
+def _fields(body: bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return {}

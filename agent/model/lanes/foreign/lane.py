@@ -1,0 +1,104 @@
+"""Every provider without a row of its own: litellm knows how to reach it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+
+from ....protocol import ModelFault, Request
+from ...answer import Answer, Shown, TooLong
+from ...endpoint import Endpoint
+from ...faults import fault_of
+from ...library import Foreign, litellm, warm
+from ...table import find
+from ..exchange import Outgoing, exchange
+from ..formats import reader_of
+from ..patience import Timer
+from .arguments import chat_arguments
+from .capture import Built, Watch, capturing, offers_tools
+from .chunks import read_chunk, settle
+from .responses_request import responses_arguments
+
+
+class LitellmLane:
+    """One model that litellm reaches."""
+
+    def __init__(self, at: Endpoint, *, seconds: float) -> None:
+        """`seconds`: when litellm gives up; our own timer runs out before."""
+        self._at = at
+        self._seconds = seconds
+
+    async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        """What can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
+        opened = await self._open(request, timer)
+        if isinstance(opened, Outgoing):
+            if request.tools and not offers_tools(opened.data):
+                raise ModelFault("bad-request", f"{self._at.name} takes no tools: choose another model")
+            parts = exchange(opened, reader_of(opened.wire, answer), self._at, answer, timer)
+        else:
+            parts = self._read(opened, answer, timer)
+        async with aclosing(parts) as shown:
+            async for part in shown:
+                yield part
+
+    async def _open(self, request: Request, timer: Timer) -> Outgoing | Foreign:
+        """The request that litellm built, or its stream where it has to read the answer. Raises ModelFault."""
+        watch = Watch()
+        try:
+            await warm()
+            return await timer.wait(self._call(request, watch))
+        except (ModelFault, asyncio.CancelledError):
+            raise
+        except Exception as e:  # litellm lets through whatever its parts raise; here it becomes data
+            raise fault_of(e, self._at, sent=watch.sent, in_stream=False) from e
+
+    async def _call(self, request: Request, watch: Watch) -> Outgoing | Foreign:
+        at = self._at
+        entry = find(at.provider, at.model)
+        with capturing(watch):
+            try:
+                if at.model.startswith("responses/") or (entry and entry.fields.get("mode") == "responses"):
+                    reasons = None if entry is None else entry.reasons
+                    return await litellm().aresponses(
+                        **responses_arguments(request, at, self._seconds, reasons=reasons)
+                    )
+                wrapper: Foreign = await litellm().acompletion(**chat_arguments(request, at, self._seconds))
+                if wrapper.completion_stream is None:  # litellm sends the request with the first chunk
+                    await wrapper.fetch_stream()
+                return wrapper
+            except Built as built:
+                return built.outgoing
+
+    async def _read(self, wrapper: Foreign, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        """The answer as litellm's own stream gives it."""
+        try:
+            source = aiter(wrapper)
+            while True:
+                try:
+                    chunk = await timer.wait(anext(source))
+                except StopAsyncIteration:
+                    break
+                timer.arrived()
+                for part in read_chunk(chunk, answer):
+                    yield part
+                if getattr(chunk, "usage", None) is not None:
+                    break  # the last one; to ask for more sets litellm's own bookkeeping of the call off
+            settle(wrapper, answer)
+        except TooLong:
+            return
+        except (ModelFault, asyncio.CancelledError, GeneratorExit):
+            raise
+        except Exception as e:  # as above
+            raise fault_of(e, self._at, in_stream=timer.begun) from e
+        finally:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await wrapper.aclose()
+
+
+async def close_litellm() -> None:
+    """Close what litellm keeps open between calls, on the loop that runs."""
+    lib = litellm()
+    await lib.close_litellm_async_clients()
+    lib.in_memory_llm_clients_cache.flush_cache()

@@ -1,0 +1,55 @@
+"""Wire formats of the providers that litellm reaches: which URL speaks which format, and who reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..anthropic import AnthropicReader
+from ..chat_chunks import ChatReader
+from .cohere import CohereReader
+from .converse import ConverseReader
+from .gemini import GeminiReader
+from .invoke import InvokeReader
+from .responses import ResponsesReader
+
+if TYPE_CHECKING:
+    from ...answer import Answer
+    from ..exchange import Reader
+
+_PATHS = (
+    (re.compile(r":streamGenerateContent$"), "gemini"),
+    (re.compile(r"/converse-stream$"), "converse"),
+    (re.compile(r"/invoke-with-response-stream$"), "invoke"),
+    (re.compile(r"/publishers/anthropic/.*:streamRawPredict$"), "anthropic"),
+    (re.compile(r":streamRawPredict$"), "chat"),
+    (re.compile(r"/v1/messages$"), "anthropic"),
+    (re.compile(r"/v2/chat$"), "cohere"),
+    (re.compile(r"/responses$"), "responses"),
+    (re.compile(r"/chat/completions$"), "chat"),
+)
+"""Ends of the paths, the more exact one first."""
+
+_READERS: dict[str, Callable[[Answer], Reader]] = {
+    "anthropic": AnthropicReader,
+    "chat": ChatReader,
+    "cohere": CohereReader,
+    "converse": ConverseReader,
+    "gemini": GeminiReader,
+    "invoke": InvokeReader,
+    "responses": ResponsesReader,
+}
+
+ALWAYS_STREAMED = frozenset({"gemini", "converse", "invoke", "responses"})
+"""The path alone says that the answer is streamed, or one in a single piece is read too (Responses)."""
+
+
+def wire_at(path: str) -> str | None:
+    """The format that the path speaks; None where only litellm can read it."""
+    return next((wire for pattern, wire in _PATHS if pattern.search(path)), None)
+
+
+def reader_of(wire: str, answer: Answer) -> Reader:
+    """What reads the format into the answer."""
+    return _READERS[wire](answer)

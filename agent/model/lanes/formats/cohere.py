@@ -1,0 +1,150 @@
+"""The stream of Cohere's chat API, version 2: contents, the plan before the calls, the calls, and the usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from ....protocol import Tokens
+from ...answer import Answer, Finish, Shown
+from ..chat_chunks import decode
+from ..events import BrokenStream, ErrorInStream, EventStream
+
+_FINISHES: dict[str, Finish] = {
+    "COMPLETE": "stop",
+    "STOP_SEQUENCE": "stop",
+    "TOOL_CALL": "tool_calls",
+    "MAX_TOKENS": "length",
+    "ERROR_TOXIC": "refusal",
+}
+_FAILED = frozenset({"ERROR", "ERROR_LIMIT", "TIMEOUT"})
+
+
+class _Function(msgspec.Struct):
+    name: Any = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    id: Any = None
+    function: _Function | None = None
+
+
+class _Content(msgspec.Struct):
+    text: str = ""
+    thinking: str = ""
+
+
+class _Message(msgspec.Struct):
+    content: Any = None
+    tool_plan: str = ""
+    tool_calls: Any = None
+
+
+class _Counted(msgspec.Struct):
+    input_tokens: float = 0
+    output_tokens: float = 0
+    reasoning_tokens: float = 0
+
+
+class _Usage(msgspec.Struct):
+    tokens: _Counted | None = None
+
+
+class _Delta(msgspec.Struct):
+    message: _Message | None = None
+    finish_reason: Any = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    delta: _Delta | None = None
+    message: Any = None
+
+
+class CohereReader:
+    """Puts the stream of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._events = EventStream()
+        self._plan: list[str] = []
+        self._thinking: list[str] = []
+        self.done = False
+        """The message is over."""
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for event in self._events.feed(data):
+            yield from self._read(decode(event, _decoder))
+
+    def end(self) -> Iterator[Shown]:
+        """Read the last line where its line end is missing, and keep the plan and the thinking."""
+        with suppress(BrokenStream):
+            for event in self._events.end():
+                yield from self._read(decode(event, _decoder))
+        kept = {"tool_plan": "".join(self._plan), "content_thinking": "".join(self._thinking)}
+        self._answer.opaque.update({name: text for name, text in kept.items() if text})
+
+    def is_whole(self) -> bool:
+        """The message has its reason."""
+        return self._answer.finish is not None
+
+    def _read(self, event: _Event) -> Iterator[Shown]:
+        delta = event.delta
+        if delta is None:
+            if event.message and not event.type:
+                raise ErrorInStream({"message": event.message})
+            return
+        self._answer.pieces += 1
+        match event.type:
+            case "content-start" | "content-delta" | "tool-plan-delta" if delta.message is not None:
+                yield from self._add(delta.message)
+            case "tool-call-start" | "tool-call-delta" if delta.message is not None:
+                self._call(event.index, delta.message.tool_calls)
+            case "message-end":
+                self._finish(delta)
+                self.done = True
+            case _:
+                pass
+
+    def _add(self, message: _Message) -> Iterator[Shown]:
+        if isinstance(message.content, dict):
+            content = msgspec.convert(cast(dict[str, Any], message.content), _Content)
+            if content.text:
+                yield from self._answer.text(content.text)
+            if content.thinking:
+                self._thinking.append(content.thinking)
+                yield from self._answer.reasoning(content.thinking)
+        if message.tool_plan:
+            self._plan.append(message.tool_plan)
+            yield from self._answer.reasoning(message.tool_plan)
+
+    def _call(self, index: int, given: object) -> None:
+        call = msgspec.convert(cast(dict[str, Any], given), _Call) if isinstance(given, dict) else _Call()
+        function = call.function or _Function()
+        call_id = str(call.id) if call.id else None
+        self._answer.call_piece(index, call_id, str(function.name or ""), function.arguments)
+
+    def _finish(self, delta: _Delta) -> None:
+        reason = str(delta.finish_reason)
+        if reason in _FAILED:
+            raise ErrorInStream({"message": delta.error or f"the answer ended with {reason}", "type": reason})
+        self._answer.finish = _FINISHES.get(reason, "stop")
+        counted = delta.usage.tokens if delta.usage else None
+        if counted is not None and counted.input_tokens + counted.output_tokens:
+            # `cached_tokens` also counts Cohere's own preamble, and there is no lower price for it.
+            out, thought = int(counted.output_tokens), int(counted.reasoning_tokens)
+            self._answer.usage = Tokens(int(counted.input_tokens), out, 0, min(thought, out))
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Event]:
+    return msgspec.json.Decoder(_Event)

@@ -1,0 +1,159 @@
+"""The stream of Bedrock's Converse API: content blocks by index, then the stop reason and the usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ....protocol import Tokens
+from ...answer import Answer, Finish, Shown
+from ..chat_chunks import decode
+from .frames import FrameStream
+from .sealed import Blocks
+
+_FINISHES: dict[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "refusal",
+    "content_filtered": "refusal",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
+}
+
+
+class _ToolUse(msgspec.Struct):
+    toolUseId: Any = None
+    name: Any = None
+    input: Any = None
+
+
+class _Reasoning(msgspec.Struct):
+    text: str = ""
+    signature: str = ""
+    redactedContent: str = ""
+
+
+class _Delta(msgspec.Struct):
+    text: str = ""
+    toolUse: _ToolUse | None = None
+    reasoningContent: _Reasoning | None = None
+
+
+class _Usage(msgspec.Struct):
+    inputTokens: int = 0
+    outputTokens: int = 0
+    cacheReadInputTokens: int | None = None
+    cacheWriteInputTokens: int | None = None
+    cacheReadInputTokenCount: int | None = None
+    cacheWriteInputTokenCount: int | None = None
+
+
+class _Thought(msgspec.Struct):
+    thinking_tokens: int = 0
+
+
+class _MoreUsage(msgspec.Struct):
+    output_tokens_details: _Thought = msgspec.field(default_factory=_Thought)
+
+
+class _More(msgspec.Struct):
+    """Claude's own usage, for which litellm asks."""
+
+    usage: _MoreUsage = msgspec.field(default_factory=_MoreUsage)
+
+
+class ConverseEvent(msgspec.Struct):
+    """One event, whatever its type."""
+
+    contentBlockIndex: int = 0
+    start: _Delta | None = None
+    delta: _Delta | None = None
+    stopReason: Any = None
+    additionalModelResponseFields: Any = None
+    usage: _Usage | None = None
+
+
+class ConverseReader:
+    """Puts the stream of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._frames = FrameStream()
+        self._blocks = Blocks()
+        self._thought = 0
+        """Tokens of reasoning, where Claude counted them."""
+        self.done = False
+        """The usage, which comes last, has arrived."""
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for frame in self._frames.feed(data):
+            yield from self.read(frame.event, decode(frame.payload, decoder))
+
+    def end(self) -> Iterator[Shown]:
+        """Keep the sealed blocks."""
+        if blocks := self._blocks.sealed():
+            self._answer.opaque["blocks"] = blocks
+        yield from ()
+
+    def is_whole(self) -> bool:
+        """The message has its stop reason."""
+        return self._answer.finish is not None
+
+    def read(self, kind: str, event: ConverseEvent) -> Iterator[Shown]:
+        """One event of the type `kind`."""
+        self._answer.pieces += 1
+        match kind:
+            case "contentBlockStart" | "contentBlockDelta":
+                for delta in (event.start, event.delta):
+                    if delta is not None:
+                        yield from self._add(event.contentBlockIndex, delta)
+            case "messageStop":
+                self._answer.finish = _FINISHES.get(str(event.stopReason), "stop")
+                if event.additionalModelResponseFields:
+                    more = msgspec.convert(event.additionalModelResponseFields, _More, strict=False)
+                    self._thought = more.usage.output_tokens_details.thinking_tokens
+            case "metadata":
+                self._count(event.usage)
+                self.done = True
+            case _:
+                pass
+
+    def _add(self, index: int, delta: _Delta) -> Iterator[Shown]:
+        if delta.text:
+            self._blocks.text(index, delta.text)
+            yield from self._answer.text(delta.text)
+        if (call := delta.toolUse) is not None:
+            self._blocks.call(index)
+            call_id = str(call.toolUseId) if call.toolUseId else None
+            self._answer.call_piece(index, call_id, str(call.name or ""), call.input)
+        if (thought := delta.reasoningContent) is not None:
+            if thought.redactedContent:
+                self._blocks.redacted(index, thought.redactedContent)
+            if thought.text or thought.signature:
+                self._blocks.thinking(index, thought.text, thought.signature)
+            if thought.text:
+                yield from self._answer.reasoning(thought.text)
+
+    def _count(self, usage: _Usage | None) -> None:
+        """`inputTokens` counts what neither came from the cache nor went into it."""
+        if usage is None:
+            return
+        cached = usage.cacheReadInputTokens or usage.cacheReadInputTokenCount or 0
+        written = usage.cacheWriteInputTokens or usage.cacheWriteInputTokenCount or 0
+        prompt = usage.inputTokens + cached + written
+        if prompt + usage.outputTokens:
+            thought = min(self._thought, usage.outputTokens)
+            self._answer.usage = Tokens(prompt, usage.outputTokens, cached, thought, written)
+
+
+@cache
+def decoder() -> msgspec.json.Decoder[ConverseEvent]:
+    """Decodes the payload of a frame."""
+    return msgspec.json.Decoder(ConverseEvent)

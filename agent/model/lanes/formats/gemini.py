@@ -1,0 +1,149 @@
+"""The stream of Google's `streamGenerateContent?alt=sse`: parts of one candidate, in each event the usage so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ....protocol import ModelFault, Tokens
+from ...answer import Answer, Finish, Shown
+from ..chat_chunks import decode
+from ..events import BrokenStream, ErrorInStream, EventStream
+
+_FINISHES: dict[str, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "BLOCKLIST": "refusal",
+    "IMAGE_SAFETY": "refusal",
+    "LANGUAGE": "refusal",
+    "MODEL_ARMOR": "refusal",
+    "PROHIBITED_CONTENT": "refusal",
+    "RECITATION": "refusal",
+    "SAFETY": "refusal",
+    "SPII": "refusal",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    "TOO_MANY_TOOL_CALLS": "error",
+}
+
+
+class _FunctionCall(msgspec.Struct):
+    name: Any = None
+    args: Any = None
+    id: Any = None
+
+
+class _Part(msgspec.Struct):
+    text: str = ""
+    thought: bool = False
+    thoughtSignature: str = ""
+    functionCall: _FunctionCall | None = None
+
+
+class _Content(msgspec.Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(msgspec.Struct):
+    content: _Content | None = None
+    finishReason: Any = None
+    index: int = 0
+
+
+class _Usage(msgspec.Struct):
+    promptTokenCount: int = 0
+    toolUsePromptTokenCount: int = 0
+    candidatesTokenCount: int = 0
+    thoughtsTokenCount: int = 0
+    cachedContentTokenCount: int = 0
+
+
+class _Feedback(msgspec.Struct):
+    blockReason: Any = None
+    blockReasonMessage: str = ""
+
+
+class _Event(msgspec.Struct):
+    candidates: list[_Candidate] | None = None
+    usageMetadata: _Usage | None = None
+    promptFeedback: _Feedback | None = None
+    error: Any = None
+
+
+class GeminiReader:
+    """Puts the stream of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._events = EventStream()
+        self._calls: dict[str, str] = {}
+        self._text = ""
+        self._usage = _Usage()
+        self.done = False
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for event in self._events.feed(data):
+            yield from self._read(decode(event, _decoder))
+
+    def end(self) -> Iterator[Shown]:
+        """Read the last line where its line end is missing, and keep the signatures."""
+        with suppress(BrokenStream):
+            for event in self._events.end():
+                yield from self._read(decode(event, _decoder))
+        if self._calls or self._text:
+            self._answer.opaque["signatures"] = {"text": self._text, "calls": self._calls}
+
+    def is_whole(self) -> bool:
+        """The candidate has its reason; a usage comes with every event and says nothing."""
+        return self._answer.finish is not None
+
+    def _read(self, event: _Event) -> Iterator[Shown]:
+        if event.error:
+            raise ErrorInStream(event.error)
+        self._answer.pieces += 1
+        self._count(event.usageMetadata)
+        if event.promptFeedback is not None and event.promptFeedback.blockReason:
+            words = event.promptFeedback.blockReasonMessage or str(event.promptFeedback.blockReason)
+            raise ModelFault("filtered", f"the provider's filter refuses the prompt: {words}")
+        for candidate in event.candidates or ():
+            if candidate.index != 0:  # only one is ever asked for
+                continue
+            for part in (candidate.content.parts if candidate.content else None) or ():
+                yield from self._take(part)
+            if candidate.finishReason and candidate.finishReason != "FINISH_REASON_UNSPECIFIED":
+                self._answer.finish = _FINISHES.get(str(candidate.finishReason), "stop")
+
+    def _take(self, part: _Part) -> Iterator[Shown]:
+        if part.text:
+            yield from self._answer.reasoning(part.text) if part.thought else self._answer.text(part.text)
+        if (call := part.functionCall) is not None:  # it always comes whole
+            place = len(self._answer.calls)
+            self._answer.call_piece(place, str(call.id) if call.id else None, str(call.name or ""), call.args)
+            if part.thoughtSignature:
+                self._calls[str(place)] = part.thoughtSignature
+        elif part.thoughtSignature and not part.thought:
+            self._text = part.thoughtSignature
+
+    def _count(self, usage: _Usage | None) -> None:
+        """Later figures replace earlier ones, and a figure that is left out keeps its last value."""
+        if usage is None:
+            return
+        for name in usage.__struct_fields__:
+            if value := getattr(usage, name):
+                setattr(self._usage, name, value)
+        prompt = self._usage.promptTokenCount + self._usage.toolUsePromptTokenCount
+        thoughts = self._usage.thoughtsTokenCount
+        out = self._usage.candidatesTokenCount + thoughts
+        if prompt + out:
+            self._answer.usage = Tokens(prompt, out, min(self._usage.cachedContentTokenCount, prompt), thoughts)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Event]:
+    return msgspec.json.Decoder(_Event)

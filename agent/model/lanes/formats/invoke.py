@@ -1,0 +1,109 @@
+"""The stream of Bedrock's InvokeModel API: frames around events in the format of each model's maker."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from ....protocol import Tokens
+from ...answer import Answer, Shown
+from ..anthropic import AnthropicReader
+from ..chat_chunks import FINISHES, ChatReader, as_dicts, decode
+from ..events import BrokenStream
+from .converse import ConverseEvent, ConverseReader
+from .frames import FrameStream
+
+_METRICS = "amazon-bedrock-invocationMetrics"
+_TEXTS = ("outputText", "generation", "text", "completion")
+"""Field that holds the text: Titan, Llama, Cohere Command, Claude 2."""
+_REASONS = ("completionReason", "stop_reason", "finish_reason")
+
+
+class InvokeReader:
+    """Puts the stream of one answer into an `Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._frames = FrameStream()
+        self._claude = AnthropicReader(answer)
+        self._chat = ChatReader(answer)
+        self._nova = ConverseReader(answer)
+        self._metrics: Tokens | None = None
+
+    @property
+    def done(self) -> bool:
+        """The last event has arrived."""
+        return self._claude.done or self._nova.done or self._metrics is not None
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        for frame in self._frames.feed(data):
+            try:
+                inner = base64.b64decode(decode(frame.payload, _decoder).bytes)
+            except binascii.Error as e:
+                raise BrokenStream("a frame of the event stream does not hold what it should") from e
+            yield from self._event(inner)
+
+    def end(self) -> Iterator[Shown]:
+        """Keep what has to go back, and the usage that Bedrock counted where the model sent none."""
+        for reader in (self._claude, self._chat, self._nova):
+            yield from reader.end()
+        self._answer.usage = self._answer.usage or self._metrics
+
+    def is_whole(self) -> bool:
+        """The model gave a reason for its end, or Bedrock sent its own count, which comes last."""
+        return self._answer.finish is not None or self._metrics is not None
+
+    def _event(self, inner: bytes) -> Iterator[Shown]:
+        event = decode(inner, _events)
+        line = b"data: " + inner.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
+        if "choices" in event:
+            yield from self._chat.feed(line)
+        elif "type" in event:
+            yield from self._claude.feed(line)
+        elif nova := [name for name in event if name.startswith(("message", "content", "metadata"))]:
+            for name in nova:
+                yield from self._nova.read(name, msgspec.convert(event[name], ConverseEvent, strict=False))
+        else:
+            yield from self._plain(event)
+        if isinstance(metrics := event.get(_METRICS), dict):
+            self._count(cast(dict[str, Any], metrics))
+
+    def _plain(self, event: dict[str, Any]) -> Iterator[Shown]:
+        """A model that only writes text."""
+        self._answer.pieces += 1
+        for piece in (event, *as_dicts(event.get("outputs"))):
+            text = next((piece[n] for n in _TEXTS if isinstance(piece.get(n), str)), "")
+            if text:
+                yield from self._answer.text(text)
+            if reason := next((piece[n] for n in _REASONS if piece.get(n)), None):
+                self._answer.finish = FINISHES.get(str(reason).lower(), "stop")
+
+    def _count(self, metrics: dict[str, Any]) -> None:
+        counts = msgspec.convert(metrics, _Metrics, strict=False)
+        if counts.inputTokenCount + counts.outputTokenCount:
+            self._metrics = Tokens(counts.inputTokenCount, counts.outputTokenCount)
+
+
+class _Chunk(msgspec.Struct):
+    bytes: str = ""
+
+
+class _Metrics(msgspec.Struct):
+    inputTokenCount: int = 0
+    outputTokenCount: int = 0
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[_Chunk]:
+    return msgspec.json.Decoder(_Chunk)
+
+
+@cache
+def _events() -> msgspec.json.Decoder[dict[str, Any]]:
+    return msgspec.json.Decoder(dict[str, Any])
