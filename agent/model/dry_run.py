@@ -18,8 +18,8 @@ from ..protocol import Message, ModelFault, ModelSpec, Request
 from .answer import Answer
 from .credentials import Verdict
 from .endpoint import Endpoint, resolve
+from .lanes.foreign import LitellmLane
 from .lanes.patience import Patience, Timer
-from .lanes.through_litellm import LitellmLane
 from .library import litellm
 from .naming import find_model
 
@@ -31,7 +31,11 @@ _ABOUT_CREDENTIALS = re.compile(
     r"No module named|pip install|package is required|must be set|is required",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(r"^(?:[\w-]+ refuses the key; check [^:]*: |[\w-]+: )?(?:\w+(?:Exception|Error) [\w ]*- )?")
+_BEFORE = re.compile(
+    r"^(?:[\w-]+ refuses the key; check [^:]*: |no credentials for [\w-]+: |litellm cannot [^:]*: |[\w-]+: )?"
+    r"(?:\w+(?:Exception|Error) [\w ]*- )?"
+)
+_BEHIND = re.compile(r"; set [A-Z_]+(?: and [A-Z_]+)*$")
 _SECONDS = 20.0
 
 
@@ -73,7 +77,7 @@ async def prepare(spec: ModelSpec, keeper: Gatekeeper) -> Verdict:
 def _sentence(text: str) -> str:
     """The words of litellm itself, without what was put before them and without a traceback behind them."""
     bare = " ".join(text.split()).partition(" Traceback (most")[0]
-    return _BEFORE.sub("", bare).rstrip(". ")
+    return _BEHIND.sub("", _BEFORE.sub("", bare)).rstrip(". ")
 
 
 async def _send(at: Endpoint) -> None:

@@ -32,9 +32,10 @@ def read_chunk(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
 
 def settle(wrapper: Foreign, answer: Answer) -> None:
     """The stream is over: take back what litellm invented. Raises ModelFault where it was cut."""
-    raw = wrapper.received_finish_reason or getattr(wrapper, "intermittent_finish_reason", None)
-    answer.finish = None if raw is None else FINISHES.get(raw, "stop")
-    if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
-        answer.usage = None
+    if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
+        raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
+        answer.finish = None if raw is None else FINISHES.get(raw, "stop")
+        if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
+            answer.usage = None
     if answer.finish is None:
         raise ModelFault("cut", "the answer broke off: the stream ended without a finish", retryable=True)

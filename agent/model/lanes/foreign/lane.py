@@ -64,8 +64,8 @@ class LitellmLane:
                         **responses_arguments(request, at, self._seconds, reasons=reasons)
                     )
                 wrapper: Foreign = await litellm().acompletion(**chat_arguments(request, at, self._seconds))
-                if wrapper.completion_stream is None:  # litellm sends the request with the first chunk
-                    await wrapper.fetch_stream()
+                if getattr(wrapper, "completion_stream", wrapper) is None:
+                    await wrapper.fetch_stream()  # else litellm sends the request with the first chunk
                 return wrapper
             except Built as built:
                 return built.outgoing
