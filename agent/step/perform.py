@@ -29,6 +29,11 @@ from .observe import hint, look_for_stalls
 from .stream import Reply
 from .verify import verify
 
+CUT_CALLS = (
+    "Your answer was longer than an answer may be here and was cut off: the first {count} of its calls were run, "
+    "the rest was not. Send fewer or shorter calls in one answer."
+)
+
 
 async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
     """Steps until the work's cap, its ending tool, a fault, an empty budget, or a person. Never raises for these."""
@@ -124,6 +129,8 @@ async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: R
     """Checks and detectors look at the step. What a detector found."""
     if notes := await notice_background(kit, record):
         record(Prompted(kind="background", text="\n".join(notes)))
+    if reply.finish == "length" and reply.calls:
+        record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
     kit.facts.world = await kit.look_at_world()
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from fakes.inside import play
 from fakes.project import CHECK, FIX_BOTH, read
+from fakes.rundry import Home
 from fakes.server import ScriptedServer, text_of
 from fakes.turns import Call, HttpError, Turn, call, calls, finish, say
+
+from rundry.agent.journal import Journal
+from rundry.agent.protocol import Steer
 
 SLOW = Turn(error=HttpError(429, "slow down", headers={"Retry-After": "1"}))
 BROKEN = Turn(error=HttpError(500, "oops"))
@@ -215,3 +220,35 @@ async def test_what_is_too_large_for_the_window_is_shortened_and_can_be_read_on(
     assert ran.outcome["reason"] == "done", ran.story()
     assert len(ran.results("read_file")[0]) < 60_000
     assert "line 59999" in ran.results("read_file")[1]
+
+
+def test_a_command_of_the_person_takes_effect_while_a_hundred_megabytes_stream_in(home: Home, project: Path):
+    event = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":%s}]}\n\n'
+    nothing = event % b'{"role": "assistant"}'
+    flood = Turn(raw=event % b'{"content": "go"}' + nothing * (100 * 1024 * 1024 // len(nothing)))
+    argv = ["run", "fix the suite", "--headless", "--json", "--until", CHECK, "--model", "fake", "--gate", "edits"]
+    with (
+        ScriptedServer([flood, FIX_BOTH]) as server,
+        home.start(*argv, "--api-base", server.base_url, cwd=project) as running,
+    ):
+        running.wait_event("text_arrived")
+        view = Journal.open(home.journals()[0])
+        put = time.monotonic()
+        view.put(Steer(text="stop that"))
+        running.wait_event("interrupted")
+        assert time.monotonic() - put < 1.0
+        view.close()
+        ended = running.finish()
+    assert ended.exit_code == 0, ended
+
+
+async def test_ten_thousand_calls_in_one_answer_are_cut_to_a_number_that_can_be_answered(runs: Path, project: Path):
+    reads = [Call("read_file", {"path": "NOTES.md"}) for _ in range(10_000)]
+    with ScriptedServer([calls(*reads), FIX_BOTH]) as server:
+        ran = await play(runs, server, project, until=[CHECK])
+    assert ran.outcome["reason"] == "done", ran.story()
+    finished = ran.of("tool_finished")
+    assert 100 <= len(finished) < 200
+    assert not [e for e in finished if "timed out" in e["result"]]
+    assert ran.of("stall_detected") == []
+    assert "the first 128 of its calls were run" in server.requests[1].text
