@@ -110,7 +110,10 @@ def _as_markdown(state: ViewState, began: float) -> Iterator[str]:
         yield ""
         if head := _head(block):
             yield _inline(head)
-        for text, language in ((block.text, "text"), (block.detail, "diff" if block.detail_kind == "diff" else "text")):
+        for text, language in (
+            (block.text, "text"),
+            (block.whole_detail, "diff" if block.detail_kind == "diff" else "text"),
+        ):
             if text.strip():
                 yield ""
                 yield _fenced(text, language)
@@ -149,7 +152,7 @@ def _as_html(state: ViewState, began: float) -> Iterator[str]:
 
 
 def _entry(block: Block) -> Iterator[str]:
-    head, text, detail = _escaped(_head(block)), block.text.strip("\n"), block.detail.strip("\n")
+    head, text, detail = _escaped(_head(block)), block.text.strip("\n"), block.whole_detail.strip("\n")
     if detail:
         yield f"<details><summary>{head}</summary>"
         yield f"<p>{_escaped(show(text))}</p>" if text.strip() else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 
 from rundry.agent import (
@@ -28,6 +29,9 @@ from rundry.agent import (
 
 from .progress import Progress
 
+_PACKED_FROM = 300
+"""Characters."""
+
 
 @dataclass(slots=True)
 class Block:
@@ -51,7 +55,9 @@ class Block:
     """`84 lines`, `2 of 3 hunks approved`."""
     seconds: float | None = None
     detail: str = ""
-    """Folded content: a tool's result, a diff, a check's output."""
+    """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: an old one is packed."""
+    packed: bytes = b""
+    """The detail, compressed."""
     detail_kind: str = "text"
     """`text`, `diff` or `json`."""
     open: bool = False
@@ -59,6 +65,21 @@ class Block:
     live: bool = False
     """Still growing."""
     version: int = 0
+
+    @property
+    def has_detail(self) -> bool:
+        """There is folded content."""
+        return bool(self.detail or self.packed)
+
+    @property
+    def whole_detail(self) -> str:
+        """The folded content."""
+        return zlib.decompress(self.packed).decode("utf-8", "surrogatepass") if self.packed else self.detail
+
+    def pack(self) -> None:
+        """Compress the detail, where that is worth it. Nothing that is shown changes."""
+        if len(self.detail) >= _PACKED_FROM:
+            self.packed, self.detail = zlib.compress(self.detail.encode("utf-8", "surrogatepass"), 1), ""
 
 
 @dataclass(slots=True)

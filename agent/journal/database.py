@@ -20,6 +20,8 @@ APPLICATION_ID = 0x52554E44
 VERSION = 1
 _CACHE_KIB = 4_000
 """Pages that are kept, twice SQLite's default: with a million keys each new one falls on another page."""
+VIEW_CACHE_KIB = 500
+"""The same for a view."""
 BUSY_SECONDS = 5.0
 """How long a writer waits for another one."""
 

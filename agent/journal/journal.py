@@ -250,6 +250,11 @@ class Journal:
             seen = self._db.execute("SELECT max(seen) FROM views").fetchone()[0]
         return seen is not None and self.now() - float(seen) <= within
 
+    def keep_few_pages(self) -> None:
+        """Use little memory: for a view, which reads each event once."""
+        with self._one_at_a_time:
+            self._db.execute(f"PRAGMA cache_size = -{database.VIEW_CACHE_KIB}")
+
     def meta(self, key: str) -> str | None:
         """A value beside the events."""
         with self._one_at_a_time:

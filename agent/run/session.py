@@ -131,6 +131,7 @@ class Session:
 
     def _greet(self) -> None:
         if self.journal is not None:
+            self.journal.keep_few_pages()
             self.journal.attach(self._view)
             self.writes.follow(self.journal.path)
 

@@ -19,7 +19,19 @@ from pathlib import Path
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from . import attach, budgets, finder_bench, first_frame, frontier_bench, gate_bench, idle, step_cost, stream
+from . import (
+    attach,
+    budgets,
+    direct,
+    finder_bench,
+    first_frame,
+    frontier_bench,
+    gate_bench,
+    growth,
+    idle,
+    step_cost,
+    stream,
+)
 from .table import Row, compile_all, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
@@ -32,6 +44,8 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "finder": finder_bench.measure,
     "gate": gate_bench.measure,
     "attach": attach.measure,
+    "growth": growth.measure,
+    "direct": direct.measure,
 }
 
 

@@ -78,13 +78,13 @@ def _record(path: Path, project: Path, count: int) -> None:
     with journal.transaction():
         journal.append(first)
         for number in range(1, count // 18 + 1):
-            for event in _step(number):
+            for event in make_step(number):
                 journal.append(event, step=number)
         journal.append(RunEnded(reason=Reason.BUDGET, detail=END, complete=False, exit_code=3))
     journal.close()
 
 
-def _step(number: int) -> list[Event]:
+def make_step(number: int) -> list[Event]:
     words: list[Event] = [TextArrived(text=f"words {n} of a longer answer ") for n in range(13)]
     return [
         StepStarted(number=number),

@@ -59,12 +59,12 @@ def _row(where: str, terminal: Terminal, empty: float) -> Row:
 
 def _share(terminal: Terminal) -> float:
     time.sleep(SETTLE)
-    before = _cpu(terminal)
+    before = cpu_seconds(terminal)
     time.sleep(SECONDS)
-    return 100 * (_cpu(terminal) - before) / SECONDS
+    return 100 * (cpu_seconds(terminal) - before) / SECONDS
 
 
-def _cpu(terminal: Terminal) -> float:
+def cpu_seconds(terminal: Terminal) -> float:
     """Seconds so far, with more digits than the kernel's ticks have."""
     total = 0.0
     for process in terminal.tree():

@@ -13,7 +13,8 @@ from textual.strip import Strip
 
 from .parts import Line, Place
 
-_KEPT = 2_000
+_KEPT = 300
+"""Rows; one takes some kilobytes."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from itertools import islice
 from .heights import Heights
 from .parts import Line, Part, Place
 
-_KEPT_ITEMS = 800
+_KEPT_ITEMS = 200
 """Items whose drawn lines are kept; those in sight are always."""
 
 

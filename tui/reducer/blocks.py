@@ -7,6 +7,8 @@ from rundry.agent import Stamped
 from ..state import Block, ViewState
 
 _SHORT = 20
+_UNPACKED = 200
+"""Blocks at the end whose details are kept as they are."""
 
 
 def is_short(text: str) -> bool:
@@ -19,6 +21,8 @@ def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title:
     block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
     state.changed_from = min(state.changed_from, len(state.blocks))
     state.blocks.append(block)
+    if len(state.blocks) > _UNPACKED:
+        state.blocks[-_UNPACKED - 1].pack()
     return block
 
 
@@ -32,6 +36,7 @@ def note(state: ViewState, stamped: Stamped, text: str, *, right: str = "", deta
 def touch(state: ViewState, index: int) -> Block:
     """The block at `index`, which the caller is about to change."""
     block = state.blocks[index]
+    block.detail, block.packed = block.whole_detail, b""
     block.version += 1
     state.changed_from = min(state.changed_from, index)
     return block

@@ -163,18 +163,18 @@ class Entries:
         return parts + self._detail(block)
 
     def _detail(self, block: Block) -> list[Part]:
-        if not block.detail:
+        if not block.has_detail:
             return []
         if block.detail_kind == "diff":
             path = block.title.split("  ")[0].partition(" ")[2]
-            return self._diff(Sheet(diff_of_text(path, block.detail)))
+            return self._diff(Sheet(diff_of_text(path, block.whole_detail)))
         if block.detail_kind == "json":
-            lines = _pretty(block.detail).split("\n")
+            lines = _pretty(block.whole_detail).split("\n")
             return [
                 self._rows(partial(draw_code, chunk, "json", self.width, self.palette), len(chunk))
                 for chunk in _chunks(lines)
             ]
-        return self._wrapped(block.detail, self.palette.dim, words=False, log=block.kind in ("command", "check"))
+        return self._wrapped(block.whole_detail, self.palette.dim, words=False, log=block.kind in ("command", "check"))
 
     def _diff(self, sheet: Sheet) -> list[Part]:
         def draw(rows: list[int]) -> Rows:
@@ -214,7 +214,7 @@ def can_unfold(block: Block) -> bool:
     """There is something folded away in it."""
     if block.kind == "reasoning":
         return bool(block.text)
-    return bool(block.detail) and block.kind not in ("text", "outcome", *_SAID)
+    return block.has_detail and block.kind not in ("text", "outcome", *_SAID)
 
 
 def guess(block: Block, width: int) -> int:

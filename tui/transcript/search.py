@@ -39,7 +39,7 @@ class Search:
             return
         for index, block in enumerate(blocks):
             count = self._count(block.title) + self._count(block.text, marked_up=block.kind == "text")
-            count += self._count(block.right) + self._count(block.detail)
+            count += self._count(block.right) + self._count(block.whole_detail)
             if count:
                 self.hits.extend((index, number) for number in range(count))
 

@@ -155,7 +155,7 @@ class Transcript(LineView):
         index = self.cursor if self.cursor is not None else len(self._blocks) - 1
         if 0 <= index < len(self._blocks):
             block = self._blocks[index]
-            self.copy("\n".join(part for part in (block.title, block.text, block.detail) if part))
+            self.copy("\n".join(part for part in (block.title, block.text, block.whole_detail) if part))
 
     # searching
 
@@ -304,6 +304,8 @@ class Transcript(LineView):
         for index in range(start, len(self.heights)):
             if self._blocks[index].version != self._drawn[index]:
                 self._drawn[index] = self._blocks[index].version
+                if not self._blocks[index].live:  # out of sight it is not built again
+                    self._streams.pop(index, None)
                 self.redraw(index)
         for index in range(len(self.heights), count):
             block = self._blocks[index]
