@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .library import library_folder
+from .listed_names import is_related, names_of
 
 SELF_HOSTED = frozenset({"ollama", "ollama_chat", "lm_studio", "hosted_vllm", "llamafile", "lemonade", "xinference"})
 """Providers that are programs, not companies: a zero in the table says nothing about who runs the server."""
@@ -64,20 +65,19 @@ def whole_table() -> dict[str, dict[str, Any]]:
 
 
 def find(provider: str, model: str) -> Entry | None:
-    """The model's entry: under its full name, else under its bare name when the entry is of the same provider."""
-    table = whole_table()
-    full = f"{provider}/{model}"
-    if full in table:
-        return Entry(full, table[full])
-    fields = table.get(model)
-    if fields is not None and _same_house(provider, str(fields.get("litellm_provider", ""))):
-        return Entry(model, fields)
+    """The model's entry: under the most exact of its names that is a row of this provider or of a related one."""
+    table, lower = whole_table(), _lower_keys()
+    for name in names_of(provider, model):
+        key = name if name in table else lower.get(name.lower())
+        if key is not None and is_related(provider, str(table[key].get("litellm_provider", ""))):
+            return Entry(key, table[key])
     return None
 
 
-def _same_house(provider: str, listed: str) -> bool:
-    """`bedrock` lists its models as `bedrock_converse`, `vertex_ai` as `vertex_ai-anthropic_models`."""
-    return listed == provider or listed.startswith((f"{provider}-", f"{provider}_"))
+@cache
+def _lower_keys() -> dict[str, str]:
+    """The keys by their lower case."""
+    return {key.lower(): key for key in whole_table()}
 
 
 def listed_provider(model: str) -> str | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+
 import pytest
 
+from rundry.agent.model.library import litellm
 from rundry.agent.model.prices import price_of, tariff_of, user_tariff
 from rundry.agent.model.table import Entry, find, whole_table
 from rundry.agent.protocol import FREE, Tokens
@@ -110,3 +114,71 @@ async def test_a_proxy_on_this_machine_bills_the_tables_price(opened, serve):
     assert remote.model.price is None
     assert remote.model.bill(Tokens(10, 10)) is None
     assert not remote.model.local
+
+
+_FIGURES = (
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache_read_input_token_cost",
+    "cache_creation_input_token_cost",
+)
+_ROUTED = {
+    "bedrock": ("", "converse/", "invoke/", "us.", "eu.", "apac.", "global.", "converse/us.", "invoke/global."),
+    "azure": ("", "eu/", "us/"),
+    "vertex_ai": ("",),
+    "gemini": ("",),
+}
+
+
+def _house(listed: str) -> str:
+    return next((p for p in ("bedrock", "vertex_ai") if listed.startswith(p) and "mantle" not in listed), listed)
+
+
+def _names(provider: str, bare: str) -> list[str]:
+    """How a person may write the model. A region with a price of its own keeps it: litellm forgets it behind a route."""
+    routes = ("",) if re.search(r"-\d/", bare) else _ROUTED.get(provider, ("",))
+    dated = [f"{bare}-001"] if provider in ("vertex_ai", "gemini") else []
+    return [*(route + bare for route in routes), bare.upper(), *dated]
+
+
+def test_a_name_with_a_route_a_region_or_a_date_costs_what_litellm_says():
+    lib = litellm()
+    rows = [(k, f) for k, f in sorted(whole_table().items()) if f.get("mode") in ("chat", "responses")]
+    checked = 0
+    for key, fields in rows[::3]:
+        provider = _house(str(fields.get("litellm_provider")))
+        for name in _names(provider, key.removeprefix(f"{provider}/")):
+            known = {}
+            with suppress(Exception):  # it raises for a name that it does not know
+                known = lib.get_model_info(name, custom_llm_provider=provider)
+            if known.get("input_cost_per_token"):
+                entry = find(provider, name)
+                assert entry is not None, (provider, name)
+                figures = [entry.number(f) or 0.0 for f in _FIGURES]
+                assert figures == [known.get(f) or 0.0 for f in _FIGURES], (provider, name, entry.key)
+                checked += 1
+    assert checked > 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("openai/responses/gpt-5", "gpt-5"),
+        ("azure/responses/gpt-5-mini", "azure/gpt-5-mini"),
+        ("bedrock/converse/us.anthropic.claude-haiku-4-5-20251001-v1", "us.anthropic.claude-haiku-4-5-20251001-v1:0"),
+        ("bedrock/invoke/apac.anthropic.claude-v2:1", "anthropic.claude-v2:1"),
+        ("bedrock/anthropic.claude-3-haiku-20240307-v1:0:48k", "anthropic.claude-3-haiku-20240307-v1:0"),
+        ("cohere/command-a-03-2025", "command-a-03-2025"),
+        ("openai/ft:gpt-4o-2024-08-06:some-group::id", "ft:gpt-4o-2024-08-06"),
+    ],
+)
+def test_a_route_a_region_and_a_suffix_are_left_out_of_the_name(name, key):
+    entry = find(*name.split("/", 1))
+    assert entry is not None
+    assert entry.key == key
+
+
+def test_a_row_of_another_provider_is_no_price():
+    assert find("groq", "gpt-4o") is None
+    assert find("openai", "claude-sonnet-4-5") is None
+    assert find("bedrock", "converse/nobody.knows-this-v1:0") is None
