@@ -135,7 +135,7 @@ def _house(listed: str) -> str:
 
 
 def _names(provider: str, bare: str) -> list[str]:
-    """How a person may write the model. A region with a price of its own keeps it: litellm forgets it behind a route."""
+    """How a person may write the model. No route before a region: litellm forgets the region's price then."""
     routes = ("",) if re.search(r"-\d/", bare) else _ROUTED.get(provider, ("",))
     dated = [f"{bare}-001"] if provider in ("vertex_ai", "gemini") else []
     return [*(route + bare for route in routes), bare.upper(), *dated]
