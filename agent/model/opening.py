@@ -21,7 +21,7 @@ from .prices import price_of, tariff_of, user_tariff
 from .remote import Facts, Lane, RemoteModel
 from .servers import NoServer, Served, ask_server, show_ollama
 from .table import Entry, find
-from .traits import Traits, traits_of
+from .traits import Traits, serves_here, traits_of
 
 ASSUMED_WINDOW = 131_072
 """Tokens, where neither user nor server nor table says (`window_known` is then false)."""
@@ -57,7 +57,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         facts,
         name=spec.name,
         patience=waits,
-        read_leaks=reads_leaks(env, local=at.local),
+        read_leaks=reads_leaks(env, local=at.local and serves_here(provider)),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
     await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")

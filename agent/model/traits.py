@@ -100,6 +100,12 @@ FOREIGN_SERVER = Traits(effort="field")
 """An OpenAI-compatible server that the user named with `--api-base`."""
 
 
+def serves_here(provider: str) -> bool:
+    """The provider is a program that people run themselves; a hosted one at a local address is behind a proxy."""
+    base = TRAITS[provider].base if provider in TRAITS else None
+    return provider == "openai" or (base is not None and base.startswith("http://"))
+
+
 def traits_of(provider: str, model: str, api_base: str | None) -> Traits | None:
     """The provider's row; None: it goes through litellm, as OpenAI's Responses API does."""
     if provider == "openai":
