@@ -58,8 +58,11 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "score": _option("--score", metavar="CMD", help="Improve: what moves the number that this prints is kept."),
     "goal": _option("--goal", metavar="WAY", help="With --score: max (default) or min."),
-    "patience": _option("--patience", metavar="N", help="With --score: ends after N passes without a move (3)."),
-    "min_delta": _option("--min-delta", metavar="X", help="With --score: a move is more than this (0)."),
+    "patience": _option("--patience", metavar="N", help="With --score: end after N passes without improvement (3)."),
+    "min_delta": _option(
+        "--min-delta", metavar="X", help="With --score: only improvements by more than X count for --patience (0)."
+    ),
+    "repeat": _option("--repeat", metavar="N", help="With --score: measure N times and compare the medians (1)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
     "steps": _option("--steps", metavar="N", help="At most so many steps."),
     "tokens": _option("--tokens", metavar="N", help="At most so many billed tokens, e.g. 200k."),

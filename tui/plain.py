@@ -27,6 +27,7 @@ from rundry.agent import (
     RunResumed,
     RunStarted,
     ScoreMeasured,
+    ScoreNotMeasured,
     Sleeping,
     StallDetected,
     Stamped,
@@ -158,7 +159,7 @@ class LinePrinter:
                 _say(f"{what}, {done}: {signature}")
             case PassFinished(verdict=verdict) if verdict:
                 self._newest()
-            case Sleeping() | ScoreMeasured():
+            case Sleeping() | ScoreMeasured() | ScoreNotMeasured():
                 self._newest()
             case HandoffOpened() as handoff:
                 _say(f"hand-off: {handoff.reason}: {handoff.suggested_action}")

@@ -203,6 +203,8 @@ class ViewState:
     going_back: PatchKept | None = None
     """What a pass changed is being put back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
+    unmeasured: int = 0
+    """Passes in a row whose score could not be measured."""
     stale: int = 0
     """Passes in a row that did not move the score."""
     every: float | None = None

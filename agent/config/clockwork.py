@@ -78,6 +78,7 @@ def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
         goal=settings.get("goal", Better) or Better.MAX,
         patience=settings.get("patience", int) or 3,
         min_delta=settings.get("min_delta", float) or 0.0,
+        repeat=settings.get("repeat", int) or 1,
         bounded=any(limit is not None for limit in asked),
         branch=branch,
     )

@@ -195,6 +195,7 @@ OPTIONS: dict[str, Option] = {
     "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),
     "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
     "min_delta": Option("improve.min_delta", _amount(parse_money, needed=True), 0.0, from_env=False),
+    "repeat": Option("improve.repeat", _amount(parse_number, whole=True, least=1, needed=True), 1, from_env=False),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),

@@ -7,20 +7,25 @@ from typing import Any, cast
 
 from ..protocol import (
     CallAdmitted,
+    HandoffOpened,
     LoopKind,
     PassFinished,
     PassStarted,
     PatchKept,
+    Reason,
     ReplyFinished,
+    RunEnded,
     RunSpec,
     Said,
     ScoreMeasured,
+    ScoreNotMeasured,
     Sleeping,
     Stamped,
     StepFinished,
     StepStarted,
     ToolCalled,
     ToolFinished,
+    Unpaused,
     Woken,
 )
 
@@ -54,8 +59,16 @@ class PassFacts:
     said: list[str] = field(default_factory=list[str])
     """What the person said since the last pass ended."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
+    reference: float = 0.0
+    """The best score when it last improved by more than `min_delta`: what the next improvement is compared with."""
+    best_noise: float | None = None
+    """Of the measurements of the best score."""
     stale: int = 0
-    """Passes in a row that did not move the score."""
+    """Passes in a row that did not improve the best score by more than `min_delta`."""
+    unmeasured: int = 0
+    """Passes in a row whose score could not be measured; they are not stale."""
+    skipped: int = 0
+    """Passes in a row that could not start, since the last hand-off."""
     asked: Asked | None = None
     """The newest delay that the model asked for, and that was not slept yet."""
     asleep: Sleeping | None = None
@@ -97,7 +110,13 @@ class PassFacts:
                 if kind != "task" and self.open is None:
                     self.said.append(text)
             case ScoreMeasured() as score:
-                self.scores.append(score)
+                self._measure(score)
+            case ScoreNotMeasured(in_a_row=in_a_row):
+                self.unmeasured = in_a_row
+            case HandoffOpened():
+                self.skipped = 0
+            case Unpaused() | RunEnded(reason=Reason.ERROR):
+                self.unmeasured = 0
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments) if tool == WAKE:
                 self._calls[call_id] = _asked(arguments)
             case ToolFinished(call_id=call_id, ok=ok) if call_id in self._calls:
@@ -121,10 +140,18 @@ class PassFacts:
         self.done.append(finished)
         if finished.change:
             self.changes.setdefault(finished.change, finished.number)
-        if finished.verdict == "kept":
-            self.stale = 0
-        elif finished.verdict != "skipped":
+        self.skipped = self.skipped + 1 if finished.verdict == "skipped" else 0
+        is_measured = bool(self.scores) and self.scores[-1].number == finished.number
+        if finished.verdict in ("reverted", "unchanged") and not is_measured:
             self.stale += 1
+
+    def _measure(self, score: ScoreMeasured) -> None:
+        self.scores.append(score)
+        self.stale, self.unmeasured = score.stale_passes, 0
+        if score.number == 0 or score.stale_passes == 0:
+            self.reference = score.best
+        if score.kept:
+            self.best_noise = score.noise
 
 
 def passing_of(spec: RunSpec) -> PassFacts | None:

@@ -153,7 +153,7 @@ class Changes:
                 self._change(stamped, changed)
             case PassStarted():
                 self._before_pass = len(self.standing)
-            case PassFinished(verdict="reverted"):
+            case PassFinished(verdict="reverted" | "unmeasured"):
                 del self.standing[self._before_pass :]
             case Undone(changes=changes):
                 self.undone += changes

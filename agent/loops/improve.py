@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..journal.passing import PassFacts
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
 from .passes import BEGIN, MEASURE, go_on, passing_of, used_up
 from .state import LoopState, ends
@@ -22,8 +23,11 @@ def decide(state: LoopState) -> Decision:
         return go_on(state, passing, spec.pass_steps)
     if end := ends(state) or used_up(state):
         return end
+    if passing.unmeasured >= spec.patience:
+        return _not_measured(passing, spec)
     if passing.stale >= spec.patience:
-        detail = f"the score has not moved for {passing.stale} passes: best {passing.best:g}"
+        by = f" by more than {spec.min_delta:g}" if spec.min_delta else ""
+        detail = f"the best score has not improved{by} for {passing.stale} passes: best {passing.best:g}"
         return Finish(reason=Reason.PLATEAU, detail=f"{detail}, at first {passing.scores[0].score:g}")
     return Again([Work(kind=BEGIN)])
 
@@ -36,6 +40,13 @@ def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:
         if result.fault is not None:
             return Finish(reason=Reason.REFUSED, detail=result.fault)
     return Again([Work(kind=MEASURE)])
+
+
+def _not_measured(passing: PassFacts, spec: ImproveSpec) -> Finish:
+    """Without measurements the run knows nothing about its changes: that is an error, never a plateau."""
+    why = f"the score could not be measured in {passing.unmeasured} passes in a row"
+    last = passing.done[-1].why if passing.done else ""
+    return Finish(reason=Reason.ERROR, detail=f"{why} (`{spec.score}`): {last}", retryable=True)
 
 
 def is_finite(budget: Budget) -> bool:

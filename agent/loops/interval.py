@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ..journal.passing import PassFacts
-from ..protocol import Again, Decision, IntervalSpec, Sleeping, Wait, Work
+from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
 from .passes import BEGIN, go_on, passing_of, used_up
 from .state import LoopState, ends
+
+SKIPS = 3
+"""Passes in a row that could not start, after which a person is asked."""
 
 
 def decide(state: LoopState) -> Decision:
@@ -16,6 +19,9 @@ def decide(state: LoopState) -> Decision:
         return go_on(state, passing, spec.pass_steps)
     if end := ends(state) or used_up(state):
         return end
+    if passing.skipped >= SKIPS:
+        why = f"{passing.skipped} passes in a row were skipped"
+        return Finish(reason=Reason.HANDOFF, detail=f"{why}: {passing.done[-1].why}")
     left = seconds_to_next(state, passing, spec)
     if left <= 0:
         return Again([Work(kind=BEGIN)])

@@ -55,9 +55,11 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The command that prints it."""
     goal: Better = Better.MAX
     patience: int = 3
-    """Passes without a move after which it ends."""
+    """Passes without an improvement, or without a measurement, after which the run ends."""
     min_delta: float = 0.0
-    """A move is more than this."""
+    """For the plateau, the best score has improved if it moved by more than this. Any better result is kept."""
+    repeat: int = 1
+    """Measurements of each score; their median counts."""
     bounded: bool = False
     """At least one limit was asked for, and is finite."""
     branch: Branch = Branch()

@@ -1,12 +1,13 @@
-"""Measures the score: before the first pass, and after each, when it decides whether the change is kept."""
+"""Measure the score: before the first pass, and after each pass, to decide whether its change is kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 
-from ..protocol import ImproveSpec, ScoreMeasured, WorkResult
+from ..protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, WorkResult
 from ..step import Kit, PersonInterrupted
-from ..stops.score import is_better, read_score
+from ..stops.score import is_better, is_within_noise, noise_of, read_score
 
 _SHOWN = 200
 """Characters of what a failed score command printed last."""
@@ -14,34 +15,52 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a measurement says of a change."""
+    """The verdict on a pass, and the reason for it."""
 
     kept: bool
     why: str
+    is_measured: bool = True
+    """False: the score command gave no usable number."""
 
 
 async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
-    """The score before anything is changed; a fault where there is none."""
+    """Measure before anything is changed. Without a score, the result is a fault."""
     try:
-        score, seconds = await _score(kit, spec)
+        values, seconds = await _scores(kit, spec)
     except PersonInterrupted:
         return WorkResult(interrupted=True)
-    if isinstance(score, str):
-        return WorkResult(fault=f"the score command `{spec.score}` {score}")
-    kit.record(ScoreMeasured(score=score, best=score, kept=True, stale_passes=0, command=spec.score, seconds=seconds))
+    if isinstance(values, str):
+        return WorkResult(fault=f"the score command `{spec.score}` {values}")
+    score = median(values)
+    kit.record(
+        ScoreMeasured(
+            score=score,
+            best=score,
+            kept=True,
+            stale_passes=0,
+            command=spec.score,
+            seconds=seconds,
+            values=_shown(values),
+            noise=noise_of(values),
+        )
+    )
     return WorkResult()
 
 
 async def judge_score(kit: Kit, spec: ImproveSpec, number: int) -> Measured:
-    """Better by more than `min_delta`, or not; a measurement that failed is not. Raises PersonInterrupted."""
+    """Measure a pass: any better score is kept. Raises PersonInterrupted."""
     passing = kit.facts.passing
     assert passing is not None and passing.best is not None  # the baseline comes first
     best = passing.best
-    score, seconds = await _score(kit, spec)
-    if isinstance(score, str):
-        return Measured(False, f"the score could not be measured: the command {score}")
-    kept = is_better(score, best, spec.goal, spec.min_delta)
-    stale = 0 if kept else passing.stale + 1
+    values, seconds = await _scores(kit, spec)
+    if isinstance(values, str):
+        in_a_row = passing.unmeasured + 1
+        kit.record(ScoreNotMeasured(number=number, why=values, in_a_row=in_a_row, command=spec.score, seconds=seconds))
+        return Measured(False, f"the score could not be measured: the command {values}", is_measured=False)
+    score, noise = median(values), noise_of(values)
+    kept = is_better(score, best, spec.goal)
+    stale = 0 if is_better(score, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
+    in_noise = is_within_noise(score, best, (noise, passing.best_noise))
     kit.record(
         ScoreMeasured(
             score=score,
@@ -51,13 +70,34 @@ async def judge_score(kit: Kit, spec: ImproveSpec, number: int) -> Measured:
             number=number,
             command=spec.score,
             seconds=seconds,
+            values=_shown(values),
+            noise=noise,
+            within_noise=in_noise,
         )
     )
-    return Measured(kept, f"score {score:g}, {'before' if kept else 'not better than'} {best:g}")
+    told = f"score {score:g}, {'before' if kept else 'not better than'} {best:g}"
+    return Measured(kept, f"{told} (within noise)" if in_noise else told)
+
+
+def _shown(values: list[float]) -> list[float]:
+    return values if len(values) > 1 else []
+
+
+async def _scores(kit: Kit, spec: ImproveSpec) -> tuple[list[float] | str, float]:
+    """Return the numbers and the seconds that they took; or why one of the measurements gave none."""
+    values: list[float] = []
+    seconds = 0.0
+    for number in range(1, spec.repeat + 1):
+        score, took = await _score(kit, spec)
+        seconds += took
+        if isinstance(score, str):
+            return f"{score} (measurement {number} of {spec.repeat})" if spec.repeat > 1 else score, seconds
+        values.append(score)
+    return values, seconds
 
 
 async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
-    """The number and the seconds it took; or why there is none. It runs as a check does."""
+    """Return one number and its seconds; or why there is none. It runs as a check does."""
     own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
     with kit.watch.running():

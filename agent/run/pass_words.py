@@ -36,7 +36,7 @@ def opening(kit: Kit, passing: PassFacts, number: int) -> str:
         way = "higher" if spec.improve.goal == "max" else "lower"
         parts.append(
             f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
-            "Make one change that moves it, then call `finish`. The program measures; what is not better is put back."
+            "Improve it by one change, then call `finish`. The program measures; what is not better is reverted."
         )
     parts += [feedback(check) for check in failing_checks(kit.facts)]
     if passing.said:

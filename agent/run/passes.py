@@ -155,7 +155,7 @@ class Passes:
             files = [one.path for one in changes]
             self._finish(started, "kept", why, files=files, commit=commit, change=change)
             return
-        self._keep(started, changes, world, change, found.why)
+        self._keep(started, changes, world, change, found.why, unmeasured=not found.is_measured)
         await self._put_back(started, self._going_back())
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured:
@@ -193,11 +193,22 @@ class Passes:
             commit = head  # a runner that died had done it
         return commit, why
 
-    def _keep(self, started: PassStarted, changes: Sequence[Change], world: str, change: str, why: str) -> None:
+    def _keep(
+        self,
+        started: PassStarted,
+        changes: Sequence[Change],
+        world: str,
+        change: str,
+        why: str,
+        *,
+        unmeasured: bool = False,
+    ) -> None:
         """Before anything is put back, what is put back is on the disk."""
         patch = self.kit.journal.keep(patch_of(changes))
         files = [one.path for one in changes]
-        kept = PatchKept(number=started.number, why=why, patch=patch, world=world, files=files, change=change)
+        kept = PatchKept(
+            number=started.number, why=why, patch=patch, world=world, files=files, change=change, unmeasured=unmeasured
+        )
         self.kit.record(kept, durable=True)
 
     def _going_back(self) -> PatchKept:
@@ -222,7 +233,7 @@ class Passes:
             for one in changes:
                 if one.path not in stays and one.path in kit.facts.changes.files:
                     kit.record(self._moved_back(one))
-            verdict = "reverted" if kept.change else "unchanged"
+            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change else "unchanged"
             self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
     def _moved_back(self, one: Change) -> FileChanged:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
+from statistics import median
 
 from ..protocol import Better
 
@@ -13,6 +15,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _SHOWN = 80
+_FEWEST = 2
+"""Measurements that say anything about noise."""
 
 
 def read_score(output: str) -> float | str:
@@ -33,7 +37,24 @@ def read_score(output: str) -> float | str:
     return value
 
 
-def is_better(score: float, best: float, goal: Better, min_delta: float) -> bool:
-    """It moved the right way, by more than `min_delta`."""
+def is_better(score: float, best: float, goal: Better, by_more_than: float = 0.0) -> bool:
+    """Return whether the score is better than `best` by more than that; equal scores are not better."""
     moved = score - best if goal is Better.MAX else best - score
-    return moved > min_delta
+    return moved > by_more_than
+
+
+def noise_of(values: Sequence[float]) -> float | None:
+    """Return the median absolute deviation of several measurements; None for a single one."""
+    if len(values) < _FEWEST:
+        return None
+    middle = median(values)
+    return median(abs(value - middle) for value in values)
+
+
+def is_within_noise(score: float, other: float, noises: Iterable[float | None]) -> bool:
+    """Return whether two medians differ by no more than the largest noise; False where no noise is known.
+
+    The answer is shown to the person and decides nothing: a better median is kept either way.
+    """
+    known = [noise for noise in noises if noise is not None]
+    return bool(known) and abs(score - other) <= max(known)

@@ -149,6 +149,7 @@ score = "./bench"
 goal = "min"
 patience = 5
 min_delta = 0.5
+repeat = 3
 [[handoff.tier]]
 kind = "person"
 """
@@ -169,7 +170,13 @@ kind = "person"
     assert loaded.quota == {"run_command": "30/min"}
     assert (loaded["every"].value, loaded["cache_ttl"].value) == (300.0, 3600.0)
     assert (loaded.texts("protected"), loaded["worktree"].value) == (["release"], True)
-    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta")] == ["./bench", "min", 5, 0.5]
+    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta", "repeat")] == [
+        "./bench",
+        "min",
+        5,
+        0.5,
+        3,
+    ]
     assert (loaded.theme, loaded.keys) == ("light", {"approve": "f9"})
     model = loaded.model()
     assert model is not None

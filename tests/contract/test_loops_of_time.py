@@ -111,6 +111,29 @@ def test_the_score_picks_the_loop_and_a_plateau_is_a_clean_exit(home: Home, proj
     assert subjects(project)[0] == "rundry pass 1: looked"
 
 
+BAD = "! grep -q Looked NOTES.md || exit 3; wc -c < NOTES.md"
+
+
+def test_an_improve_run_that_cannot_measure_ends_with_a_retryable_error(home: Home, project: Path):
+    argv = ["--model", "fake", "--gate", "auto", "--headless", "--score", BAD, "--patience", "2", "--steps", "9"]
+    with ScriptedServer([NOTE, DONE, NOTE, DONE]) as server:
+        ran = home.run("run", "look after the notes", *argv, "--api-base", server.base_url, cwd=project)
+    assert ran.exit_code == 75, ran
+    assert "pass 1: score not measured, the command failed (exit code 3)" in ran.stderr, ran
+    assert "2 in a row" in ran.stderr and "could not be measured in 2 passes in a row" in ran.stderr, ran
+    assert changed_files(project) == [] and subjects(project) == ["A red suite"]
+
+
+def test_repeated_measurements_are_a_median_with_its_noise(home: Home, project: Path):
+    with ScriptedServer([NOTE, DONE]) as server:
+        ran = run(
+            home, server, project, "--score", "wc -c < NOTES.md", "--goal", "min", "--repeat", "3", "--steps", "2"
+        )
+    baseline, better = ran.of("score_measured")[:2]
+    assert len(baseline["values"]) == 3 and baseline["noise"] == 0.0, ran
+    assert better["kept"] and not better["within_noise"]
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -141,6 +164,7 @@ def test_an_improve_run_refuses_to_start_and_says_why(home: Home, project: Path,
         (["--loop", "improve"], "--score CMD"),
         (["--score", "echo 1", "--goal", "up"], "--goal"),
         (["--score", "echo 1", "--patience", "0"], "--patience"),
+        (["--score", "echo 1", "--repeat", "0"], "--repeat"),
         (["--worktree", "--until", "true"], "--worktree is for"),
         (["--loop", "paced", "--cache-ttl", "long"], "--cache-ttl"),
     ],

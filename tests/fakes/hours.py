@@ -17,13 +17,13 @@ from .project import git
 async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outcome:
     """To the outcome; each sleep is over at once, by the clock."""
     run = asyncio.ensure_future(driven.run(clock=clock, **how))
-    seen = 0
+    seen = before = len(driven.of("sleeping"))
     try:
         while not run.done():
             await asyncio.sleep(0)
             sleeps = driven.of("sleeping")
             woken = len(driven.of("woken"))
-            if len(sleeps) > max(seen, woken) and _is_asleep(clock, len(sleeps)):
+            if len(sleeps) > max(seen, woken) and _is_asleep(clock, len(sleeps) - before):
                 seen = len(sleeps)
                 clock.tick(sleeps[-1]["seconds"])
         return run.result()

@@ -14,6 +14,10 @@ from rundry.agent.protocol import (
     Budget,
     Charged,
     Decision,
+    Finish,
+    HandoffClosed,
+    HandoffOpened,
+    HandoffRecord,
     ImproveSpec,
     IntervalSpec,
     LoopKind,
@@ -30,6 +34,7 @@ from rundry.agent.protocol import (
     RunStarted,
     Said,
     ScoreMeasured,
+    ScoreNotMeasured,
     Sleeping,
     StallDetected,
     Stamped,
@@ -37,12 +42,13 @@ from rundry.agent.protocol import (
     StepStarted,
     ToolCalled,
     ToolFinished,
+    Unpaused,
     Wait,
     Woken,
     WorkResult,
 )
 from rundry.agent.stops.pacing import lifetime, pace, prices
-from rundry.agent.stops.score import is_better, read_score
+from rundry.agent.stops.score import is_better, is_within_noise, noise_of, read_score
 
 T0 = 1_800_000_000.0
 
@@ -233,7 +239,10 @@ def test_an_improve_run_measures_first_then_tries_until_the_score_stops_moving()
     measured(told, 5, 5, kept=True)
     for number, verdict in enumerate(("kept", "reverted", "skipped", "kept", "unchanged"), 1):
         assert kinds(told.decide()) == ["begin"], number
-        closed(opened(told, number), number, verdict)
+        opened(told, number)
+        if verdict == "kept":
+            measured(told, 5 + number, 5 + number, kept=True, number=number)
+        closed(told, number, verdict)
     assert kinds(told.decide()) == ["begin"]
     decision = closed(opened(told, 6), 6, "reverted").decide()
     assert decision.reason is Reason.PLATEAU  # type: ignore[union-attr]
@@ -269,7 +278,58 @@ def test_what_is_no_number_is_said_to_be_none(output: str):
     assert isinstance(read_score(output), str)
 
 
-def test_better_is_more_than_the_least_move_in_the_asked_direction():
+def test_a_score_is_better_by_any_amount_in_the_asked_direction():
+    assert is_better(5.0001, 5, Better.MAX) and is_better(4.9999, 5, Better.MIN)
+    assert not is_better(5, 5, Better.MAX) and not is_better(6, 5, Better.MIN)
     assert is_better(5.2, 5, Better.MAX, 0.1) and not is_better(5.1, 5, Better.MAX, 0.1000001)
-    assert is_better(4, 5, Better.MIN, 0.5) and not is_better(6, 5, Better.MIN, 0)
-    assert not is_better(5, 5, Better.MAX, 0)
+
+
+def test_noise_is_the_median_absolute_deviation_and_marks_close_medians():
+    assert noise_of([5.0]) is None and noise_of([1.0, 2.0, 9.0]) == 1.0
+    assert is_within_noise(5.5, 5.0, (0.5, None)) and not is_within_noise(5.6, 5.0, (0.5, 0.1))
+    assert not is_within_noise(5.0, 5.0, (None, None)), "without repeated measurements no noise is known"
+
+
+def unmeasured(told: Told, number: int, in_a_row: int) -> Told:
+    opened(told, number).tell(ScoreNotMeasured(number=number, why="timed out", in_a_row=in_a_row))
+    return closed(told, number, "unmeasured")
+
+
+def test_passes_without_a_measurement_are_not_stale_and_end_with_a_retryable_error():
+    told = measured(improve(patience=2), 5, 5, kept=True)
+    closed(opened(told, 1), 1, "reverted")
+    assert kinds(unmeasured(told, 2, 1).decide()) == ["begin"], "one stale pass and one without a measurement"
+    decision = unmeasured(told, 3, 2).decide()
+    assert isinstance(decision, Finish) and decision.reason is Reason.ERROR and decision.retryable
+    assert "could not be measured in 2 passes in a row" in decision.detail
+
+
+@pytest.mark.parametrize("over", ["measured", "resumed"])
+def test_a_measurement_or_another_try_starts_the_count_again(over: str):
+    told = unmeasured(measured(improve(patience=2), 5, 5, kept=True), 1, 1)
+    if over == "measured":
+        told.tell(ScoreMeasured(score=4, best=5, kept=False, stale_passes=1, number=2))
+    else:
+        told.tell(ScoreNotMeasured(number=2, why="timed out", in_a_row=2), Unpaused())
+    assert kinds(told.decide()) == ["begin"]
+
+
+def test_three_skipped_passes_in_a_row_open_a_hand_off_and_another_three_after_it():
+    told = interval()
+    for number in (1, 2, 3):
+        assert not isinstance(told.decide(at=300.0 * number), Finish)
+        opened(told, number, at=300.0 * number).tell(
+            PassFinished(number=number, verdict="skipped", why="the working tree is dirty (mine.txt)")
+        )
+    decision = told.decide(at=900.0)
+    assert isinstance(decision, Finish) and decision.reason is Reason.HANDOFF
+    assert "3 passes in a row were skipped: the working tree is dirty" in decision.detail
+    told.tell(HandoffOpened(reason=decision.detail, suggested_action="", record=HandoffRecord()), HandoffClosed(by="p"))
+    assert not isinstance(told.decide(at=1000.0), Finish)
+
+
+def test_a_pass_that_starts_ends_the_row_of_skipped_ones():
+    told = interval()
+    for number, verdict in enumerate(("skipped", "skipped", "unchanged", "skipped", "skipped"), 1):
+        closed(opened(told, number, at=300.0 * number), number, verdict)
+    assert not isinstance(told.decide(at=1500.0), Finish)

@@ -14,7 +14,7 @@ from fakes.project import changed_files
 from fakes.turns import call, finish, say
 
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Better, Budget, ImproveSpec, LoopKind
+from rundry.agent.protocol import Better, Budget, ImproveSpec, LoopKind, Predicates
 
 Make = Callable[..., Driven]
 
@@ -32,7 +32,7 @@ def improving(driven: Make, work: Path) -> Make:
     (work / "score.txt").write_text("5\n")
 
     def make(*turns: Any, score: str = "cat score.txt", bounded: bool = True, steps: int = 40, **more: Any) -> Driven:
-        told = {name: more.pop(name) for name in ("goal", "patience", "min_delta") if name in more}
+        told = {name: more.pop(name) for name in ("goal", "patience", "min_delta", "repeat") if name in more}
         spec = ImproveSpec(score=score, bounded=bounded, **told)
         return driven(*turns, loop=LoopKind.IMPROVE, improve=spec, budget=Budget(steps=steps), **more)
 
@@ -62,11 +62,40 @@ async def test_what_is_better_is_kept_what_is_not_is_put_back_and_it_ends_on_the
     run.assert_legal()
 
 
-async def test_the_lower_score_wins_where_it_is_asked_for_and_a_small_move_is_none(improving: Make, work: Path):
-    run = improving(*[t for n in (4.5, 3, 2.9) for t in (write(n), DONE)], goal=Better.MIN, min_delta=0.5, patience=1)
+async def test_the_lower_score_wins_where_it_is_asked_for(improving: Make, work: Path):
+    run = improving(write(4.5), DONE, write(6), DONE, goal=Better.MIN, patience=1)
     await through_hours(run, ManualClock())
-    assert scores(run) == [(5, 5, True, 0), (4.5, 5, False, 1)]
-    assert (work / "score.txt").read_text() == "5\n"
+    assert scores(run) == [(5, 5, True, 0), (4.5, 4.5, True, 0), (6, 4.5, False, 1)]
+    assert (work / "score.txt").read_text() == "4.5\n"
+
+
+async def test_any_better_result_is_kept_and_min_delta_counts_for_the_plateau_alone(improving: Make, work: Path):
+    run = improving(*[t for n in (5.3, 5.6, 5.7, 5.8) for t in (write(n), DONE)], min_delta=0.5, patience=2)
+    outcome = await through_hours(run, ManualClock())
+    assert scores(run) == [
+        (5, 5, True, 0), (5.3, 5.3, True, 1), (5.6, 5.6, True, 0), (5.7, 5.7, True, 1), (5.8, 5.8, True, 2)
+    ]  # fmt: skip
+    assert outcome.reason == "plateau" and (work / "score.txt").read_text() == "5.8\n"
+    assert "not improved by more than 0.5 for 2 passes: best 5.8" in outcome.detail
+
+
+COUNTED = "n=$(cat .git/n 2>/dev/null || echo 0); echo $((n + 1)) > .git/n; "
+"""Of a score command: how often it ran before."""
+
+
+async def test_repeated_measurements_compare_medians_and_show_their_noise(improving: Make, work: Path):
+    make_repository(work)
+    noisy = (
+        COUNTED + "s=$(cat score.txt); case $((n % 3)) in 0) echo $s;; 1) echo $((s + 2));; 2) echo $((s + 90));; esac"
+    )
+    run = improving(write(6), DONE, write(60), DONE, write(5), DONE, score=noisy, repeat=3, patience=1)
+    await through_hours(run, ManualClock())
+    measured = run.of("score_measured")
+    assert [(e["score"], e["noise"], e["within_noise"], e["kept"]) for e in measured] == [
+        (7, 2, False, True), (8, 2, True, True), (62, 2, False, True), (7, 2, False, False)
+    ]  # fmt: skip
+    assert measured[0]["values"] == [5, 7, 95]
+    assert run.of("pass_finished")[0]["why"] == "score 8, before 7 (within noise)"
 
 
 async def test_in_a_clean_repository_what_is_kept_is_committed(improving: Make, work: Path):
@@ -120,13 +149,42 @@ async def test_a_score_that_is_none_is_refused_before_anything_is_changed(
     assert said in outcome.detail and tree_of(work) == before
 
 
-async def test_a_measurement_that_fails_later_puts_its_pass_back_and_counts_as_no_move(improving: Make, work: Path):
+async def test_passes_that_cannot_be_measured_are_rolled_back_and_end_with_an_error(improving: Make, work: Path):
     run = improving(write("nan"), DONE, write("six"), DONE, patience=2)
     outcome = await through_hours(run, ManualClock())
-    assert outcome.reason == "plateau" and (work / "score.txt").read_text() == "5\n"
-    whys = [event["why"] for event in run.of("pass_finished")]
-    assert "printed NaN" in whys[0] and "printed no number" in whys[1]
-    assert [event["verdict"] for event in run.of("pass_finished")] == ["reverted", "reverted"]
+    assert (outcome.reason, outcome.complete, outcome.retryable, outcome.exit_code) == ("error", False, True, 75)
+    assert "could not be measured in 2 passes in a row" in outcome.detail
+    assert (work / "score.txt").read_text() == "5\n"
+    assert [(e["verdict"], e["why"].partition(":")[0]) for e in run.of("pass_finished")] == [
+        ("unmeasured", "the score could not be measured")
+    ] * 2
+    failed = run.of("score_not_measured")
+    assert [event["in_a_row"] for event in failed] == [1, 2]
+    assert "printed NaN" in failed[0]["why"] and "printed no number" in failed[1]["why"]
+    assert run.outcome["files_changed"] == []
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        ("exit 3", "failed (exit code 3)"),
+        ("echo 1e999", "printed an infinite number"),
+        ("sleep 60", "timed out after 1 s"),
+        ("true", "printed nothing"),
+    ],
+)
+async def test_each_way_to_have_no_measurement_is_not_stale(improving: Make, work: Path, score: str, said: str):
+    command = f"grep -q bad score.txt || {{ cat score.txt; exit; }}; {score}"
+    run = improving(write("bad"), DONE, write(4), DONE, score=command, patience=1, predicates=Predicates(timeout=1.0))
+    outcome = await through_hours(run, ManualClock())
+    assert outcome.reason == "error" and said in outcome.detail
+    assert [e["stale_passes"] for e in run.of("score_measured")] == [0]
+
+
+async def test_a_run_that_could_not_measure_is_resumed_and_goes_on_to_its_plateau(improving: Make, work: Path):
+    run = improving(write("nan"), DONE, write(4), DONE, patience=1)
+    assert (await through_hours(run, ManualClock())).reason == "error"
+    assert (await through_hours(run, ManualClock())).reason == "plateau"
 
 
 async def test_passes_that_change_nothing_are_no_move_and_are_not_measured(improving: Make):

@@ -269,3 +269,23 @@ async def test_between_two_passes_nobody_takes_the_wheel(clocked: Make, work: Pa
     (refused,) = run.of("command_refused")
     assert "no pass is open" in refused["why"] and not run.of("wheel_taken"), run.story()
     assert passes(run)[1][0] != "skipped"
+
+
+async def test_three_skipped_passes_end_in_a_hand_off_and_the_count_survives_a_resume(clocked: Make, work: Path):
+    run = clocked(say("a"), say("b"), steps=9)
+
+    def dirty(event: dict[str, Any]) -> Wake:
+        (work / "mine.txt").write_text("mine\n")
+        return Wake()
+
+    run.on("sleeping", dirty).on("pass_finished", Stop(how="now"), number=3)
+    assert (await through_hours(run, ManualClock())).reason == "user"
+    outcome = await through_hours(run, ManualClock())
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5)
+    assert "3 passes in a row were skipped: the working tree is dirty (mine.txt)" in outcome.detail
+    assert [verdict for verdict, _ in passes(run)] == ["unchanged", "skipped", "skipped", "skipped"]
+    (work / "mine.txt").unlink()
+    run.model = type(run.model)([say("a"), say("b")])
+    run.on("pass_finished", Stop(how="now"), number=5)
+    await through_hours(run, ManualClock())
+    assert passes(run)[-1][0] == "unchanged", run.story()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from rundry.agent import ScoreMeasured, Sleeping
+from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping
 
 from ..head.meters import Piece
 from ..reducer.numbers import clock, money
@@ -87,15 +87,23 @@ def _scores(state: ViewState, width: int) -> list[Piece]:
         Piece(f" {spec.goal.value}", "rest"),
         Piece("   ", "gap"),
     ]
-    stale = min(state.stale, spec.patience)
-    dots = "●" * stale + "○" * (spec.patience - stale) if spec.patience <= _LEAST_REASON else ""
-    tail = [
-        Piece("   no move ", "name"),
-        Piece(f"{state.stale}/{spec.patience}", "amber" if stale and stale >= spec.patience - 1 else "number"),
-        Piece(f" {dots}", "rest"),
-    ]
+    tail = _no_measurement(state.unmeasured, spec) if state.unmeasured else _no_improvement(state.stale, spec)
     room = min(_MOST_BARS, width - _cells(head) - _cells(tail))
     return [*head, *_bars(state.scores[-room:] if room > 0 else [], lower=spec.goal.value == "min"), *tail]
+
+
+def _no_improvement(stale: int, spec: ImproveSpec) -> list[Piece]:
+    shown = min(stale, spec.patience)
+    dots = "●" * shown + "○" * (spec.patience - shown) if spec.patience <= _LEAST_REASON else ""
+    return [
+        Piece("   stale ", "name"),
+        Piece(f"{stale}/{spec.patience}", "amber" if stale and stale >= spec.patience - 1 else "number"),
+        Piece(f" {dots}", "rest"),
+    ]
+
+
+def _no_measurement(times: int, spec: ImproveSpec) -> list[Piece]:
+    return [Piece("   not measured ", "name"), Piece(f"{times}/{spec.patience}", "amber")]
 
 
 def _bars(scores: Sequence[ScoreMeasured], *, lower: bool) -> list[Piece]:

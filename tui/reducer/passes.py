@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import PassFinished, PassStarted, PatchKept, ScoreMeasured, Stamped
+from rundry.agent import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
 
 from ..state import ViewState
 from .blocks import note
@@ -32,15 +32,24 @@ def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
     """Take a measurement in."""
     state.scores.append(event)
     title = "baseline" if event.number == 0 else f"pass {event.number}"
+    state.stale, state.unmeasured = event.stale_passes, 0
     right = "" if event.number == 0 else "kept" if event.kept else "not better"
-    note(state, stamped, f"{title}: score {event.score:g}, best {event.best:g}", right=right)
+    spread = "" if event.noise is None else f" ± {event.noise:g} (median of {len(event.values)})"
+    noise = ", within noise" if event.within_noise else ""
+    note(state, stamped, f"{title}: score {event.score:g}{spread}, best {event.best:g}", right=right + noise)
+
+
+def see_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) -> None:
+    """Show that the score of a pass could not be measured."""
+    state.unmeasured = event.in_a_row
+    times = f"{event.in_a_row} in a row" if event.in_a_row > 1 else ""
+    note(state, stamped, f"pass {event.number}: score not measured, the command {event.why}", right=times)
 
 
 def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     patch, state.pass_step, state.going_back = state.going_back, None, None
-    if event.verdict == "kept":
-        state.stale = 0
-    elif event.verdict not in ("", "skipped"):
+    is_measured = bool(state.scores) and state.scores[-1].number == event.number
+    if event.verdict in ("reverted", "unchanged") and not is_measured:
         state.stale += 1
     if not event.verdict:
         return
@@ -53,4 +62,10 @@ def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     note(state, stamped, what + why + again, right=where + ", patch kept" * bool(kept)).detail = "\n".join(lines)
 
 
-_VERDICTS = {"kept": "kept", "reverted": "put back", "unchanged": "changed nothing", "skipped": "did not start"}
+_VERDICTS = {
+    "kept": "kept",
+    "reverted": "put back",
+    "unchanged": "changed nothing",
+    "skipped": "was skipped",
+    "unmeasured": "rolled back",
+}

@@ -21,6 +21,7 @@ from rundry.agent import (
     ReasoningKept,
     ReplyFinished,
     ScoreMeasured,
+    ScoreNotMeasured,
     Snapshotted,
     Spent,
     StallDetected,
@@ -38,13 +39,13 @@ from rundry.agent import (
 from ..state import ViewState
 from .blocks import add, grow, is_short, note, settle, touch
 from .numbers import short
-from .passes import see_score
+from .passes import see_no_score, see_score
 from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
 
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | HoldReleased | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
-CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured
+CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
 FrameEvent = (
     StepStarted
     | StepFinished
@@ -106,6 +107,8 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
             block.right = event.detail
         case ScoreMeasured():
             see_score(state, stamped, event)
+        case ScoreNotMeasured():
+            see_no_score(state, stamped, event)
         case _:
             _frame(state, stamped, event)
 

@@ -77,6 +77,7 @@ from .step import (
     ReasoningKept,
     ReplyFinished,
     ScoreMeasured,
+    ScoreNotMeasured,
     Snapshotted,
     StallDetected,
     StepFinished,
@@ -158,6 +159,7 @@ __all__ = [
     "RunStarted",
     "Said",
     "ScoreMeasured",
+    "ScoreNotMeasured",
     "ShellFinished",
     "ShellStarted",
     "Sleeping",
@@ -242,6 +244,7 @@ KnownEvent = (
     | CheckFinished
     | PredicateJudged
     | ScoreMeasured
+    | ScoreNotMeasured
     | ProposalOpened
     | ProposalRebased
     | ProposalDecided

@@ -76,6 +76,8 @@ class PatchKept(EventBase, frozen=True, kw_only=True):
     world: str | None
     """The snapshot with the change in it."""
     files: list[str] = []
+    unmeasured: bool = False
+    """The score could not be measured."""
     change: str = ""
     """Hash of the change without its place and its white space at line ends: the same twice is a repeat."""
 
@@ -86,7 +88,8 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     dry_streak: int = 0
     dry_passes: int = 0
     verdict: str = ""
-    """Of a pass that changes files: `kept`, `unchanged`, `reverted`, or `skipped` where it could not start."""
+    """Of a pass that changes files: `kept`, `unchanged`, `reverted`, `unmeasured` (rolled back because the score could
+    not be measured), or `skipped` where it could not start."""
     why: str = ""
     """What the verdict rests on, as a person reads it."""
     said: str = ""

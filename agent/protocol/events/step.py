@@ -229,3 +229,21 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     """The pass; 0: the baseline."""
     command: str = ""
     seconds: float = 0.0
+    values: list[float] = []
+    """Each measurement, where there was more than one; `score` is their median."""
+    noise: float | None = None
+    """Median absolute deviation of `values`; None: it was measured once."""
+    within_noise: bool = False
+    """The score differs from the best one before it by no more than the larger noise of both."""
+
+
+class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
+    """The score command of a pass gave no usable number, so the pass is neither better nor stale."""
+
+    number: int
+    why: str
+    """Time-out, exit code, no number, NaN or infinite: as a sentence that follows "the command"."""
+    in_a_row: int
+    """Passes in a row without a measurement, this one included."""
+    command: str = ""
+    seconds: float = 0.0
