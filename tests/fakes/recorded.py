@@ -36,6 +36,8 @@ class Recording:
     headers: dict[str, str]
     body: bytes
     expected: dict[str, Any] | None
+    request: dict[str, Any]
+    """What the recording project sent."""
 
     @property
     def is_compared(self) -> bool:
@@ -62,6 +64,13 @@ class Recording:
                     at += size
 
 
+def _json(text: str) -> dict[str, Any]:
+    try:
+        return json.loads(text)
+    except ValueError:  # a few requests were not recorded whole
+        return {}
+
+
 def recordings() -> list[Recording]:
     """All answers of the folder; none where no folder is named."""
     folder = os.environ.get("RUNDRY_RECORDINGS")
@@ -79,6 +88,7 @@ def recordings() -> list[Recording]:
             headers={k: v for k, v in turn["headers"].items() if k.lower() not in _HOP},
             body=base64.b64decode(turn["body_b64"]),
             expected=turn["expected"],
+            request=_json(turn["request"]),
         )
         for c in conversations
         for i, turn in enumerate(c["turns"])

@@ -104,8 +104,8 @@ def _assistant(
     if thinking := own.pop("thinking", None):  # Mistral: reasoning is a part of the content
         parts: list[dict[str, Any]] = [{"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}]
         out["content"] = [*parts, *([{"type": "text", "text": text}] if text else [])]
-    if "reasoning_details" in own:  # they hold the readable text too
-        own = {"reasoning_details": own["reasoning_details"]}
+    if "reasoning_details" in own:  # OpenRouter: they take the place of `reasoning`
+        own.pop("reasoning", None)
     out.update(own)
     if traits.needs_reasoning:  # DeepSeek and Moonshot: not empty, and beside it no `null` content
         out["reasoning_content"] = out.get("reasoning_content") or _NOT_RECORDED
