@@ -24,6 +24,7 @@ from fakes.clouds import (
 from rundry.agent.protocol import CallPart, EndPart, Message, ModelFault, OpaquePart, OpaqueRef, UsagePart
 
 FRAMES = "application/vnd.amazon.eventstream"
+AZURE = "azure/gpt-4o"
 CLAUDE = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
 
@@ -105,7 +106,7 @@ async def test_a_model_that_cannot_be_told_of_tools_is_refused_in_one_line(ask_a
     [
         ("throttlingException", "rate-limit", True),
         ("validationException", "bad-request", False),
-        ("modelStreamErrorException", "bad-request", False),
+        ("modelStreamErrorException", "cut", True),
         ("internalServerException", "cut", True),
     ],
 )
@@ -225,3 +226,36 @@ async def test_the_keys_of_the_environment_sign_bedrocks_request_and_are_never_s
         await asked.ask()
     assert "Credential=AKIAIOSFODNN7EXAMPLE/" in seen[0] and "/us-east-1/bedrock/" in seen[0]
     assert caught.value.kind == "auth" and AWS["AWS_SECRET_ACCESS_KEY"] not in caught.value.text
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "headers", "body", "kind", "delay"),
+    [
+        (CONVERSE.name, 429, {}, {"message": "Too many tokens, please wait before trying again."}, "rate-limit", None),
+        (CONVERSE.name, 400, {"x-amzn-ErrorType": "ThrottlingException:"}, {"message": None}, "rate-limit", None),
+        (CONVERSE.name, 403, {}, {"Message": "User: x is not authorized to perform this."}, "auth", None),
+        (CONVERSE.name, 424, {}, {"message": "The system failed. Try your request again."}, "server", None),
+        (GEMINI.name, 503, {}, [{"error": {"code": 503, "message": "The model is overloaded."}}], "server", None),
+        (AZURE, 429, {"retry-after-ms": "0", "retry-after": "1"}, {"error": {"message": "Wait."}}, "rate-limit", 1),
+        (AZURE, 404, {}, {"error": {"code": "DeploymentNotFound", "message": "No such one."}}, "unknown-model", None),
+    ],
+)  # fmt: skip
+async def test_what_a_cloud_refuses_has_its_kind(opened, serve, name, status, headers, body, kind, delay):
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(body, status=status, headers=headers)
+
+    asked = await opened(await serve({"POST /{path:.*}": answer}), name, env=KEYS, context=8000)
+    with pytest.raises(ModelFault) as caught:
+        await asked.ask()
+    assert (caught.value.kind, caught.value.retry_after) == (kind, delay)
+    sentence = next((t for t in _sentences(body) if t), "")
+    assert sentence in caught.value.text
+
+
+def _sentences(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [t for item in value for t in _sentences(item)]
+    if isinstance(value, dict):
+        own = [v for k, v in value.items() if k in ("message", "Message") and isinstance(v, str)]
+        return own + [t for v in value.values() for t in _sentences(v)]
+    return []

@@ -28,6 +28,9 @@ def of_body(answer: Refused, at: Endpoint) -> ModelFault:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
         return fault("bad-reply", words, at, status=answer.status)
     said = read_error(answer.body)
+    fields = {name.lower(): value for name, value in answer.headers.items()}
+    if kind := fields.get("x-amzn-errortype", "").partition(":")[0]:  # Bedrock's body has the sentence only
+        said = msgspec.structs.replace(said, codes=(*said.codes, kind))
     waits = [s for s in (delay_in(answer.headers), said.delay) if s is not None]
     kind = kind_of(said, answer.status, begun=False)
     return fault(kind, said.text or f"HTTP {answer.status}", at, status=answer.status, after=max(waits, default=None))

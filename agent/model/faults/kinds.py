@@ -46,7 +46,7 @@ _KEY = re.compile(
     r"security token.{0,40}(invalid|expired)|signature we calculated does not match|UnrecognizedClient",
     re.I,
 )
-_RATE = re.compile(r"rate.?limit|RESOURCE_EXHAUSTED|too many requests|throttl", re.I)
+_RATE = re.compile(r"rate.?limit|RESOURCE_EXHAUSTED|too many requests|throttl|please wait", re.I)
 _TOOLS = re.compile(r"does not support (tools|function|tool)|tools? (is|are|use is) not supported", re.I)
 RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
 
@@ -64,6 +64,8 @@ def kind_of(said: Said, status: int | None, *, begun: bool) -> FaultKind:
         return "filtered" if status == 403 and _FILTER.search(words) else "auth"
     if status in (408, 504):
         return "timeout"
+    if status == 424:  # Bedrock: the model failed, "retry your request"
+        return "cut" if begun else "server"
     if status is not None and 400 <= status < 500:
         return _refused(words, status)
     if status is None and _FILTER.search(words):

@@ -12,7 +12,18 @@ import msgspec
 
 LONGEST = 400
 """Characters of a provider's text that a person is shown."""
-_TEXTS = ("message", "detail", "msg", "error_msg", "error_message", "errorMessage", "title", "error")
+_TEXTS = (
+    "message",
+    "Message",
+    "errors",
+    "detail",
+    "msg",
+    "error_msg",
+    "error_message",
+    "errorMessage",
+    "title",
+    "error",
+)
 _CODES = ("code", "type", "status", "reason", "error_type", "__type")
 _PAGE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.I | re.S)
 _IN_TEXT = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
+from ..env_settings import names_missing
 from .kinds import RETRYABLE
 
 
@@ -18,7 +19,7 @@ def fault(
 def _line(kind: FaultKind, words: str, at: Endpoint, after: float | None) -> str:
     place = at.api_base or at.provider
     wait = "" if after is None else f", asks to wait {after:g} s"
-    keys = " or ".join(at.key_names) or "the key"
+    keys = " or ".join(at.key_names) or names_missing(at.provider) or "the key"
     said = f": {words}" if words else ""
     match kind:
         case "rate-limit":

@@ -35,6 +35,10 @@ class Timer:
         self.begun = False
         """The first piece has arrived."""
 
+    def start(self) -> None:
+        """The request goes out now: the time before was not the server's."""
+        self._patient_until = time.monotonic() + self._patience.first
+
     def arrived(self) -> None:
         """A piece of the answer arrived. Bytes that only keep the connection alive do not count."""
         self.begun = True

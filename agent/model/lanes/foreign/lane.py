@@ -46,7 +46,8 @@ class LitellmLane:
         """The request that litellm built, or its stream where it has to read the answer. Raises ModelFault."""
         watch = Watch()
         try:
-            await warm()
+            await warm()  # seconds, the first time
+            timer.start()
             return await timer.wait(self._call(request, watch))
         except (ModelFault, asyncio.CancelledError):
             raise
