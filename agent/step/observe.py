@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..protocol import Record, StallDetected
-from ..stops import Call, Observation
+from ..stops import Call, Observation, one_spelling
+from ..tools import TOOLS
 from .act import Acted
 from .kit import Kit
 from .stream import Reply
@@ -11,15 +12,17 @@ from .stream import Reply
 
 def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:
     """A hint comes first; what the next firing leads to is the user's choice (REQUIREMENTS 4.5)."""
+    root = str(kit.workspace.root)
     finding = kit.stall_watch(work).observe(
         Observation(
             calls=[
                 Call(
                     action=call.tool,
-                    arguments=parsed.raw if parsed.error is None else call.arguments,
+                    arguments=one_spelling(parsed.raw if parsed.error is None else call.arguments, root),
                     result=result.text,
                     ok=result.ok,
                     refused=call.call_id in acted.rejected,
+                    aside=call.tool in TOOLS and TOOLS[call.tool].kind == "plan",
                 )
                 for call, parsed, result in acted.results
             ],

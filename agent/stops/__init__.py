@@ -10,7 +10,7 @@ from .predicates import judge_file, judge_python, judge_required, require_usable
 from .quota import Quotas
 from .reserve import Reserve, reserve_for
 from .schema import judge_schema
-from .stall import Call, Finding, Observation, StallWatch, find_chant
+from .stall import Call, Finding, Observation, StallWatch, find_chant, one_spelling
 from .verdict import Verdict
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "judge_python",
     "judge_required",
     "judge_schema",
+    "one_spelling",
     "reject_finish",
     "replace_budget",
     "require_usable",

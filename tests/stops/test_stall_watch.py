@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rundry.agent.stops import Call, Finding, Observation, StallWatch, find_chant
+from rundry.agent.stops import Call, Finding, Observation, StallWatch, find_chant, one_spelling
 from rundry.agent.stops.stall.signature import canonical, settled
 
 
@@ -93,8 +93,9 @@ class TestKinds:
         assert findings(StallWatch(), *seen)[-1] == ("monologue", "hint")
 
     def test_words_are_no_facts(self):
-        seen = [said(f"Plan number {i}: look closely") for i in range(14)]
-        assert findings(StallWatch(), *seen)[-1] == ("stagnation", "hint")
+        seen = [said(f"Plan number {i}: look closely") for i in range(17)]
+        found = findings(StallWatch(), *seen)
+        assert (found[2], found[-1]) == (("monologue", "hint"), ("stagnation", "hint"))
 
     def test_after_a_message_of_a_person_looking_again_is_news(self):
         watch = StallWatch()
@@ -349,3 +350,59 @@ def test_a_thousand_steps_cost_little_and_keep_little():
     for n in range(1_000):
         watch.observe(did("read_file", f"content {n}", path=f"{n}"))
     assert len(watch._windows.entries) <= 15
+
+
+def planned(*lines: str) -> Observation:
+    return Observation(calls=[Call(action="plan", arguments={"lines": list(lines)}, result="kept", aside=True)])
+
+
+class TestWhatHidesARepetition:
+    def test_a_plan_between_two_repeats_does_not_hide_them(self):
+        steps = [step for i in range(7) for step in (did(), planned(f"try {i}"))]
+        found = findings(StallWatch(), *steps)
+        assert found.count(("repeat", "hint")) == 1
+        assert ("repeat", "stop") in found
+
+    def test_words_between_two_repeats_do_not_hide_them(self):
+        steps = [step for i in range(7) for step in (did(), said(f"now I know more, {i}"))]
+        assert ("repeat", "stop") in findings(StallWatch(), *steps)
+
+    def test_the_same_plan_three_times_is_a_monologue(self):
+        assert findings(StallWatch(), *[planned("read", "fix")] * 3)[2] == ("monologue", "hint")
+
+    def test_plans_that_go_along_with_work_are_no_stall(self):
+        steps = [step for i in range(5) for step in (planned(f"now {i}"), did(path=f"{i}.py", result=str(i)))]
+        assert findings(StallWatch(), *steps) == [None] * 10
+
+    def test_three_different_thoughts_without_a_call_earn_a_hint_and_no_stop(self):
+        found = findings(StallWatch(), *[said(f"I should look at file number {i} first") for i in range(9)])
+        assert found[2] == ("monologue", "hint")
+        assert found.count(("monologue", "hint")) == 1
+        assert ("monologue", "stop") not in found
+
+    def test_one_file_under_several_spellings_is_one_action(self):
+        spellings = ["a.py", "./a.py", "x/../a.py", "/work/space/a.py", "a.py"]
+        shortest = {str(one_spelling({"path": p}, "/work/space")) for p in spellings}
+        lines = ["cat a.py", "cat ./a.py", "cat  'a.py'", 'cat "/work/space/a.py"']
+        assert shortest == {str({"path": "a.py"})}
+        assert {str(one_spelling({"command": line}, "/work/space")) for line in lines} == {str({"command": "cat a.py"})}
+
+    def test_a_path_outside_and_an_address_stay_what_they_are(self):
+        for line in ("cat /etc/hosts", "curl https://a.example/./x", "echo 'it"):
+            assert one_spelling({"command": line}, "/work/space") == {"command": line}
+        assert one_spelling({"path": "../b.py"}, "/work/space") == {"path": "../b.py"}
+
+    def test_numbers_that_change_by_themselves_do_not_make_a_new_result(self):
+        pairs = [
+            ("[4711] started", "[4822] started"),
+            ("request id: 8f3a-22", "request id: 91bc-03"),
+            ("at 1763790000.25", "at 1763790911.75"),
+            ("listening on port 43121", "listening on port 40022"),
+            ("container 4f5e6a7b8c9d0e1f2a3b", "container 0a1b2c3d4e5f60718293"),
+        ]
+        for before, after in pairs:
+            assert settled(before) == settled(after), before
+
+    def test_progress_is_a_new_result(self):
+        for before, after in (("[3/40] built", "[4/40] built"), ("12 of 40", "13 of 40"), ("(2 failed)", "(3 failed)")):
+            assert settled(before) != settled(after)

@@ -2,6 +2,7 @@
 
 from .chant import find_chant
 from .observation import Call, Finding, Observation
+from .spellings import one_spelling
 from .watch import Judge, StallWatch
 
-__all__ = ["Call", "Finding", "Judge", "Observation", "StallWatch", "find_chant"]
+__all__ = ["Call", "Finding", "Judge", "Observation", "StallWatch", "find_chant", "one_spelling"]

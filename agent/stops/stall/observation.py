@@ -17,6 +17,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool = True
     refused: bool = False
     """A person said no."""
+    aside: bool = False
+    """A plan or a note: it neither repeats the work nor interrupts a repetition."""
     poll: bool = False
     """The tool is declared as a wait: the same answer again is no news, and no fault."""
 

@@ -45,7 +45,7 @@ class _Entry:
     key: str
     label: str
     kind: str
-    """`tool`, `text` or `empty`."""
+    """`tool`, `aside`, `text` or `empty`."""
     failed: bool = False
 
 
@@ -160,7 +160,9 @@ class Windows:
         self.poll = None
         self._see_refusals(calls)
         self._see_errors(calls)
-        entry = _entry(calls, seen.text)
+        asides = [call for _, call in calls if call.aside]
+        calls = [(key, call) for key, call in calls if not call.aside]
+        entry = _aside(asides) if asides and not calls else _entry(calls, seen.text)
         self.entries.append(entry)
         del self.entries[:-_KEEP]
         facts = {key for key, call in calls if not call.refused} - self.facts
@@ -215,6 +217,8 @@ class Windows:
     def _nearly(self) -> Iterator[Sign]:
         yield from self._refusals(REFUSED - 1, full=False)
         yield from self._repeats(full=False)
+        if len(self.entries) >= MONOLOGUE and all(entry.kind == "text" for entry in self.entries[-MONOLOGUE:]):
+            yield Sign("monologue", "talk", f"{MONOLOGUE} answers without a call", full=False)
 
     def _refusals(self, limit: int, *, full: bool) -> Iterator[Sign]:
         for asked, (count, label) in self.refused.items():
@@ -226,22 +230,23 @@ class Windows:
         if last is None or last.kind != "tool":
             return
         limit = ERROR if last.failed else REPEAT
-        if self._in_a_row() >= (limit if full else limit - 1):
+        if _in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= (limit if full else limit - 1):
             yield Sign("error" if last.failed else "repeat", last.key, last.label, full)
 
     def _cycles(self) -> Iterator[Sign]:
-        keys = [entry.key for entry in self.entries]
+        works = [entry for entry in self.entries if entry.kind != "aside"]
+        keys = [entry.key for entry in works]
         for length in range(2, CYCLE_LONGEST + 1):
             tail = keys[-length * CYCLE_ROUNDS :]
             piece = tail[:length]
             if len(tail) == length * CYCLE_ROUNDS and tail == piece * CYCLE_ROUNDS and len(set(piece)) > 1:
-                yield self._round("cycle", self.entries[-length:])
+                yield self._round("cycle", works[-length:])
                 return
         if self.came_back is not None:
             step = self.first_seen.get(self.came_back)
             where = "an earlier state" if step is None else f"step {step}"
             yield Sign("oscillation", f"world {self.came_back}", f"the files are back at {where}")
-        tail = self.entries[-OSCILLATION_WINDOW:]
+        tail = works[-OSCILLATION_WINDOW:]
         distinct = {entry.key for entry in tail}
         if len(tail) == OSCILLATION_WINDOW and 1 < len(distinct) <= OSCILLATION_DISTINCT:
             yield self._round("oscillation", list({entry.key: entry for entry in tail}.values()))
@@ -252,24 +257,32 @@ class Windows:
 
     def _wordy(self) -> Iterator[Sign]:
         last = self.entries[-1] if self.entries else None
-        if last is not None and last.kind == "text" and self._in_a_row() >= MONOLOGUE:
+        if last is not None and last.kind in ("text", "aside") and _in_a_row(self.entries) >= MONOLOGUE:
             yield Sign("monologue", last.key, last.label)
-        if last is not None and last.kind == "empty" and self._in_a_row() >= EMPTY:
+        if last is not None and last.kind == "empty" and _in_a_row(self.entries) >= EMPTY:
             yield Sign("empty", "empty", "empty answers")
 
-    def _in_a_row(self) -> int:
-        count = 0
-        for entry in reversed(self.entries):
-            if entry.key != self.entries[-1].key:
-                break
-            count += 1
-        return count
+
+def _in_a_row(entries: Sequence[_Entry]) -> int:
+    """How many of the newest entries are the same."""
+    count = 0
+    for entry in reversed(entries):
+        if entry.key != entries[-1].key:
+            break
+        count += 1
+    return count
 
 
 def _distinct(calls: Sequence[Call]) -> list[tuple[str, Call]]:
     """Equal calls of one step count once."""
     keyed = {digest(c.action, canonical(c.arguments), settled(c.result), str(c.ok)): c for c in calls}
     return list(keyed.items())
+
+
+def _aside(calls: Sequence[Call]) -> _Entry:
+    """A step of nothing but plans or notes: the same plan again is a monologue."""
+    words = plain_words(" ".join(canonical(call.arguments) for call in calls))
+    return _Entry(digest("aside", words), shortened(readable(calls[0].action, calls[0].arguments)), "aside")
 
 
 def _entry(calls: Sequence[tuple[str, Call]], text: str) -> _Entry:
