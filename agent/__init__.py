@@ -36,6 +36,7 @@ __all__ = [
     "Wanted",
     "WriteWatch",
     "add_charge",
+    "begin_here",
     "beside",
     "call_hook",
     "check_context",
@@ -65,6 +66,8 @@ __all__ = [
     "parse_number",
     "pending",
     "read_finder",
+    "refuse_missing_key",
+    "refused_events",
     "report",
     "research_wanted",
     "run_here",
@@ -111,14 +114,15 @@ if TYPE_CHECKING:
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
     from .journal.write_watch import WriteWatch
-    from .model import KeyMissing, ModelLine, Survey, discover
+    from .model import KeyMissing, ModelLine, Survey, discover, refuse_missing_key
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
     from .run.fork import fork as fork_run
     from .run.handoff import standing
-    from .run.here import run_here
+    from .run.here import begin_here, run_here
     from .run.orders import ResumeChanges
+    from .run.preflight import refused_events
     from .run.session import Session
     from .run.small_window import check_context
     from .run.usable import check_usable
@@ -185,6 +189,9 @@ _HOMES: dict[str, str] = {
     "parse_duration": "config",
     "parse_money": "config",
     "parse_number": "config",
+    "begin_here": "run.here",
+    "refuse_missing_key": "model",
+    "refused_events": "run.preflight",
     "run_here": "run.here",
     "runs_dir": "journal",
     "standing_changes": "journal.undoing",

@@ -35,6 +35,10 @@ class Parting:
     """The signal that ended the view."""
     failed: bool = False
     """The screen itself broke."""
+    refused: str = ""
+    """Why the run could not begin or go on."""
+    later: bool = False
+    """Trying that later can help."""
     next: str = ""
     """`demo`: what to open instead."""
 
@@ -165,6 +169,10 @@ class RundryApp(App[Parting]):
     def leave(self, stop: str | None) -> None:
         """End the view; `stop` says what becomes of the run."""
         self.exit(Parting(stop=stop))
+
+    def leave_refused(self, why: str, *, later: bool) -> None:
+        """End the view: the run that the command line asked for cannot begin or go on."""
+        self.exit(Parting(refused=why, later=later))
 
     def leave_for(self, what: str) -> None:
         """End this view and open another."""

@@ -18,6 +18,7 @@ from rundry.agent import (
     ModelSpec,
     Point,
     ReasoningArrived,
+    Refusal,
     ResumeChanges,
     Rewind,
     RundryError,
@@ -156,11 +157,18 @@ class Desk:
         """Nothing but more of a streamed text came with the last `catch_up`."""
         self.is_behind = False
         """There was more than `catch_up` had time for."""
+        self.draft = ""
+        """The task of the run that was begun last."""
+        self.is_commanded = False
+        """The command line began or resumed the run, not a message."""
 
     def catch_up(self, within: float = 0.02) -> bool:
-        """Take in what is new, for about so many seconds; true when anything was."""
+        """Take in what is new, for about so many seconds; true when anything was.
+
+        Raises Refusal where the run cannot begin or go on; one that was not begun is a draft again.
+        """
         end, moved, self.is_behind, self.is_text = time.monotonic() + within, False, False, True
-        while news := self.link.news():
+        while news := self._news():
             reduce_all(self.state, news)
             moved = True
             self.is_text = self.is_text and all(isinstance(s.event, TextArrived | ReasoningArrived) for s in news)
@@ -169,6 +177,20 @@ class Desk:
                 self.is_behind = True
                 break
         return moved
+
+    def _news(self) -> Sequence[Stamped]:
+        try:
+            return self.link.news()
+        except Refusal:
+            if self.state.last_seq == 0:
+                self.begun, self.state.task = self.link.journal is not None, ""
+            self.is_stopping = False
+            raise
+
+    @property
+    def said(self) -> str:
+        """What the runner waits for before the run begins."""
+        return getattr(self.link, "said", "")
 
     @property
     def phase(self) -> str:
@@ -291,13 +313,13 @@ class Desk:
         """What can be undone. Raises RundryError."""
         return Changes() if self.link.journal is None else standing_changes(self.link.journal)
 
-    def begin(self, task: str) -> None:
-        """Make the run. Raises RundryError."""
+    def begin(self, task: str, *, commanded: bool = False) -> None:
+        """Make the run, which may still be refused. Raises RundryError."""
         if self.start is None:
             raise RundryError("this view cannot begin a run: start `rundry`")
         spec = self.start.spec(task)
         self.link.begin(spec, self.start.folder, self.start.notes)
-        self.begun = True
+        self.begun, self.draft, self.is_commanded = True, task, commanded
         self.state.task = self.state.task or task
 
     def go_on(self, hint: str) -> None:
@@ -318,6 +340,7 @@ class Desk:
         journal = self.link.journal
         if journal is None:
             raise RundryError("there is no run yet")
+        self.is_commanded = False
         self.link.resume(journal.path, changes)
 
     def set_limit(self, name: str, value: float | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,9 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
         except BaseException:
             session.close()
             raise
-        return Desk(session)
+        desk = Desk(session)
+        desk.is_commanded = True
+        return desk
 
     return _open(attach, flags, "resume")
 
@@ -173,13 +176,17 @@ def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
 
 
 def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> Desk:
+    from rundry.agent import refuse_missing_key
+
     from .desk import Desk
 
     desk = Desk(session, setup)
     if task and setup.model is None:
         frame.typed.draft = task + frame.typed.draft
     elif task:
-        desk.begin(task)
+        assert setup.model is not None  # just looked
+        refuse_missing_key(setup.model, os.environ)
+        desk.begin(task, commanded=True)
     elif frame.typed.is_used:
         desk.expect_message()
     return desk
@@ -243,14 +250,19 @@ def _tell_crash(trace: str, log: Path) -> None:
 
 def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
     """Says what became of the run, on the screen that was; gives the exit code."""
-    from rundry.agent import LoopKind
+    from rundry.agent import LoopKind, Refusal
 
     from .plain import outcome_line
     from .resuming import way_on
     from .text import one_line
 
+    if parting.refused:
+        desk.link.close()
+        print(f"rundry: {one_line(parting.refused)}", file=sys.stderr)
+        return 75 if parting.later else 2
     if parting.stop is not None:
-        desk.stop(parting.stop, within=LAST_SECONDS)
+        with suppress(Refusal):  # it had not begun yet
+            desk.stop(parting.stop, within=LAST_SECONDS)
     state, is_gone = desk.state, desk.is_gone
     desk.link.close()
     if parting.signal:

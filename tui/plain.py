@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
@@ -22,6 +23,7 @@ from rundry.agent import (
     PassFinished,
     PromptShortened,
     Reason,
+    Refusal,
     ResumeChanges,
     RunEnded,
     RunResumed,
@@ -32,6 +34,7 @@ from rundry.agent import (
     StallDetected,
     Stamped,
     StepFinished,
+    Unreachable,
     UserError,
     facts_of,
     handoff_markdown,
@@ -53,6 +56,8 @@ TEXT_WIDTH = 48
 WIDTH = 160
 """A line on stderr is cut there: it is for a look, the journal has the whole."""
 _BATCH = 5_000
+LATER = 75
+"""Exit code where trying later can help."""
 
 
 def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
@@ -65,10 +70,20 @@ def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool
 
 def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: bool) -> int:
     """Drive the run that these options describe. The exit code. Raises RundryError."""
+    from rundry.agent import begin_here, refused_events  # the runner: a screen never needs it
+
     spec = setup.spec(task)
     path = setup.folder / f"{spec.run_id}.db"
-    Journal.create(path, spec).close()
-    return _drive(path, _printer(flags, as_json=as_json), None, setup.notes)
+    printer = _printer(flags, as_json=as_json)
+    show = _shown_by(printer)
+    try:
+        outcome = asyncio.run(begin_here(spec, path, on_event=show, tell=_say, notes=setup.notes))
+    except Refusal as refusal:
+        if isinstance(printer, JsonPrinter):
+            for stamped in refused_events(spec, str(refusal), time.time()):
+                show(stamped)
+        raise
+    return outcome.exit_code
 
 
 def resume_headless(
@@ -83,9 +98,10 @@ def resume_headless(
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume it without --headless")
         printer.take_up(journal, since)
+        ended = facts_of(journal).ended
     finally:
         journal.close()
-    return _drive(path, printer, changes, [])
+    return _resume(path, printer, changes, is_complete=ended is not None and ended.complete)
 
 
 def outcome_line(ended: RunEnded | Outcome) -> str:
@@ -224,9 +240,20 @@ def _printer(flags: Mapping[str, object], *, as_json: bool) -> LinePrinter | Jso
     return JsonPrinter() if as_json else LinePrinter(flags)
 
 
-def _drive(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges | None, notes: list[str]) -> int:
-    from rundry.agent import run_here  # the runner: a screen, which reads this module too, never needs it
+def _resume(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges, *, is_complete: bool) -> int:
+    """A server that does not answer leaves the run as it was: trying later can help, unless nothing is left to do."""
+    from rundry.agent import run_here
 
+    try:
+        return asyncio.run(run_here(path, on_event=_shown_by(printer), changes=changes)).exit_code
+    except Unreachable as error:
+        if is_complete:
+            raise
+        _say(f"rundry: {error}; the run stays as it was")
+        return LATER
+
+
+def _shown_by(printer: LinePrinter | JsonPrinter) -> Callable[[Stamped], None]:
     lost = False
 
     def show(stamped: Stamped) -> None:
@@ -240,8 +267,7 @@ def _drive(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChange
             lost = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    outcome = asyncio.run(run_here(path, on_event=show, changes=changes, notes=notes))
-    return outcome.exit_code
+    return show
 
 
 def _word(block: Block) -> str:

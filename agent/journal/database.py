@@ -88,6 +88,18 @@ def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
     return connection
 
 
+def require_place(path: Path) -> None:
+    """Raises JournalError where no journal can be made at that path. Leaves nothing there."""
+    made_folder = _make_folder(path.parent)
+    probe = path.with_suffix(".probe")
+    try:
+        os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise _no_place(path.parent, error) from error
+    finally:
+        _remove(probe, with_folder=made_folder)
+
+
 def open_existing(path: Path) -> sqlite3.Connection:
     """A journal that some rundry made. Raises JournalError where it is none, or cannot be read."""
     try:

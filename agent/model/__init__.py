@@ -4,11 +4,12 @@ Importing this folder imports no third party but msgspec; litellm is imported wi
 """
 
 from .counting import Counter
-from .credentials import secret_names
+from .credentials import refuse_missing_key, secret_names
 from .demo import DemoRun, lay_out
 from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
 from .lanes import Patience, close_connections
+from .naming import is_direct
 from .nobody import NOBODY, NoModel
 from .opening import ASSUMED_WINDOW, OUTPUT_CAP, open_model
 from .prices import price_of
@@ -31,9 +32,11 @@ __all__ = [
     "Survey",
     "close_connections",
     "discover",
+    "is_direct",
     "is_local_server",
     "lay_out",
     "open_model",
     "price_of",
+    "refuse_missing_key",
     "secret_names",
 ]

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ModelSpec, Refusal
-from .needs import CLOUD, LOGINS, NEEDS, PACKAGES, SERVED, Groups
+from .endpoint import Endpoint, resolve, split_name
+from .needs import CLOUD, KEYED, LOGINS, NEEDS, PACKAGES, SERVED, Groups
 from .traits import TRAITS
 
 _SECONDS = 30.0
@@ -52,6 +53,24 @@ def login_file(provider: str, env: Mapping[str, str]) -> Path | None:
     home = Path(env.get("HOME") or Path.home())
     place = Path(env.get(folder_name) or folder.replace("~", str(home), 1))
     return place / env.get(file_name, file)
+
+
+def refuse_missing_key(spec: ModelSpec, env: Mapping[str, str]) -> None:
+    """Raises Refusal where the name and the environment alone say that no call can be made. Takes no time."""
+    found = split_name(spec.name, has_base=spec.api_base is not None, providers={*TRAITS, *KEYED})
+    if found is None or spec.api_base is not None:
+        return
+    at = resolve(spec, *found, env)
+    if at.lacks_key and at.provider in TRAITS:
+        raise Refusal(missing_key(at))
+    if at.provider in KEYED and spec.key_from is None and (lacks := lacking(at.provider, env)):
+        raise Refusal(missing_line(at.provider, lacks))
+
+
+def missing_key(at: Endpoint) -> str:
+    """The line that says which variable would hold the key."""
+    names = " or ".join(at.key_names) or "the provider's key"
+    return f"no key for {at.provider}: set {names}, or name a local server with --api-base"
 
 
 async def check_credentials(spec: ModelSpec, provider: str, env: Mapping[str, str]) -> None:

@@ -24,6 +24,11 @@ async def find_model(spec: ModelSpec) -> tuple[str, str]:
     return _ask_litellm(spec)
 
 
+def is_direct(name: str) -> bool:
+    """The name begins with a provider that rundry speaks to itself."""
+    return split_name(name, has_base=False, providers={*TRAITS, DEMO}) is not None
+
+
 def _ask_litellm(spec: ModelSpec) -> tuple[str, str]:
     lib = litellm()
     providers = {str(getattr(p, "value", p)) for p in lib.provider_list}

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from ..protocol import Refusal
+from ..protocol import Refusal, Unreachable
+from .credentials import missing_key
 from .endpoint import NO_KEY, Endpoint
 from .lanes.anthropic_request import VERSION
 from .servers import NoServer, ask, ask_server, list_ollama
 from .traits import traits_of
 
 _SECONDS = 5.0
-
-
-def missing_key(at: Endpoint) -> str:
-    """The line that says which variable would hold the key."""
-    names = " or ".join(at.key_names) or "the provider's key"
-    return f"no key for {at.provider}: set {names}, or name a local server with --api-base"
 
 
 async def check_reachable(at: Endpoint, name: str) -> None:
@@ -31,7 +26,7 @@ async def check_reachable(at: Endpoint, name: str) -> None:
         elif (traits := traits_of(at.provider, at.model, None)) is not None and traits.knows_models:
             await _check_official(at, traits.base or "")
     except NoServer as e:
-        raise Refusal(
+        raise Unreachable(
             f"no model server at {at.api_base or at.provider} ({e}): start it, or give another --api-base"
         ) from e
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Protocol
@@ -11,11 +12,13 @@ import msgspec
 from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
+from .credentials import missing_key
 from .endpoint import Endpoint
 from .lanes.patience import Patience, Timer
 from .leaks import LeakReader
+from .library import warm
 from .prices import Tariff
-from .reach import check_reachable, missing_key
+from .reach import check_reachable
 
 
 class Lane(Protocol):
@@ -105,6 +108,16 @@ class RemoteModel:
         if self._check is not None:
             await self._check()
         await check_reachable(self._at, self.name)
+
+    @property
+    def needs_litellm(self) -> bool:
+        """Its first call would wait for litellm to load."""
+        return self._check is not None and "litellm" not in sys.modules
+
+    async def prepare(self) -> None:
+        """Load what the first call would wait for."""
+        if self.needs_litellm:
+            await warm()
 
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection immediately."""

@@ -51,6 +51,7 @@ from .errors import (
     Refusal,
     RundryError,
     RunHeld,
+    Unreachable,
     UserError,
 )
 from .events import (
@@ -368,6 +369,7 @@ __all__ = [
     "Unpaused",
     "Unqueue",
     "Unqueued",
+    "Unreachable",
     "UsagePart",
     "UserError",
     "Verify",

@@ -7,6 +7,7 @@ RundryError                 one line for a person: the thing and the mend
 │   ├── NewerJournal        a newer version of this program wrote it
 │   └── RunHeld             another runner drives this run
 └── Refusal                 a precondition of the run does not hold: outcome `refused`
+    └── Unreachable         nobody answers at the model server's address: trying later can help
 """
 
 
@@ -36,3 +37,7 @@ class RunHeld(JournalError):
 
 class Refusal(RundryError):
     """The run must not start: a precondition does not hold. Nothing was changed."""
+
+
+class Unreachable(Refusal):
+    """The model server does not answer."""

@@ -1,4 +1,8 @@
-"""The runner as a process of its own: warm, waiting on standard input for its run."""
+"""The runner as a process of its own: warm, waiting on standard input for its run.
+
+The first argument is the file descriptor for its replies. Lines on standard input: any number of `Expected` and
+`Check`, then one `Order`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,24 @@ import gc
 import logging
 import os
 import sys
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
 from ..model.counting import Counter
-from ..protocol import RundryError
-from .orders import Expected, Order
+from ..protocol import Refusal, RundryError, Unreachable, UserError
+from .orders import Check, Order, Reply
+from .outfit import Outside
+from .preflight import check_before
 from .runner import run_order
+
+
+class _Line(msgspec.Struct):
+    """What a line is about; an order has neither field."""
+
+    check: dict[str, Any] | None = None
+    model: str | None = None
 
 
 def main() -> int:
@@ -21,27 +36,68 @@ def main() -> int:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     import aiohttp  # noqa: F401  # pyright: ignore[reportUnusedImport]  # 0.15 s that pass while the screen starts
 
+    replies = _Replies(int(sys.argv[1]) if len(sys.argv) > 1 else None)
     gc.freeze()
-    order = _order()
-    if order is None:
+    line = _next_line()
+    if line is None:
         return 0
     os.chdir("/")
     try:
-        return asyncio.run(run_order(order)).exit_code
+        return asyncio.run(_serve(line, replies))
     except RundryError as error:
         print(f"rundry: {error}", file=sys.stderr)
         return 1
 
 
-def _order() -> Order | None:
-    """Read the order from standard input, and load meanwhile what its model will need. None: the view went away."""
+class _Replies:
+    """Lines to the view, as long as it is there."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        if descriptor is not None:
+            os.set_inheritable(descriptor, False)
+
+    def send(self, reply: Reply) -> None:
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.write(self._descriptor, msgspec.json.encode(reply) + b"\n")
+
+    def say(self, text: str) -> None:
+        self.send(Reply(said=text))
+
+    def refuse(self, error: RundryError) -> None:
+        self.send(Reply(refused=str(error), later=isinstance(error, Unreachable)))
+
+
+def _next_line() -> bytes | None:
+    """The next check or order; loads meanwhile what an expected model will need. None: the view went away."""
     while (line := sys.stdin.buffer.readline()).strip():
-        try:
-            expected = msgspec.json.decode(line, type=Expected)
-        except msgspec.ValidationError:
-            return msgspec.json.decode(line, type=Order)
-        Counter(expected.model).text("the first count loads the encoding")
+        about = msgspec.json.decode(line, type=_Line)
+        if about.model is None:
+            return line
+        Counter(about.model).text("the first count loads the encoding")
     return None
+
+
+async def _serve(line: bytes, replies: _Replies) -> int:
+    """Answer checks until the order comes, then drive its run. The exit code."""
+    outside = plain = Outside()
+    while msgspec.json.decode(line, type=_Line).check is not None:
+        outside = plain
+        try:
+            outside = await check_before(msgspec.json.decode(line, type=Check).check, plain, replies.say)
+            replies.send(Reply(fits=True))
+        except (Refusal, UserError) as error:
+            replies.refuse(error)
+        following = await asyncio.to_thread(_next_line)
+        if following is None:
+            return 0
+        line = following
+    try:
+        return (await run_order(msgspec.json.decode(line, type=Order), outside=outside)).exit_code
+    except (Refusal, UserError) as error:
+        replies.refuse(error)
+        raise
 
 
 if __name__ == "__main__":

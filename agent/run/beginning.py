@@ -21,6 +21,7 @@ from ..protocol import (
     Record,
     RunEnded,
     RunResumed,
+    RunSpec,
     RunStarted,
     Said,
     StepFinished,
@@ -71,6 +72,21 @@ def begin(run: Conduct, order: Order) -> None:
         kit.record(Said(text=spec.task, kind="task"))
     if run.finder is not None:
         run.finder.begin()
+
+
+def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
+    """The first event of a run that ends before it has a model."""
+    return RunStarted(
+        run_id=spec.run_id,
+        loop=spec.loop,
+        task=spec.task,
+        workspace=spec.workspace,
+        model=spec.model.name,
+        budget=spec.budget,
+        journal=journal,
+        gate=spec.gate.mode,
+        notes=notes,
+    )
 
 
 async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:

@@ -6,10 +6,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..journal import Journal
-from ..protocol import Outcome, Stamped
+from ..journal.database import require_place
+from ..protocol import Outcome, RunSpec, Stamped
 from .orders import Order, ResumeChanges
 from .outfit import Outside
+from .preflight import check_before
 from .runner import run_order
+
+
+async def begin_here(
+    spec: RunSpec,
+    path: Path,
+    *,
+    on_event: Callable[[Stamped], None],
+    tell: Callable[[str], None],
+    notes: Sequence[str] = (),
+    outside: Outside | None = None,
+) -> Outcome:
+    """Make the journal of a new run and drive it. Raises Refusal or UserError before there is a journal.
+
+    `tell` gets a line where the person has to wait before that.
+    """
+    require_place(path)
+    checked = await check_before(spec, outside or Outside(), tell)
+    Journal.create(path, spec).close()
+    return await run_here(path, on_event=on_event, notes=notes, outside=checked)
 
 
 async def run_here(
@@ -20,7 +41,9 @@ async def run_here(
     notes: Sequence[str] = (),
     outside: Outside | None = None,
 ) -> Outcome:
-    """Drives the journal's run to its outcome; a run that had begun is taken up. Raises RunHeld, JournalError.
+    """Drives the journal's run to its outcome; a run that had begun is taken up.
+
+    Raises RunHeld, JournalError; Refusal or UserError where a run that had begun cannot go on: it stays as it was.
 
     `on_event` gets each event after it was recorded, in order.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocol import GateMode, ModelSpec
+from ..protocol import GateMode, ModelSpec, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,3 +37,22 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Sent before the order: which model the run will probably have."""
 
     model: str
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A line before the order: can this run begin? The runner answers with `Reply` lines, the last of which decides."""
+
+    check: RunSpec
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """One line from the runner to the view that started it."""
+
+    said: str = ""
+    """What the person waits for."""
+    fits: bool = False
+    """The run can begin."""
+    refused: str = ""
+    """Why a run cannot begin or go on."""
+    later: bool = False
+    """Trying later can help."""

@@ -38,6 +38,8 @@ class Outside:
     """What a run takes from the world around it."""
 
     open_model: OpenModel = load_model
+    checked: Model | None = None
+    """The model that was probed already."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -52,7 +54,8 @@ async def outfit(
     ground = await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
     notes = _check_price(facts, order, model)
-    await model.probe()
+    if model is not outside.checked:
+        await model.probe()
     if small := refuse_window(spec, model):
         raise Refusal(small)
     notes += [*ground, *await lay_ground(spec, facts, git_env)]
@@ -194,10 +197,15 @@ def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
     if model.price is not None or limit is None:
         return []
     if facts.spec.usd_asked or "usd" in order.changes.limits:
-        raise Refusal(
-            f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: "
-            "give one with --price IN/OUT (USD per million tokens), or --usd none"
-        )
+        raise Refusal(unpriced(model.name, limit))
     return [
         f"no price is known for {model.name}: the USD limit is dropped, the token limit holds (--price IN/OUT sets one)"
     ]
+
+
+def unpriced(name: str, limit: float) -> str:
+    """Why a limit in USD cannot be kept, and what to do."""
+    return (
+        f"no price is known for {name}, so the limit of {limit} USD cannot be kept: "
+        "give one with --price IN/OUT (USD per million tokens), or --usd none"
+    )

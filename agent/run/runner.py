@@ -21,13 +21,12 @@ from ..protocol import (
     Reason,
     Refusal,
     RunResumed,
-    RunStarted,
     Stamped,
     UserError,
     WorkResult,
 )
 from ..step import Kit
-from .beginning import begin, take_up
+from .beginning import bare_start, begin, take_up
 from .calling import call_hook
 from .conduct import Conduct
 from .drive import drive
@@ -45,7 +44,10 @@ OnEvent = Callable[[Stamped], None]
 
 
 async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outside: Outside | None = None) -> Outcome:
-    """Drives the ordered run to its outcome. Raises RunHeld, JournalError."""
+    """Drives the ordered run to its outcome.
+
+    Raises RunHeld, JournalError; Refusal or UserError where a run that had begun cannot go on: it stays as it was.
+    """
     path = Path(order.journal)
     with claim(path), heard() as signals:
         journal = Journal.open(path)
@@ -63,6 +65,8 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
     try:
         kit = await making
     except (Refusal, UserError) as refusal:
+        if facts.started:
+            raise  # the run stays as it was
         return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
     except asyncio.CancelledError:
         if not signals.names:
@@ -173,17 +177,7 @@ def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_
     first = (
         RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)
         if facts.started
-        else RunStarted(
-            run_id=spec.run_id,
-            loop=spec.loop,
-            task=spec.task,
-            workspace=spec.workspace,
-            model=spec.model.name,
-            budget=spec.budget,
-            journal=str(journal.path),
-            gate=spec.gate.mode,
-            notes=order.notes,
-        )
+        else bare_start(spec, str(journal.path), order.notes)
     )
     outcome = outcome_of(facts, end, answer=None, seconds=0.0, journal=journal.path)
     on_event(journal.append(first))

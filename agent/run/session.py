@@ -8,19 +8,41 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from ..journal import Journal, holder
+from ..journal.database import require_place
 from ..journal.write_watch import WriteWatch
-from ..protocol import Command, JournalError, Rewind, RunEnded, RunResumed, RunSpec, Stamped, Undo
-from .orders import Expected, Order, ResumeChanges
+from ..protocol import (
+    Command,
+    JournalError,
+    Refusal,
+    Rewind,
+    RunEnded,
+    RunResumed,
+    RunSpec,
+    Stamped,
+    Stop,
+    Undo,
+    Unreachable,
+)
+from .orders import Check, Expected, Order, ResumeChanges
+from .replies import Replies
 
 BATCH = 2000
 """Events that `news` returns at most, so that a view can paint in between."""
 LOOK_SECONDS = 1 / 60
 """Between two looks for news while something is written to the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    spec: RunSpec
+    path: Path
+    notes: list[str]
 
 
 class Session:
@@ -33,13 +55,20 @@ class Session:
         self._after = self._resumed_at = 0
         self._more = journal is not None
         self._ended = False
+        self._draft: _Draft | None = None
+        """A run that the runner looks at before it has a journal."""
+        self._replies: Replies | None = None
+        self.said = ""
+        """What the runner waits for before the run begins."""
         self.writes = WriteWatch(LOOK_SECONDS)
         """Says when to ask for news."""
 
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
         """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
-        return cls(None, _start("rundry.agent.run", log, os.environ if env is None else env), "view")
+        session = cls(None, None, "view")
+        session._start_runner(log, os.environ if env is None else env)
+        return session
 
     @classmethod
     def attach(cls, path: Path) -> Session:
@@ -49,17 +78,21 @@ class Session:
         return session
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
-        """Makes the journal and hands it to the warm runner. Raises JournalError."""
+        """Asks the warm runner whether the run can begin; once it can, `news` makes the journal and hands it over.
+
+        Raises JournalError.
+        """
         path = folder / f"{spec.run_id}.db"
-        self.journal = Journal.create(path, spec)
-        self._greet()
-        self._hand_over(Order(journal=str(path), notes=notes or []))
+        require_place(path)
+        self._draft = _Draft(spec, path, notes or [])
+        self._hand_over(Check(check=spec))
+        self.writes.wake()
         return path
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
         """Hands an existing journal to the warm runner, or to a new one where that is gone. Raises JournalError."""
         if self._runner is None or self._runner.poll() is not None:
-            self._runner = _start("rundry.agent.run", path.parent / "runner.log", os.environ)
+            self._start_runner(path.parent / "runner.log", os.environ)
         if self.journal is None:
             self.journal = Journal.open(path)
             self._more = True
@@ -76,6 +109,9 @@ class Session:
 
     def put(self, command: Command) -> int:
         """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
+        if self.journal is None and self._draft is not None and isinstance(command, Stop):
+            self._draft = None
+            raise Refusal("stopped before it began")
         if self.journal is None:
             raise JournalError("there is no run yet")
         return self.journal.put(command)
@@ -92,7 +128,11 @@ class Session:
         return number
 
     def news(self) -> list[Stamped]:
-        """New events since the last call, at most BATCH; empty when nothing moved."""
+        """New events since the last call, at most BATCH; empty when nothing moved.
+
+        Raises Refusal where the runner found that the run cannot begin or go on, JournalError where there can be none.
+        """
+        self._hear()
         if self.journal is None or not (self.journal.changed() or self._more):
             return []
         events = self.journal.read(self._after, BATCH)
@@ -128,6 +168,38 @@ class Session:
             self.journal.close()
         if self._runner is not None and self._runner.stdin is not None:
             self._runner.stdin.close()
+        if self._replies is not None:
+            self._replies.close()
+
+    def _start_runner(self, log: Path, env: Mapping[str, str]) -> None:
+        if self._replies is not None:
+            self._replies.close()
+        self._replies = Replies()
+        try:
+            told = self._replies.writing
+            self._runner = _start("rundry.agent.run", log, env, str(told), keep=told)
+        finally:
+            self._replies.close_writing()
+
+    def _hear(self) -> None:
+        """Read what the runner replied."""
+        if self._replies is None:
+            return
+        if self._draft is not None:
+            self.writes.wake()  # a reply wakes nobody by itself
+        for reply in self._replies.read():
+            self.said = reply.said
+            if reply.refused:
+                self._draft = None
+                raise (Unreachable if reply.later else Refusal)(reply.refused)
+            if reply.fits and self._draft is not None:
+                draft, self._draft = self._draft, None
+                self.journal = Journal.create(draft.path, draft.spec)
+                self._greet()
+                self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
+        if self._draft is not None and self._runner is not None and self._runner.poll() is not None:
+            self._draft = None
+            raise Refusal("the runner process is gone: runner.log next to the journals says why")
 
     def _greet(self) -> None:
         if self.journal is not None:
@@ -135,7 +207,7 @@ class Session:
             self.journal.attach(self._view)
             self.writes.follow(self.journal.path)
 
-    def _hand_over(self, order: Order) -> None:
+    def _hand_over(self, order: Order | Check) -> None:
         if not self._is_warm():
             raise JournalError("the runner process is gone: start rundry again and resume the run")
         self._send(order)
@@ -144,14 +216,19 @@ class Session:
         """Whether there is a runner of this view."""
         return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
 
-    def _send(self, line: Order | Expected) -> None:
+    def _send(self, line: Order | Check | Expected) -> None:
         assert self._runner is not None and self._runner.stdin is not None  # it is warm
         self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
         self._runner.stdin.flush()
 
 
-def _start(module: str, log: Path, env: Mapping[str, str], *words: str) -> subprocess.Popen[bytes]:
-    """A process that outlives this one, with no file of the workspace on its import path."""
+def _start(
+    module: str, log: Path, env: Mapping[str, str], *words: str, keep: int | None = None
+) -> subprocess.Popen[bytes]:
+    """A process that outlives this one, with no file of the workspace on its import path.
+
+    `keep`: a file descriptor that it gets.
+    """
     clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
@@ -162,4 +239,5 @@ def _start(module: str, log: Path, env: Mapping[str, str], *words: str) -> subpr
             stderr=output,
             env=clean,
             start_new_session=True,
+            pass_fds=() if keep is None else (keep,),
         )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rundry.agent import RundryError
+from rundry.agent import Refusal, RundryError
 
 from ..desk import Desk
 
@@ -36,6 +36,8 @@ class Onlooker:
     """Nothing but more of a streamed text is new: this costs a fifth of `redraw`."""
     tell: Callable[[str], None]
     """A line for the person."""
+    refused: Callable[[Refusal], None]
+    """The run cannot begin or go on."""
     is_impatient: Callable[[], bool]
     """The gate is about to take the focus."""
     is_ticking: Callable[[], bool]
@@ -51,6 +53,7 @@ class Looking:
         self._desk, self._onlooker = desk, onlooker
         self._drawn_at = 0.0
         self._touched_at = float("-inf")
+        self._said = ""
         self._looked_at = 0.0
         self._drawn: tuple[str, str] = ("", "")
         """The runner's state and the activity as they were drawn."""
@@ -89,9 +92,16 @@ class Looking:
         desk, onlooker = self._desk, self._onlooker
         try:
             moved = desk.catch_up()
+        except Refusal as refusal:
+            onlooker.refused(refusal)
+            moved, desk.is_text = True, False
         except RundryError as error:
             onlooker.tell(str(error))
             moved = False
+        if desk.said != self._said:
+            self._said = desk.said
+            if self._said:
+                onlooker.tell(self._said)
         now = time.monotonic()
         if moved and self._is_only_text(now):
             onlooker.redraw_text()

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from rundry.agent import RundryError
+from rundry.agent import Refusal, RundryError, Unreachable
 
 from ..actions import ACTIONS, BY_NAME, keys_of, parse_slash, shown_key
 from ..board import BoardPanel
@@ -75,7 +75,13 @@ class MainScreen(Screen[None]):
         self._notice = Notice()
         self._files_found: Sequence[str] | None = None
         onlooker = Onlooker(
-            self.refresh_view, self._refresh_text, self.tell, self._is_impatient, self._is_ticking, self._looked
+            self.refresh_view,
+            self._refresh_text,
+            self.tell,
+            self._refused,
+            self._is_impatient,
+            self._is_ticking,
+            self._looked,
         )
         self._looking = Looking(desk, onlooker)
         self._leaving = Leaving(desk, tell=self.tell, leave=self._leave, ask=self._ask)
@@ -223,6 +229,16 @@ class MainScreen(Screen[None]):
         except RundryError as error:
             self.tell(str(error))
             self.fill(text)
+
+    def _refused(self, refusal: Refusal) -> None:
+        """The run cannot begin or go on: what the person typed is theirs again."""
+        if self.desk.is_commanded:
+            later = isinstance(refusal, Unreachable) and self.desk.begun
+            self.rundry.leave_refused(str(refusal), later=later)
+            return
+        self.tell(str(refusal))
+        if not self.desk.begun and not self.message.box.text:
+            self.fill(self.desk.draft)
 
     def _slash(self, text: str) -> None:
         action, argument = parse_slash(text)
