@@ -44,6 +44,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("step", "Run one step, then pause", "f5", hint="one step"),
     Action("limit", "Change a limit: steps, tokens, usd, time", "f6", takes="NAME VALUE", hint="limit"),
     Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
+    Action("effort", "How much the model reasons", takes="low | medium | high"),
     Action("stop", "Stop with a wrap-up; `now`; or what runs beside it", "f8", takes="[now | NAME]", hint="stop"),
     Action("handoff", "The hand-off: why, what was tried, what is left", "ctrl+r", hint="hand-off"),
     Action("spend", "What each model used of the run"),

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from rundry.agent import (
     Act,
     Answer,
@@ -39,6 +41,7 @@ from rundry.agent import (
     earlier_points,
     holder,
     standing_changes,
+    what_waits,
 )
 
 from .reducer import reduce_all
@@ -352,20 +355,20 @@ class Desk:
         else:
             self.put(SetLimit(name=name, value=value))
 
-    def switch_model(self, model: ModelSpec) -> int | None:
+    def switch_model(self, model: ModelSpec, *, asks: bool = True) -> int | None:
         """For the calls that follow; a dear one only says its price the first time. Raises RundryError.
 
         The command's id where a runner is asked.
         """
         if not self.begun and self.start is not None:
             self.start.choose(model)
-            self.state.model = model.name
+            self.state.model, self.state.effort = model.name, model.effort or ""
         elif self.is_orphaned:
             self.take_up(ResumeChanges(model=model))
         else:
             quoted = self.state.quoted
             was_told = quoted is not None and quoted.model == model.name
-            return self.put(SwitchModel(model=model, ask_above=None if was_told else ASK_ABOVE))
+            return self.put(SwitchModel(model=model, ask_above=None if was_told or not asks else ASK_ABOVE))
         return None
 
     def model_named(self, name: str) -> ModelSpec:
@@ -373,6 +376,15 @@ class Desk:
         journal = self.link.journal
         own = journal.spec.model if journal is not None else self.start.model if self.start is not None else None
         return ModelSpec(name=name) if own is None else beside(name, own)
+
+    def with_effort(self, effort: str) -> ModelSpec:
+        """The model that answers, with that effort. Raises RundryError without a model."""
+        own = self.start.model if self.start is not None else None
+        if (journal := self.link.journal) is not None:
+            own = what_waits(journal).model
+        if own is None:
+            raise RundryError("there is no model yet: /model names one")
+        return msgspec.structs.replace(own, effort=effort)
 
     def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
         """What passes without the person. Raises RundryError."""

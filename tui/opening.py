@@ -84,7 +84,7 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
     from .resuming import changes_from, find
 
     path = find(ref, flags)
-    changes = changes_from(flags, hint)
+    changes = changes_from(flags, hint, path)
 
     def attach() -> Desk:
         from .desk import Desk

@@ -21,6 +21,7 @@ def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN
 _RUN: Mapping[str, Callable[[bool], Option]] = {
     "model": _option("--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
+    "effort": _option("--effort", metavar="HOW", help="How much the model reasons: low, medium or high."),
     "loop": _option(
         "--loop",
         metavar="KIND",
@@ -105,6 +106,7 @@ _FINDER = (
 SEARCHED = (
     "model",
     "api_base",
+    "effort",
     "guard",
     "steps",
     "tokens",
@@ -125,6 +127,7 @@ SEARCHED = (
 RESUMED = (
     "model",
     "api_base",
+    "effort",
     "steps",
     "tokens",
     "usd",
@@ -140,7 +143,7 @@ RESUMED = (
 """What can be different when a run goes on."""
 PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "quiet", "cwd", "runs_dir")
 """What the demo leaves to choose: model, task and check are its own."""
-LOOKED_AT = ("model", "api_base", "cwd", "trust", "runs_dir")
+LOOKED_AT = ("model", "api_base", "effort", "cwd", "trust", "runs_dir")
 """What changes what a doctor finds; the others are only shown back."""
 
 

@@ -91,7 +91,7 @@ def resume_headless(
 ) -> int:
     """Drive a run that was left, in this process. The exit code. Raises RundryError."""
     path = find(ref, flags)
-    changes = changes_from(flags, hint)
+    changes = changes_from(flags, hint, path)
     printer = _printer(flags, as_json=as_json)
     journal = Journal.open(path)
     try:

@@ -7,9 +7,13 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from rundry.agent import (
     Budget,
     GateMode,
+    Journal,
+    ModelSpec,
     Outcome,
     Reason,
     ResumeChanges,
@@ -17,6 +21,7 @@ from rundry.agent import (
     UserError,
     find_run,
     list_runs,
+    what_waits,
 )
 
 from .start import Setup, folder_of, workspace_of
@@ -41,8 +46,8 @@ def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
     raise UserError(f"no run of {workspace} in {folder}: `rundry runs` lists all runs")
 
 
-def changes_from(flags: Mapping[str, object], hint: str | None) -> ResumeChanges:
-    """The options that were given besides, as changes. Raises UserError."""
+def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> ResumeChanges:
+    """The options that were given besides, as changes to that journal's run. Raises RundryError."""
     setup = Setup(flags, headless=False)
     asked = {name for name, setting in setup.settings.items() if setting.origin == "flag"}
     budget = setup.preview().budget or Budget()
@@ -52,12 +57,22 @@ def changes_from(flags: Mapping[str, object], hint: str | None) -> ResumeChanges
     mode = setup.settings.get("gate", GateMode) if "gate" in asked else None
     return ResumeChanges(
         limits=limits,
-        model=setup.model if "model" in asked else None,
+        model=setup.model if "model" in asked else _with_effort(setup, path) if "effort" in asked else None,
         gate=mode,
         unsandboxed_ok=mode is GateMode.AUTO,
         on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
     )
+
+
+def _with_effort(setup: Setup, path: Path) -> ModelSpec | None:
+    """The run's own model with the effort that was asked for."""
+    journal = Journal.open(path)
+    try:
+        model = what_waits(journal).model
+    finally:
+        journal.close()
+    return None if model is None else msgspec.structs.replace(model, effort=setup.settings.get("effort", str))
 
 
 def way_on(

@@ -103,6 +103,7 @@ class Setup:
         state = ViewState(loop=spec.loop, workspace=spec.workspace, budget=spec.budget, gate_mode=spec.gate.mode)
         state.goals = list(spec.predicates.until)
         state.model = self.model.name if self.model is not None else ""
+        state.effort = (self.model.effort if self.model is not None else None) or ""
         return state
 
     def spec(self, task: str) -> RunSpec:

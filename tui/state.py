@@ -164,6 +164,8 @@ class ViewState:
     workspace: str = ""
     journal: str = ""
     model: str = ""
+    effort: str = ""
+    """How much the model is to reason, where that was set."""
     local: bool = False
     priced: bool = True
     window: int | None = None

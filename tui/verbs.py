@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from rundry.agent import (
+    EFFORTS,
     AddItem,
     AddLens,
     Answer,
@@ -139,6 +142,15 @@ def _model(given: Given, waits: Waits) -> list[Command]:
     return [SwitchModel(model=ModelSpec(name=_named(given)[0], api_base=given.api_base))]
 
 
+def _effort(given: Given, waits: Waits) -> list[Command]:
+    effort = _named(given)[0]
+    if effort not in EFFORTS:
+        raise UserError(f"effort {effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    if waits.model is None:
+        raise UserError("this run has no model: `model NAME` gives it one")
+    return [SwitchModel(model=msgspec.structs.replace(waits.model, effort=effort))]
+
+
 def _decide(given: Given, waits: Waits) -> list[Command]:
     if len(given.words) > 1:
         raise UserError(f"{given.verb} takes one proposal's id, or none where only one waits")
@@ -219,6 +231,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "limit": Verb("NAME=VALUE...", "steps, tokens, usd, time or deadline", _limits, after_end=True),
     "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
+    "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
     "approve": Verb("[PROPOSAL]", "what waits at the gate", _decide),
     "reject": Verb("[PROPOSAL]", "with --reason TEXT the model hears why", _decide),
     "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),

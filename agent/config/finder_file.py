@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ..protocol import FinderSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..protocol import EFFORTS, FinderSpec, Lens, Recipe, Seed, UserError, WorkerSpec
 from .finding import Wanted, require_address
+from .request_params import read_params
 from .values import parse_duration, parse_money, parse_number, parse_price
 
 KINDS = ("url", "file", "value")
@@ -28,6 +29,8 @@ class _Model(_Table, frozen=True):
     api_base: str | None = None
     context: int | str | None = None
     price: str | None = None
+    effort: str | None = None
+    params: dict[str, Any] | None = None
 
 
 class _Budget(_Table, frozen=True):
@@ -88,6 +91,14 @@ _TABLES: Mapping[str, type[_Table]] = {
     "seed": _Seed,
     "worker": _Worker,
 }
+
+
+def _effort(text: str) -> str:
+    if text not in EFFORTS:
+        raise UserError(f"{text!r} is not possible: write {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    return text
+
+
 _LISTED = ("lens", "seed")
 _VALUES: Mapping[str, Callable[[str], object]] = {
     "steps": parse_number,
@@ -96,6 +107,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     "time": parse_duration,
     "context": parse_number,
     "price": parse_price,
+    "effort": _effort,
 }
 _WORDS = {
     "str": "a text",
@@ -190,6 +202,12 @@ def _options(table: str, given: _Table) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in msgspec.to_builtins(given).items():
         if value is None:
+            continue
+        if name == "params":
+            try:
+                found[name] = read_params(value, 0.0)
+            except UserError as error:
+                raise UserError(f"[{table}] {name}: {error}") from None
             continue
         text = f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
         try:

@@ -9,8 +9,21 @@ from datetime import date, datetime, time
 from typing import cast
 from urllib.parse import urlsplit
 
-from ..protocol import BY_TOOLS, CACHE_TTL, CONSTRAINED, PROTECTED, Better, GateMode, LoopKind, Rule, UserError, Verify
+from ..protocol import (
+    BY_TOOLS,
+    CACHE_TTL,
+    CONSTRAINED,
+    EFFORTS,
+    PROTECTED,
+    Better,
+    GateMode,
+    LoopKind,
+    Rule,
+    UserError,
+    Verify,
+)
 from .handing import read_model, read_tiers
+from .request_params import read_params
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 Read = Callable[[object, float], object]
@@ -165,6 +178,8 @@ OPTIONS: dict[str, Option] = {
     "api_base": Option("model.api_base", _address),
     "context": Option("model.context", _amount(parse_number, whole=True, least=1)),
     "price": Option("model.price", _price),
+    "effort": Option("model.effort", _choice(EFFORTS)),
+    "params": Option("model.params", read_params, {}, from_env=False, flag=False),
     "key_from": Option("model.key_from", _text, from_env=False, user_only=True, flag=False),
     "loop": Option("loop", _choice(LoopKind)),
     "steps": Option("budget.steps", _amount(parse_number, whole=True)),
@@ -209,6 +224,6 @@ KEYS = tuple(OPTIONS)
 BY_PLACE = {option.place: name for name, option in OPTIONS.items()}
 GROUPS = frozenset(place.partition(".")[0] for place in BY_PLACE if "." in place)
 SHORT = {"model": "model.name", "gate": "gate.mode", "api_base": "model.api_base"} | {
-    name: f"model.{name}" for name in ("price", "context")
+    name: f"model.{name}" for name in ("price", "context", "effort")
 }
 """Keys that may also stand at the top of the file."""

@@ -13,6 +13,7 @@ from ..protocol import ConfigError, LoopKind, ModelSpec, Rule, UserError
 from .folders import user_folder
 from .limits import FIELDS, default_budget
 from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
+from .request_params import refuse_foreign
 from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
@@ -108,6 +109,8 @@ class Settings:
             api_base=self.get("api_base", str),
             context=self.get("context", int),
             price=cast("tuple[float, float] | None", self["price"].value),
+            effort=self.get("effort", str),
+            params=dict(cast("dict[str, object]", self["params"].value)),
             key_from="" if self["api_base"].origin == PROJECT else self.get("key_from", str),
         )
 
@@ -201,6 +204,8 @@ def _from_file(path: Path, data: bytes, origin: str, now: float) -> dict[str, Se
             raise ConfigError(f"{path}: {place} is for the user's own config, not a project's: remove it")
         try:
             found[name] = Setting(OPTIONS[name].read(value, now), origin)
+            if name == "params" and origin == PROJECT:
+                refuse_foreign(cast("dict[str, object]", found[name].value))
         except UserError as error:
             raise ConfigError(f"{path}: {place}: {error}") from error
     return found

@@ -13,6 +13,8 @@ from ..protocol import (
     Event,
     HandoffClosed,
     HandoffOpened,
+    ModelSpec,
+    ModelSwitched,
     Paused,
     ProposalDecided,
     ProposalOpened,
@@ -32,6 +34,7 @@ _ASKED = (
     BudgetChanged,
     HandoffClosed,
     HandoffOpened,
+    ModelSwitched,
     Paused,
     ProposalDecided,
     ProposalOpened,
@@ -50,6 +53,8 @@ class Waits:
     """The fold of what is asked of a person and how the run stands."""
 
     budget: Budget
+    model: ModelSpec | None = None
+    """The one that answers."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """By their id, oldest first, re-based ones as they are now."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
@@ -69,6 +74,8 @@ class Waits:
                 self.started, self.budget = started, started.budget
             case BudgetChanged(budget=budget):
                 self.budget = budget
+            case ModelSwitched(spec=spec):
+                self.model = spec or self.model
             case RunResumed():
                 self.ended = self.paused = self.handoff = None
                 self._nothing_asked()
@@ -104,7 +111,7 @@ class Waits:
 
 def what_waits(journal: Journal) -> Waits:
     """How the run stands right now. Reads no other events. Raises JournalError."""
-    waits = Waits(journal.spec.budget)
+    waits = Waits(journal.spec.budget, model=journal.spec.model)
     for stamped in events_of(journal, _ASKED):
         waits.apply(stamped)
     return waits

@@ -46,6 +46,9 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
     entry = await asyncio.to_thread(find, provider, model)
     at = msgspec.structs.replace(at, adaptive=bool(entry and entry.fields.get("supports_adaptive_thinking")))
     traits = traits_of(provider, model, at.api_base)
+    effort_note = _effort_note(at, entry, traits)
+    if effort_note:
+        at = msgspec.structs.replace(at, effort=None)
     if traits is not None and at.api_base is None and entry is not None and entry.fields.get("mode") == "responses":
         traits = None  # OpenAI offers some models in its Responses API only
     at, served = await _ask(at, entry, spec, traits)
@@ -60,6 +63,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         read_leaks=reads_leaks(env, local=at.local and serves_here(provider)),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
+    opened.notes += effort_note
     await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
     return opened
 
@@ -67,6 +71,17 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
 def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
     """Whether tool calls in the text are read: as the user set it, otherwise only those of a local server."""
     return (env.get("RUNDRY_READ_LEAKS") or ("1" if local else "0")) == "1"
+
+
+def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> list[str]:
+    """Why the effort that was asked for is left out; nothing where the model takes it, or where nobody knows."""
+    if at.effort is None:
+        return []
+    if traits is not None and traits.effort == "none":
+        return [f"{at.provider} has no setting for effort: --effort {at.effort} is left out"]
+    if entry is not None and entry.calls_tools and not entry.reasons:
+        return [f"{at.name} does not reason: --effort {at.effort} is left out"]
+    return []
 
 
 def _lane(at: Endpoint, traits: Traits | None, window: int, patience: Patience) -> Lane:

@@ -65,6 +65,8 @@ class RemoteModel:
         self._read_leaks = read_leaks
         self._check = check
         self._counter = Counter(at.model)
+        self.notes: list[str] = []
+        """What the person should know before the first call, a line each."""
 
     @property
     def local(self) -> bool:

@@ -179,6 +179,7 @@ from .outcome import (
 from .spec import (
     BY_TOOLS,
     CONSTRAINED,
+    EFFORTS,
     GateMode,
     GatePolicy,
     HandoffTier,
@@ -203,6 +204,7 @@ __all__ = [
     "BY_TOOLS",
     "CACHE_TTL",
     "CONSTRAINED",
+    "EFFORTS",
     "FREE",
     "PROTECTED",
     "Act",

@@ -15,6 +15,10 @@ BY_TOOLS, CONSTRAINED = "tools", "constrained"
 """How the model makes an edit: with tools, or by a small JSON object that the program makes an edit of."""
 
 
+EFFORTS = ("low", "medium", "high")
+"""How much a model is to reason."""
+
+
 class LoopKind(StrEnum):
     CHAT = "chat"
     GOAL = "goal"

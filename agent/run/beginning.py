@@ -54,6 +54,7 @@ def begin(run: Conduct, order: Order) -> None:
             local=kit.model.local,
             window=kit.model.window,
             priced=kit.model.price is not None,
+            effort=spec.model.effort,
             sandbox=kit.sandbox.kind,
             network=kit.sandbox.network,
             gate=spec.gate.mode,

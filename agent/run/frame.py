@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import isfinite
 
+from ..model import RemoteModel
 from ..protocol import (
     BudgetChanged,
     GateMode,
@@ -84,6 +85,8 @@ async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> Model
         await model.probe()
     except RundryError as error:
         return str(error)
+    if isinstance(model, RemoteModel) and model.notes:
+        return model.notes[0]
     if small := refuse_window(run.facts.spec, model):
         return small
     limit = run.facts.budget.usd

@@ -12,7 +12,7 @@ from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
-from ..model import KEY_NAMES, NOBODY, NoModel, open_model, secret_names
+from ..model import KEY_NAMES, NOBODY, NoModel, RemoteModel, open_model, secret_names
 from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
@@ -53,7 +53,8 @@ async def outfit(
     git_env = command_env(outside.env)
     ground = await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
-    notes = _check_price(facts, order, model)
+    notes = [*model.notes] if isinstance(model, RemoteModel) else []
+    notes += _check_price(facts, order, model)
     if model is not outside.checked:
         await model.probe()
     if small := refuse_window(spec, model):

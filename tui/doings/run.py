@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    EFFORTS,
     Clear,
     GateMode,
     Interrupt,
@@ -100,6 +101,15 @@ def _model(screen: MainScreen, argument: str) -> None:
         return
     asked = screen.desk.switch_model(screen.desk.model_named(argument))
     screen.tell(f"asking {argument}", asked=asked)
+
+
+def _effort(screen: MainScreen, argument: str) -> None:
+    if not argument:
+        screen.fill("/effort ")
+        return
+    if argument not in EFFORTS:
+        raise RundryError(f"/effort {argument}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    screen.desk.switch_model(screen.desk.with_effort(argument), asks=False)
 
 
 def _stop(screen: MainScreen, argument: str) -> None:
@@ -210,6 +220,7 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     "step": _step,
     "limit": _limit,
     "model": _model,
+    "effort": _effort,
     "stop": _stop,
     "wake": _wake,
     "queue": _queue,

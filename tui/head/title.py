@@ -20,7 +20,8 @@ def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
     left = Piece("rundry", "brand")
     task = " ".join(state.task.split())
     for shown in (
-        ("loop", "goal", "model", "local", "held"),
+        ("loop", "goal", "model", "effort", "local", "held"),
+        ("loop", "model", "effort", "local", "held"),
         ("loop", "model", "local", "held"),
         ("loop", "model", "local"),
         ("model", "local"),
@@ -61,6 +62,8 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
         parts.append(words)
     if "model" in shown and state.model and state.model != NO_MODEL:
         words = [Piece(_cut(model_name(state.model), 28), "model")]
+        if "effort" in shown and state.effort:
+            words.append(Piece(f" {state.effort}", "goal"))
         if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
             words.append(Piece(" local", "goal"))
         parts.append(words)

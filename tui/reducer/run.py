@@ -97,6 +97,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.run_id, state.loop, state.task = event.run_id, event.loop, event.task
     state.workspace, state.journal = event.workspace, event.journal
     state.model, state.local, state.window, state.priced = event.model, event.local, event.window, event.priced
+    state.effort = event.effort or ""
     state.sandbox, state.network = event.sandbox, event.network
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
@@ -160,7 +161,9 @@ def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetCh
             state.model, state.local, state.priced = event.model, event.local, event.priced
             state.window = event.window
             state.quoted = None
-            note(state, stamped, f"model is now {event.model}{_cold(event)}", right=_unless_person(event.by))
+            state.effort = (event.spec.effort if event.spec is not None else None) or ""
+            effort = f" {state.effort}" if state.effort else ""
+            note(state, stamped, f"model is now {event.model}{effort}{_cold(event)}", right=_unless_person(event.by))
         case BudgetChanged():
             note(state, stamped, "limits: " + _limits(event.budget), right=_unless_person(event.by))
             state.budget = event.budget

@@ -26,6 +26,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     """Tokens."""
     priced: bool = True
+    effort: str | None = None
+    """How much the model is to reason, where that was set."""
     sandbox: str | None = None
     """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
     network: bool = False
