@@ -125,6 +125,8 @@ name = "openai/x"
 api_base = "http://127.0.0.1:8080/v1"
 context = "32k"
 price = [3, 15.5]
+effort = "high"
+params = { temperature = 0.2 }
 key_from = "MY_KEY"
 [budget]
 steps = 7
