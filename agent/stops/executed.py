@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from .build_files import make_recipes, package_scripts
 from .shell_words import UNKNOWN, simple_commands
 
@@ -78,17 +80,42 @@ _CODE_OPTIONS = {"-c", "-e", "-p", "-r", "-E", "--eval", "--print", "--command"}
 _VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--loader", "-C"}
 
 
+class Started(msgspec.Struct, frozen=True):
+    """A program that a command line starts."""
+
+    words: list[str]
+    """Its name as written, and its arguments."""
+    folder: str
+    """Where it runs, relative to the workspace."""
+    given: list[str]
+    """Assignments before it, as `NAME=value`."""
+    wrapped: list[str]
+    """Names of the programs that run it: `npx`, `uv`."""
+
+
+class Executed(msgspec.Struct):
+    """What a command line runs."""
+
+    files: set[str] = msgspec.field(default_factory=set[str])
+    started: list[Started] = msgspec.field(default_factory=list[Started])
+
+
 def executed_files(command: str, root: Path) -> set[str]:
     """Paths relative to the workspace, also of scripts that do not exist yet: who may make one decides the check.
 
     `**/name` stands for a script whose folder only the run knows.
     """
-    found: set[str] = set()
-    _follow(command, PurePosixPath("."), root, found, _DEPTH)
+    return executed(command, root).files
+
+
+def executed(command: str, root: Path, folder: str = ".") -> Executed:
+    """The files as `executed_files`, and the programs that are started."""
+    found = Executed()
+    _follow(command, PurePosixPath(folder), root, found, _DEPTH)
     return found
 
 
-def _follow(line: str, folder: PurePosixPath, root: Path, found: set[str], depth: int) -> None:
+def _follow(line: str, folder: PurePosixPath, root: Path, found: Executed, depth: int) -> None:
     """Adds what the line executes when it runs in `folder`."""
     if depth == 0:
         return
@@ -96,11 +123,15 @@ def _follow(line: str, folder: PurePosixPath, root: Path, found: set[str], depth
         words = _unwrapped(simple.words)
         if not words:
             continue
+        before = simple.words[: len(simple.words) - len(words)]
+        given = [*simple.given, *(word for word in before if re.match(r"[A-Za-z_]\w*=", word))]
+        wrapped = [_program_name(word) for word in before if not word.startswith("-")]
+        found.started.append(Started(words, str(folder), given, wrapped))
         if words[0] == "cd" and len(words) > 1 and UNKNOWN not in words[1]:
             folder = folder / words[1]
             continue
         for path in _scripts(words):
-            _add(path, folder, root, found, depth)
+            _add(path, folder, root, found)
         for text, where in _nested(words, folder, root):
             _follow(text, where, root, found, depth - 1)
 
@@ -259,12 +290,12 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _add(given: str, folder: PurePosixPath, root: Path, found: set[str], depth: int) -> None:
+def _add(given: str, folder: PurePosixPath, root: Path, found: Executed) -> None:
     """Takes a path in, and the file behind it where it is a link; what lies outside of the workspace is nobody's."""
     name = given.rpartition("/")[2]
     if UNKNOWN in given:
         if name and UNKNOWN not in name:
-            found.add(f"**/{name}")
+            found.files.add(f"**/{name}")
         return
     if not given or given == ".":
         return
@@ -272,4 +303,4 @@ def _add(given: str, folder: PurePosixPath, root: Path, found: set[str], depth: 
     for one in (path, os.path.realpath(path)):
         relative = os.path.relpath(one, os.path.realpath(root))
         if not relative.startswith(".."):
-            found.add(PurePosixPath(relative).as_posix())
+            found.files.add(PurePosixPath(relative).as_posix())

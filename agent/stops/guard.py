@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from ..protocol import Predicates
 from ..workspace import FileGlob
-from .executed import executed_files
+from .guarding import Depends, depends_on
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")
 CONFIGURATION = (
@@ -43,6 +43,20 @@ CI_FILES = (
     "bitbucket-pipelines.yml",
     "Jenkinsfile",
 )
+ALWAYS_READ = (".gitignore", ".env", ".env.*")
+"""What so many tools obey that it counts with any check."""
+_ARTEFACTS = frozenset(
+    ".o .obj .d .lo .la .a .pyc .pyo .class .gcda .gcno .gcov .log .tmp .pid .exe .pdb .ilk .rlib .rmeta .swp .orig .rej"
+    " .prof .out .trs .cover .coverage".split()
+)
+"""Endings of what a build or an editor leaves beside tests. Their names decide nothing."""
+_BY_PRODUCT = re.compile(
+    r"(^|/)(__pycache__|\.[\w]+_cache|\.hypothesis|\.coverage[\w.]*|htmlcov|[^/]+\.dir)(/|$)|(^|/)\.rundry-\w+\.tmp$"
+)
+_CODE = frozenset(
+    ".py .pyw .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .rb .go .rs .php .java .kt .sh .bash .pl .lua .toml .ini .cfg"
+    " .json .yml .yaml .snap .so".split()
+)
 _NO_DEFAULTS = "none"
 _NOWHERE = Path("/nonexistent")
 _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile", "dockerfile"}
@@ -50,88 +64,126 @@ _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile",
 
 
 class Guard:
-    """Globs as in a .gitignore: without a slash they hold at any depth. Case is ignored, as some file systems do."""
+    """Which paths decide a verdict. Globs as in a .gitignore: without a slash they hold at any depth.
 
-    def __init__(self, patterns: Iterable[str], files: Iterable[str] = (), unless: Iterable[str] = ()) -> None:
-        """`files`: paths, guarded as they are. `unless`: not guarded; `a/b.py` also stands for `x/a/b.py`."""
+    Case is ignored, as some file systems do.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str] = (),
+        *,
+        depends: Depends | None = None,
+        unless: Iterable[str] = (),
+        asked: Iterable[str] = (),
+        free: Sequence[FileGlob] = (),
+        root: Path = _NOWHERE,
+    ) -> None:
+        """`names`: globs of files that decide by their names alone. `asked`: globs that the user named.
+
+        `unless`: not guarded, but for what was asked; `a/b.py` also stands for `x/a/b.py`. `free`: not guarded by names.
+        """
         from pathspec import GitIgnoreSpec
 
-        self.patterns = tuple(dict.fromkeys(patterns))
-        self.files = frozenset(_normal(path) for path in files)
-        self._spec = GitIgnoreSpec.from_lines(pattern.casefold() for pattern in self.patterns)
+        self.depends = depends or Depends()
+        self._root, self._free = root, free
+        self.files = frozenset(_normal(path) for path in self.depends.files)
+        self._is_anything = bool(asked) or bool(names) or bool(self.files)
+        self._names = GitIgnoreSpec.from_lines(name.casefold() for name in names)
+        self._executed = GitIgnoreSpec.from_lines(name.casefold() for name in sorted(self.depends.patterns))
+        self._asked = GitIgnoreSpec.from_lines(name.casefold() for name in asked)
+        self._holding = [
+            (GitIgnoreSpec.from_lines([name.casefold()]), text.encode()) for name, text in sorted(self.depends.holding)
+        ]
         self._unless = tuple(f"/{_normal(name)}" for name in unless)
+
+    def __bool__(self) -> bool:
+        """Something is guarded."""
+        return self._is_anything
 
     def matches(self, path: str) -> bool:
         """A change of this file, relative to the workspace, is asked about in every mode."""
         normal = _normal(path)
+        if self._asked.match_file(normal):
+            return True
         if any(f"/{normal}".endswith(name) for name in self._unless):
             return False
-        return normal in self.files or self._spec.match_file(normal)
+        if self._decides(normal, path):
+            return True
+        return self._names.match_file(normal) and not any(glob.matches(path) for glob in self._free)
+
+    def seals(self, path: str) -> bool:
+        """As `matches`, for a file found on the disk: what builds and caches leave beside tests does not count."""
+        normal = _normal(path)
+        if self._asked.match_file(normal):
+            return True
+        is_new = self.depends.shadows.matches(path)
+        if not is_new and (PurePosixPath(normal).suffix in _ARTEFACTS or _BY_PRODUCT.search(normal)):
+            return normal in self.files
+        return self.matches(path)
+
+    def is_output(self, path: str) -> bool:
+        """A new file that a check may make for itself: data below a folder of tests, no code and no configuration."""
+        normal = _normal(path)
+        return PurePosixPath(normal).suffix not in _CODE and not self._asked.match_file(normal) and (
+            not self._decides(normal, path)
+        )
+
+    def _decides(self, normal: str, path: str) -> bool:
+        if normal in self.files or self._executed.match_file(normal) or self.depends.shadows.matches(path):
+            return True
+        return any(spec.match_file(normal) and self._holds(path, text) for spec, text in self._holding)
+
+    def _holds(self, path: str, text: bytes) -> bool:
+        try:
+            return text in (self._root / path).read_bytes()[:100_000]
+        except OSError:
+            return False
 
 
-def default_guard(predicates: Predicates, task: str, root: Path | None = None) -> Guard:
-    """What guards a run: tests, build and CI files, what the check executes, and `--guard`; not what the task names.
+def default_guard(
+    predicates: Predicates, task: str, root: Path | None = None, env: Mapping[str, str] | None = None
+) -> Guard:
+    """What guards a run: tests, build and CI files, all that the check depends on, and `--guard`.
 
-    With `root`, the workspace, the scripts of build files and shell scripts are followed. A run without a check has
-    nothing to guard but what `--guard` names.
+    What the task names is not guarded. With `root`, the workspace, scripts and imports are followed. A run without a
+    check has nothing to guard but what `--guard` names. `env`: the environment of the check.
     """
-    asked = [glob for glob in predicates.guard if glob != _NO_DEFAULTS]
-    if _NO_DEFAULTS in predicates.guard:
-        return Guard(asked)
-    own = [script.rpartition(":")[0] for script in predicates.until_py]
-    if predicates.schema is not None:
-        own.append(predicates.schema)
-    files = _inside(own, root)
-    patterns: list[str] = []
-    if predicates.until or predicates.until_py:
-        patterns += [*TEST_FILES, *CONFIGURATION, *CI_FILES]
-    for command in predicates.until:
-        executed = sorted(executed_files(command, root or _NOWHERE))
-        patterns += [path for path in executed if path.startswith("**/")]
-        files += [path for path in executed if not path.startswith("**/")]
-    found = Guard(patterns, files, unless=_inside(named_files(task), root))
-    # What `--guard` names is guarded although the task names it too.
-    return _Both(found, Guard(asked)) if asked else found
+    return _guard(predicates, task, root, env or {}, [])
 
 
-def guard_of_items(check: str, predicates: Predicates, task: str, globs: Sequence[str], root: Path) -> Guard:
+def guard_of_items(
+    check: str,
+    predicates: Predicates,
+    task: str,
+    globs: Sequence[str],
+    root: Path,
+    env: Mapping[str, str] | None = None,
+) -> Guard:
     """What guards a search that brings files through a check: as `default_guard`, but for the files it is about.
 
     Those that `globs` name may change although their names are those of tests, but never one that the check executes.
     """
-    own_words = task.replace(check, " ")  # a check that is named in the task is no file to be changed
-    whole = default_guard(msgspec.structs.replace(predicates, until=[check]), own_words, root)
-    names = default_guard(msgspec.structs.replace(predicates, until=["true"]), own_words, root)
+    own_words = task.replace(check, " ")  # a check that is named in the task is not a file to be changed
+    wanted = msgspec.structs.replace(predicates, until=[check])
+    return _guard(wanted, own_words, root, env or {}, [FileGlob(glob, root) for glob in globs])
+
+
+def _guard(
+    predicates: Predicates, task: str, root: Path | None, env: Mapping[str, str], free: Sequence[FileGlob]
+) -> Guard:
     asked = [glob for glob in predicates.guard if glob != _NO_DEFAULTS]
-    return _ButFor(whole, names, Guard(asked), [FileGlob(glob, root) for glob in globs])
-
-
-class _ButFor(Guard):
-    """A guard that lets files change which it knows by their names alone."""
-
-    def __init__(self, whole: Guard, names: Guard, asked: Guard, free: Sequence[FileGlob]) -> None:
-        """`names`: what it would guard if the check executed nothing. `asked`: what `--guard` named."""
-        super().__init__(whole.patterns, whole.files)
-        self._whole, self._asked, self._free = whole, asked, free
-        self._executed = Guard([p for p in whole.patterns if p not in names.patterns], whole.files - names.files)
-
-    def matches(self, path: str) -> bool:
-        if not self._whole.matches(path):
-            return False
-        if self._executed.matches(path) or self._asked.matches(path):
-            return True
-        return not any(glob.matches(path) for glob in self._free)
-
-
-class _Both(Guard):
-    """Two guards, one of which knows exceptions."""
-
-    def __init__(self, first: Guard, second: Guard) -> None:
-        super().__init__([*first.patterns, *second.patterns], first.files | second.files)
-        self._parts = (first, second)
-
-    def matches(self, path: str) -> bool:
-        return any(part.matches(path) for part in self._parts)
+    if _NO_DEFAULTS in predicates.guard:
+        return Guard(asked=asked)
+    own = [script.rpartition(":")[0] for script in predicates.until_py]
+    depends = depends_on(predicates.until, _inside(own, root), root or _NOWHERE, env)
+    if predicates.schema is not None:
+        depends.files.update(_inside([predicates.schema], root))
+    names: list[str] = []
+    if predicates.until or predicates.until_py:
+        names = [*TEST_FILES, *CONFIGURATION, *CI_FILES, *ALWAYS_READ]
+    unless = _inside(named_files(task), root)
+    return Guard(names, depends=depends, unless=unless, asked=asked, free=free, root=root or _NOWHERE)
 
 
 def named_files(task: str) -> list[str]:

@@ -29,6 +29,8 @@ class Simple(msgspec.Struct, frozen=True):
 
     words: list[str]
     """Name and arguments, without quotes and without assignments before the name."""
+    given: list[str] = []
+    """These assignments, as `NAME=value`."""
 
 
 def simple_commands(line: str) -> list[Simple]:
@@ -68,17 +70,23 @@ def _serve() -> None:
 def _walk(node: Node) -> Iterator[Simple]:
     if node.type == "command":
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
+        given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield Simple(words)
+            yield Simple(words, given)
     for child in node.named_children:
         yield from _walk(child)
+
+
+def _assigned(node: Node) -> str:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    return f"{_text(name) if name else ''}={_text(value) if value else ''}"
 
 
 def _text(node: Node) -> str:
     """The word's value; parts that the run decides become UNKNOWN. `$PWD` is where the command runs: a dot."""
     raw = (node.text or b"").decode("utf-8", "replace")
     match node.type:
-        case "word" | "number":
+        case "word" | "number" | "variable_name":
             return raw.replace("\\\n", "").replace("\\", "")
         case "raw_string":
             return raw[1:-1]

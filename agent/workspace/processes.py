@@ -70,10 +70,12 @@ async def run_process(
     stdin: bytes | None = None,
     apart: bool = False,
     keep: int = FULL,
+    on_start: Callable[[Family], object] | None = None,
 ) -> Finished:
     """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
     `apart`: standard error goes to `Finished.errors`, and `on_output` does not hear it.
+    `on_start` receives the processes of the command.
     Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. What the command left in the
     background when it ended is ended too.
     """
@@ -83,6 +85,8 @@ async def run_process(
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
+    if on_start is not None:
+        on_start(running.family)
     return await running.finish(timeout, limit)
 
 
@@ -178,7 +182,7 @@ class _Running:
 
     def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], family: Family) -> None:
         """`readers`: of its output, and of its standard error where that is kept apart."""
-        self._process, self._readers, self._family = process, readers, family
+        self._process, self._readers, self.family = process, readers, family
         self._started = time.monotonic()
 
     async def finish(self, seconds: float, limit: int) -> Finished:
@@ -197,7 +201,7 @@ class _Running:
     async def wind_up(self, grace: float) -> int:
         """Ends the whole tree; gives the number of processes that were still alive."""
         try:
-            left = await self._family.end(grace)
+            left = await self.family.end(grace)
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
                     await self._process.wait()
@@ -205,8 +209,8 @@ class _Running:
                         await reader.drained.wait()
             return left
         finally:
-            self._family.kill()
-            self._family.close()
+            self.family.kill()
+            self.family.close()
             for reader in self._readers:
                 reader.close()
 

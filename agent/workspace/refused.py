@@ -77,6 +77,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """It was let through."""
     hide: Sequence[Path] = ()
     writable: Sequence[Path] = ()
+    read_only: Sequence[Path] = ()
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +123,7 @@ def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need 
     around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
     named = [line] if list(_paths(line)) else [near for near in around if _SPEAKS.match(near)]
     for path in _places(named, held):
-        if not _BUSY.search(line) or is_protected(path, held.ws):
+        if not _BUSY.search(line) or is_protected(path, held.ws) or path in held.read_only:
             return _to_write(path)
     return None
 
@@ -164,13 +165,16 @@ def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
                 continue
             path = Path(os.path.normpath(held.ws / Path(named).expanduser()))
             real = Path(os.path.realpath(path.parent)) / path.name
-            if named.startswith(("/", "~", "../", ".git/", "./.git/")) and _was_kept(real, held):
+            is_plain = named.startswith(("/", "~", "../", ".git/", "./.git/")) or real in held.read_only
+            if is_plain and _was_kept(real, held):
                 yield real
 
 
 def _was_kept(path: Path, held: Held) -> bool:
     if any(path.is_relative_to(place) for place in (held.temp, *held.writable)):
         return False
+    if path in held.read_only:
+        return os.access(path, os.W_OK)
     if path.is_relative_to(held.ws) and (not is_protected(path, held.ws) or path.name == CONFIG):
         return False
     if any(path.is_relative_to(place) for place in hidden(held.ws, held.hide)):

@@ -17,6 +17,7 @@ import msgspec
 
 from .bubblewrap import bubblewrap, find_bubblewrap
 from .environment import command_env
+from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .names import CONFIG
 from .own_temp import own_temp, sweep_temp
@@ -95,10 +96,20 @@ class Sandbox:
             self._temp = own_temp(self)
         return self._temp
 
-    def wrap(self, argv: list[str], ws: Path, *, network: bool = False, writable: Sequence[Path] = ()) -> list[str]:
+    def wrap(
+        self,
+        argv: list[str],
+        ws: Path,
+        *,
+        network: bool = False,
+        writable: Sequence[Path] = (),
+        read_only: Sequence[Path] = (),
+        empty: Path | None = None,
+    ) -> list[str]:
         """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
 
-        `network`, `writable`: what is let through to this command besides what all may.
+        `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
+        workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
         """
         if self.kind is None:
             return argv
@@ -117,10 +128,19 @@ class Sandbox:
             network=network,
             writable=writable,
             processes=_PROCESSES,
+            read_only=read_only,
+            empty=empty,
         )
 
     def refused(
-        self, done: Finished, ws: Path, *, command: str = "", network: bool = False, writable: Sequence[Path] = ()
+        self,
+        done: Finished,
+        ws: Path,
+        *,
+        command: str = "",
+        network: bool = False,
+        writable: Sequence[Path] = (),
+        read_only: Sequence[Path] = (),
     ) -> Need | None:
         """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
         if self.kind is None:
@@ -133,6 +153,7 @@ class Sandbox:
             network=network or self.network,
             hide=self._hide,
             writable=writable,
+            read_only=read_only if self.kind == "bubblewrap" else (),
         )
         return find_need(done, held)
 
@@ -149,9 +170,12 @@ class Sandbox:
         stdin: bytes | None = None,
         network: bool = False,
         writable: Sequence[Path] = (),
+        read_only: Sequence[Path] = (),
+        empty: Path | None = None,
         may_configure: bool = False,
         apart: bool = False,
         keep: int = FULL,
+        on_start: Callable[[Family], object] | None = None,
     ) -> Finished:
         """`run_process` in the sandbox.
 
@@ -163,7 +187,7 @@ class Sandbox:
         lines: list[str] = []
         try:
             done = await run_process(
-                self.wrap(argv, ws, network=network, writable=writable),
+                self.wrap(argv, ws, network=network, writable=writable, read_only=read_only, empty=empty),
                 cwd=cwd,
                 env=env,
                 timeout=timeout,
@@ -172,6 +196,7 @@ class Sandbox:
                 stdin=stdin,
                 apart=apart,
                 keep=keep,
+                on_start=on_start,
             )
         finally:
             lines = around.settle()

@@ -1,0 +1,108 @@
+"""Programs and packages that are installed inside of the workspace: virtual environments, `node_modules`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+_MOST = 3_000
+"""Files of one package."""
+_PLACES = ("lib/python3*/site-packages", "lib64/python3*/site-packages")
+_VENVS = (".venv", "venv", "env", ".env", ".virtualenv")
+_RUNS_BIN = {"npm", "npx", "yarn", "pnpm", "bun", "bunx", "pnpx"}
+_RUNS_VENV = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "uvx"}
+
+
+def program_files(program: str, folder: str, wrapped: Iterable[str], path: str, root: Path) -> list[str]:
+    """Where a program without a slash is looked for inside of the workspace, up to where it is found."""
+    found: list[str] = []
+    wrapped = set(wrapped)
+    places = [Path(entry) for entry in path.split(os.pathsep) if entry and entry != "."]
+    local = [root / folder / place for place in _local_bins(folder, wrapped, root)]
+    for place in [*local, *places]:
+        candidate = Path(os.path.normpath(root / place / program))
+        if candidate.is_relative_to(root):
+            found.append(candidate.relative_to(root).as_posix())
+        if candidate.is_file():
+            break
+    return found
+
+
+def _local_bins(folder: str, wrapped: set[str], root: Path) -> Iterator[str]:
+    if wrapped & _RUNS_BIN:
+        here = PurePosixPath(folder)
+        for place in (here, *here.parents):
+            yield str(root / place / "node_modules/.bin")
+    if wrapped & _RUNS_VENV:
+        yield from (str(root / name / "bin") for name in _VENVS)
+
+
+def venvs_of(files: Iterable[str], root: Path) -> set[str]:
+    """The virtual environments of the workspace that these files lie in."""
+    found: set[str] = set()
+    for file in files:
+        for parent in PurePosixPath(file).parents:
+            if str(parent) != "." and (root / parent / "pyvenv.cfg").is_file():
+                found.add(str(parent))
+    return found
+
+
+def venv_files(venv: str, modules: Iterable[str], root: Path) -> Iterator[str]:
+    """What Python obeys of a virtual environment, and the packages of these modules (`pytest_*` is any such one)."""
+    yield f"{venv}/pyvenv.cfg"
+    for name in ("python", "python3"):
+        yield f"{venv}/bin/{name}"
+    wanted = list(modules)
+    for place in venv_places(venv, root):
+        yield from (f"{place}/{name}.py" for name in ("sitecustomize", "usercustomize"))
+        try:
+            entries = sorted(entry.name for entry in (root / place).iterdir())
+        except OSError:
+            continue
+        for name in entries:
+            stem = name.partition(".")[0]
+            if any(fnmatchcase(stem, module) for module in wanted):
+                yield from tree(f"{place}/{name}", root)
+
+
+def venv_places(venv: str, root: Path) -> list[str]:
+    """Its folders of installed packages, relative to the workspace."""
+    return [place.relative_to(root).as_posix() for pattern in _PLACES for place in (root / venv).glob(pattern)]
+
+
+def package_files(package: str, folder: str, root: Path) -> list[str]:
+    """The files of a node package as a script in `folder` finds it, and the places that would be taken before it."""
+    found: list[str] = []
+    here = PurePosixPath(folder)
+    for place in (here, *here.parents):
+        at = PurePosixPath(place, "node_modules", package)
+        if (root / at).is_dir():
+            return [*found, *tree(str(at), root)]
+        found += [f"{at}/package.json", f"{at}/index.js", f"{at}.js"]
+    return found
+
+
+def package_of(program: Path, root: Path) -> str | None:
+    """The node package that holds a program (`node_modules/.bin/x` is a link into it), relative to the workspace."""
+    real = Path(os.path.realpath(program))
+    for parent in real.parents:
+        if (parent / "package.json").is_file() and "node_modules" in parent.parts and parent.is_relative_to(root):
+            return parent.relative_to(root).as_posix()
+    return None
+
+
+def tree(path: str, root: Path) -> Iterator[str]:
+    """The path, or the files below it, at most 3,000; byte-code and nested packages are left out."""
+    if not (root / path).is_dir():
+        yield path
+        return
+    count = 0
+    for top, folders, files in os.walk(root / path):
+        folders[:] = sorted(name for name in folders if name not in ("__pycache__", "node_modules"))
+        for name in sorted(files):
+            count += 1
+            if count > _MOST:
+                return
+            yield Path(top, name).relative_to(root).as_posix()

@@ -1,0 +1,76 @@
+"""New Python modules that would be imported in place of standard or installed ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_SUFFIXES = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd")
+_INSTALLED = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages")
+
+
+class Shadows:
+    """Paths that would take the place of a module, below the folders that Python looks in first."""
+
+    def __init__(self, roots: Iterable[str], names: Iterable[str], workspace: Path) -> None:
+        """`roots`: folders relative to the workspace. What stands there now is the project's own and not in question."""
+        self._roots = tuple(dict.fromkeys("" if root in (".", "") else f"{root}/" for root in roots))
+        self._names = frozenset(names)
+        self.known: frozenset[str] = frozenset(self._standing(workspace)) if self._names else frozenset()
+        """Modules with such names that stood there at the start."""
+
+    def matches(self, path: str) -> bool:
+        """A file at this path is a new module with the name of one that the check imports."""
+        if not self._names:
+            return False
+        for root in self._roots:
+            if path.startswith(root) and (name := self._module(path[len(root) :])) is not None:
+                return f"{root}{name}" not in self.known
+        return False
+
+    def _module(self, rest: str) -> str | None:
+        """The module's name where the path, below a root, defines one of those in question."""
+        first, _, inner = rest.partition("/")
+        stem = first.partition(".")[0]
+        if stem not in self._names:
+            return None
+        if not inner:
+            return stem if first.endswith(_SUFFIXES) else None
+        is_package = first == stem and inner.startswith("__init__.") and inner.endswith(_SUFFIXES)
+        return stem if is_package else None
+
+    def _standing(self, workspace: Path) -> Iterator[str]:
+        for root in self._roots:
+            folder = workspace / root
+            try:
+                entries = list(folder.iterdir())
+            except OSError:
+                continue
+            for entry in entries:
+                stem = entry.name.partition(".")[0]
+                if stem in self._names and (entry.name.endswith(_SUFFIXES) or any(entry.glob("__init__.*"))):
+                    yield f"{root}{stem}"
+
+
+def standard_names() -> frozenset[str]:
+    """Modules of the standard library."""
+    return frozenset(sys.stdlib_module_names)
+
+
+def installed_names(prefixes: Iterable[Path]) -> set[str]:
+    """Top-level modules that are installed below these prefixes (`/usr`, a virtual environment)."""
+    found: set[str] = set()
+    for prefix in prefixes:
+        for pattern in _INSTALLED:
+            for folder in prefix.glob(pattern):
+                try:
+                    names = [entry.name for entry in folder.iterdir()]
+                except OSError:
+                    continue
+                found.update(
+                    name.partition(".")[0]
+                    for name in names
+                    if name.isidentifier() or name.endswith(_SUFFIXES)
+                )
+    return found - {"__pycache__"}

@@ -1,0 +1,8 @@
+"""Files identified by path and digest: their approved state, what differs from it, and the way back to it."""
+
+from .marks import Mark, Seen, read_mark
+from .names import SKIPPED, NameIndex
+from .put_back import PutBack
+from .seals import Difference, Seals
+
+__all__ = ["SKIPPED", "Difference", "Mark", "NameIndex", "PutBack", "Seals", "Seen", "read_mark"]

@@ -1,0 +1,101 @@
+"""All names below a folder that a test accepts, found again with one stat for each folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .marks import Stamp, is_racy, stamp_of
+
+SKIPPED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
+"""Folders in which no tool looks for tests or for its configuration. Files in them are guarded by their path alone."""
+_VENV = "pyvenv.cfg"
+
+
+class _Folder:
+    __slots__ = ("below", "found", "path", "stamp")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        """Absolute, without a slash at the end."""
+        self.stamp: Stamp | None = None
+        self.below: list[_Folder] = []
+        self.found: list[str] = []
+
+
+class NameIndex:
+    """The accepted paths of a workspace, whatever git ignores and however large it is."""
+
+    def __init__(self, root: Path, accepts: Callable[[str], bool], private: frozenset[str] = frozenset()) -> None:
+        """`accepts` is asked with a path relative to `root`. `private`: absolute folders that are not entered."""
+        self._root, self._accepts, self._private = str(root), accepts, private
+        self._top = _Folder(self._root)
+
+    def update(self) -> bool:
+        """Look again. Whether any name came or went."""
+        return self._look(self._top)
+
+    def paths(self) -> Iterator[str]:
+        """What `update` found last."""
+        waiting = [self._top]
+        while waiting:
+            folder = waiting.pop()
+            yield from folder.found
+            waiting += folder.below
+
+    def folders(self) -> Iterator[str]:
+        """The absolute paths of the folders that were entered."""
+        waiting = [self._top]
+        while waiting:
+            folder = waiting.pop()
+            yield folder.path
+            waiting += folder.below
+
+    def _look(self, top: _Folder) -> bool:
+        """A stat for each folder; only one whose names moved is listed again. A directory's ctime cannot be set."""
+        waiting, changed, lstat = [top], False, os.lstat
+        while waiting:
+            folder = waiting.pop()
+            try:
+                status = lstat(folder.path)
+            except OSError:
+                changed = changed or bool(folder.found or folder.below)
+                folder.stamp, folder.below, folder.found = None, [], []
+                continue
+            known = folder.stamp
+            if known is None or known[5] != status.st_ctime_ns or known[1] != status.st_ino:
+                changed = self._list(folder, status) or changed
+            waiting += folder.below
+        return changed
+
+    def _list(self, folder: _Folder, status: os.stat_result) -> bool:
+        now = time.time_ns()
+        stamp = stamp_of(status)
+        old = {child.path: child for child in folder.below}
+        before = (folder.found, [child.path for child in folder.below])
+        folder.below, folder.found = [], []
+        # The top is entered also where a link leads to it.
+        if stat.S_ISDIR(status.st_mode) or folder is self._top:
+            self._take_in(folder, old)
+        folder.stamp = None if is_racy(stamp, now) else stamp
+        return (folder.found, [child.path for child in folder.below]) != before
+
+    def _take_in(self, folder: _Folder, old: dict[str, _Folder]) -> None:
+        try:
+            with os.scandir(folder.path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            return
+        start = len(self._root) + 1
+        if folder is not self._top and any(entry.name == _VENV for entry in entries):
+            return
+        for entry in entries:
+            path = entry.path
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED and path not in self._private:
+                    folder.below.append(old.get(path) or _Folder(path))
+            elif path not in self._private and self._accepts(path[start:]):
+                folder.found.append(path[start:])

@@ -1,0 +1,153 @@
+"""Restore a path to its approved state. What stands there now is kept first, so that nothing of the user is lost."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from ..errors import StaleFile
+from ..ledger import Ledger
+from .marks import ABSENT, FILE, LINK, Mark
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST = 64_000_000
+"""Bytes of a file that are kept in memory; a larger one is moved to the attic."""
+
+
+class Displaced(msgspec.Struct, frozen=True):
+    """Something that stood in the way and was kept."""
+
+    path: str
+    """Relative to the workspace."""
+    blob: str | None
+    """Where its bytes, or a link's target, are kept; None: it was moved to `moved_to`."""
+    moved_to: Path | None = None
+
+
+class PutBack:
+    """Restores paths of one workspace, walking folder by folder without following a link."""
+
+    def __init__(self, root: Path, attic: Path, ledger: Ledger, keep: Callable[[bytes], str]) -> None:
+        """`attic`: a private folder outside of the workspace for what is too large, or no file.
+
+        `keep` stores bytes durably; it is called before anything is removed.
+        """
+        self._root, self._attic, self._ledger, self._keep = root, attic, ledger, keep
+
+    def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
+        """Make the path what `want` says. Returns what was displaced. Raises OSError, KeyError, StaleFile.
+
+        `load` gives the bytes of a digest. Always a new file: the old one may be a hard link to another of the user's.
+        """
+        if want.kind not in (ABSENT, FILE, LINK):
+            raise StaleFile(f"{path}: a {want.kind} cannot be restored")
+        data = b"" if want.kind == ABSENT else load(want.digest)
+        displaced: list[Displaced] = []
+        folder = self._enter(path, displaced, make=want.kind != ABSENT)
+        if folder is None:
+            return displaced
+        try:
+            self._swap(folder, path, want, data, displaced)
+        finally:
+            os.close(folder)
+        return displaced
+
+    def _enter(self, path: str, displaced: list[Displaced], *, make: bool) -> int | None:
+        """A descriptor of the folder of the path; None: it is missing and need not be made."""
+        fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        here = ""
+        try:
+            for part in path.split("/")[:-1]:
+                here = f"{here}{part}"
+                status = _lstat(fd, part)
+                if status is not None and not stat.S_ISDIR(status.st_mode):
+                    displaced.append(self._displace(fd, part, here))
+                    status = None
+                if status is None:
+                    if not make:
+                        os.close(fd)
+                        return None
+                    os.mkdir(part, dir_fd=fd)
+                inner = os.open(part, _FOLDER, dir_fd=fd)
+                os.close(fd)
+                fd, here = inner, f"{here}/"
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    def _swap(self, folder: int, path: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
+        name, real = Path(path).name, self._root / path
+        old = _lstat(folder, name)
+        aside = f".rundry-{secrets.token_hex(6)}.tmp"
+        if want.kind == FILE:
+            fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                os.fchmod(fd, want.mode)
+            self._date(folder, aside, real, old, len(data))
+        elif want.kind == LINK:
+            os.symlink(os.fsdecode(data), aside, dir_fd=folder)
+        try:
+            if old is not None:
+                displaced.append(self._displace(folder, name, path))
+            if want.kind != ABSENT:
+                os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            if want.kind != ABSENT and _lstat(folder, aside) is not None:
+                os.unlink(aside, dir_fd=folder)
+            raise
+        if want.kind == FILE:
+            self._ledger.wrote(real, os.stat(name, dir_fd=folder, follow_symlinks=False), want.digest)
+
+    def _date(self, folder: int, aside: str, real: Path, old: os.stat_result | None, size: int) -> None:
+        """No build cache may take the restored file for the one that stood there (REQUIREMENTS 6.8)."""
+        natural = os.stat(aside, dir_fd=folder).st_mtime_ns
+        plain = old if old is not None and stat.S_ISREG(old.st_mode) else None
+        later = self._ledger.time_for(real, plain, size, natural)
+        if later is not None:
+            os.utime(aside, ns=(later, later), dir_fd=folder)
+
+    def _displace(self, folder: int, name: str, path: str) -> Displaced:
+        """Take it out of the way under another name first: what is read is what is removed."""
+        aside = f".rundry-{secrets.token_hex(6)}.tmp"
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            status = os.stat(aside, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                data = os.fsencode(os.readlink(aside, dir_fd=folder))
+            elif stat.S_ISREG(status.st_mode) and status.st_size <= _MOST:
+                fd = os.open(aside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+                with os.fdopen(fd, "rb") as file:
+                    data = file.read()
+            else:
+                return Displaced(path, None, self._to_attic(folder, aside, name))
+            found = Displaced(path, self._keep(data))
+            os.unlink(aside, dir_fd=folder)
+        except BaseException:
+            if _lstat(folder, aside) is not None and _lstat(folder, name) is None:
+                os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            raise
+        return found
+
+    def _to_attic(self, folder: int, aside: str, name: str) -> Path:
+        self._attic.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = self._attic / f"{name}.{secrets.token_hex(4)}"
+        try:
+            os.rename(aside, place, src_dir_fd=folder)
+        except OSError:  # another file system
+            shutil.move(os.path.realpath(f"/proc/self/fd/{folder}") + f"/{aside}", place)
+        return place
+
+
+def _lstat(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None

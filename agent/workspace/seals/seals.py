@@ -1,0 +1,259 @@
+"""The approved state of guarded paths, and what differs from it now.
+
+A path relative to the workspace is walked from the workspace; an absolute one lies outside of it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Seen, Stamp, read_mark, stamp_of
+from .names import SKIPPED, NameIndex
+
+KEPT = 16_000_000
+"""Bytes of the largest file whose approved content is kept."""
+KEPT_IN_ALL = 256_000_000
+ALWAYS_READ = 64_000_000
+"""Bytes that are read at each full comparison; of what is beyond, unchanged stat fields are believed."""
+_FOLLOWED = 5_000
+"""Files behind a link to a folder."""
+_NOTHING = Mark(ABSENT)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A guarded path whose content is not the approved one."""
+
+    path: str
+    approved: Mark
+    now: Mark
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """The approved state as it is stored."""
+
+    marks: dict[str, Mark]
+    lost: list[str] = []
+    """Paths whose approved bytes are not kept."""
+
+
+class Seals:
+    """Approved marks of one workspace. Its methods read the disk and may run in a thread, one at a time."""
+
+    def __init__(
+        self,
+        root: Path,
+        accepts: Callable[[str], bool],
+        keep: Callable[[bytes], str],
+        private: frozenset[str] = frozenset(),
+    ) -> None:
+        """`accepts`: a file with this name is guarded when it exists. `keep` stores approved bytes by their SHA-256."""
+        self.root = root
+        self._accepts, self._keep = accepts, keep
+        self._index = NameIndex(root, self._accepts_name, private)
+        self._marks: dict[str, Mark] = {}
+        self._seen: dict[str, Seen] = {}
+        self._outputs: dict[str, Mark] = {}
+        """New data files that checks made."""
+        self._room = KEPT_IN_ALL
+        self._lock = threading.Lock()
+        self.lost: set[str] = set()
+        """Paths whose approved bytes are not kept: they cannot be restored."""
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    @property
+    def existing(self) -> list[str]:
+        """Guarded paths below the workspace that have an approved file or link."""
+        return [path for path, mark in self._marks.items() if mark.kind in (FILE, LINK) and not path.startswith("/")]
+
+    def mark_of(self, path: str) -> Mark | None:
+        """The approved mark; None: the path is not guarded by digest."""
+        return self._marks.get(path)
+
+    def capture(self, paths: Iterable[str]) -> None:
+        """Approve the present state of these paths and of everything that the test of names accepts."""
+        with self._lock:
+            self._index.update()
+            for path in sorted({*self._expanded(paths), *self._expanded(self._index.paths())}):
+                if path not in self._marks:
+                    self._approve(path)
+
+    def approve(self, paths: Iterable[str]) -> None:
+        """Approve the present state of these paths: a person kept it."""
+        with self._lock:
+            for path in self._expanded(paths):
+                self._outputs.pop(path, None)
+                self._approve(path)
+
+    def approve_bytes(self, path: str, digest: str | None) -> None:
+        """Approve this content (None: no file), which is already kept, whatever stands there now."""
+        with self._lock:
+            seen = read_mark(*self._place(path))
+            mode = seen.mark.mode if seen.mark.kind == FILE else 0o644
+            was = self._marks.get(path)
+            if seen.mark.kind != FILE and was is not None and was.kind == FILE:
+                mode = was.mode
+            size = seen.mark.size if seen.mark.digest == digest else 0
+            self._marks[path] = _NOTHING if digest is None else Mark(FILE, digest, mode, size)
+            self._seen.pop(path, None)
+            self._outputs.pop(path, None)
+            self.lost.discard(path)
+
+    def tolerate(self, paths: Iterable[str]) -> None:
+        """New files that a check itself made: not a difference as long as their content stays."""
+        with self._lock:
+            for path in paths:
+                self._outputs[path] = read_mark(*self._place(path)).mark
+
+    def stored(self) -> bytes:
+        """The approved state, for `load`."""
+        return msgspec.msgpack.encode(Sealed(dict(self._marks), sorted(self.lost)))
+
+    def load(self, data: bytes) -> None:
+        """Take over an approved state that an earlier runner stored. Raises msgspec.DecodeError."""
+        sealed = msgspec.msgpack.decode(data, type=Sealed)
+        with self._lock:
+            self._marks.update(sealed.marks)
+            self.lost.update(sealed.lost)
+
+    def glance(self) -> list[Difference]:
+        """Compare by stat fields; read only what they say has moved. For between verdicts."""
+        with self._lock:
+            return [*self._new_names(), *self._compare(self._moved())]
+
+    def compare(self) -> list[Difference]:
+        """Compare by content, whatever times and sizes say."""
+        with self._lock:
+            return [*self._new_names(), *self._compare(self._marks, full=True)]
+
+    def stamps(self) -> dict[str, Stamp | None]:
+        """The stat fields of the last comparison: a write in between shows, also one that was taken back."""
+        return {path: seen.stamp for path, seen in self._seen.items()}
+
+    def _accepts_name(self, path: str) -> bool:
+        if self._accepts(path):
+            return True
+        whole = self.root / path
+        # A link to a folder of tests is guarded with what it leads to.
+        return whole.is_symlink() and whole.is_dir() and self._accepts(f"{path}/test_x.py")
+
+    def _place(self, path: str) -> tuple[Path, str]:
+        return (Path("/"), path[1:]) if path.startswith("/") else (self.root, path)
+
+    def _approve(self, path: str) -> None:
+        found: list[bytes] = []
+        seen = read_mark(*self._place(path), found, min(KEPT, self._room))
+        self.lost.discard(path)
+        if found:
+            self._room -= len(found[0])
+            self._keep(found[0])
+        elif seen.mark.kind in (FILE, LINK):
+            self.lost.add(path)
+        self._marks[path], self._seen[path] = seen.mark, seen
+
+    def _expanded(self, paths: Iterable[str]) -> Iterator[str]:
+        """Each path with the links on its way, and what they lead to."""
+        for path in paths:
+            yield from self._through_links(path, 8)
+
+    def _through_links(self, path: str, depth: int) -> Iterator[str]:
+        base = Path("/") if path.startswith("/") else self.root
+        parts = path.strip("/").split("/")
+        for at, part in enumerate(parts):
+            base = base / part
+            if not base.is_symlink():
+                continue
+            yield self._named(base)
+            if depth:
+                there = Path(os.path.normpath(base.parent.resolve() / base.readlink()))
+                yield from self._through_links(self._named(there.joinpath(*parts[at + 1 :])), depth - 1)
+                if at == len(parts) - 1 and base.is_dir():
+                    yield from self._below(base.resolve(), path)
+            return
+        yield path
+
+    def _below(self, folder: Path, alias: str) -> Iterator[str]:
+        """The files behind a link to a folder, where the link's name makes them guarded."""
+        count = 0
+        for top, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if name not in SKIPPED]
+            for name in files:
+                whole = Path(top, name)
+                if self._accepts(f"{alias}/{whole.relative_to(folder).as_posix()}"):
+                    count += 1
+                    if count > _FOLLOWED:
+                        return
+                    yield self._named(whole)
+
+    def _named(self, whole: Path) -> str:
+        """Relative to the workspace where it lies inside, else absolute."""
+        return whole.relative_to(self.root).as_posix() if whole.is_relative_to(self.root) else str(whole)
+
+    def _new_names(self) -> list[Difference]:
+        self._index.update()
+        new = [path for path in self._index.paths() if path not in self._marks]
+        found: list[Difference] = []
+        for path in new:
+            seen = read_mark(*self._place(path))
+            if seen.mark.kind != ABSENT and self._outputs.get(path) != seen.mark:
+                found.append(Difference(path, _NOTHING, seen.mark))
+        return found
+
+    def _moved(self) -> list[str]:
+        """Guarded paths whose stat fields are not those of the last look."""
+        found: list[str] = []
+        prefix, lstat, seen_of = f"{self.root}/", os.lstat, self._seen
+        for path in self._marks:
+            seen = seen_of.get(path)
+            if seen is None or seen.racy:
+                found.append(path)
+                continue
+            try:
+                status = lstat(path if path.startswith("/") else prefix + path)
+            except OSError:
+                if seen.stamp is not None:
+                    found.append(path)
+                continue
+            stamp = seen.stamp
+            if stamp is None or status.st_ctime_ns != stamp[5] or stamp_of(status) != stamp:
+                found.append(path)
+        return found
+
+    def _compare(self, paths: Collection[str], *, full: bool = False) -> list[Difference]:
+        found: list[Difference] = []
+        room = ALWAYS_READ
+        for path in paths:
+            approved, known = self._marks[path], self._seen.get(path)
+            if full and room < 0 and known is not None and not known.racy and self._is_still(path, known):
+                seen = known
+            else:
+                seen = read_mark(*self._place(path))
+                room -= seen.mark.size
+            self._seen[path] = seen
+            if not _alike(approved, seen.mark) and not self._is_nothing(path, approved, seen.mark):
+                found.append(Difference(path, approved, seen.mark))
+        return found
+
+    def _is_nothing(self, path: str, approved: Mark, now: Mark) -> bool:
+        """A missing file, on whose way something else than a folder stands that leads nowhere."""
+        root, below = self._place(path)
+        return approved.kind == ABSENT and now.kind == DIVERTED and not (root / below).exists()
+
+    def _is_still(self, path: str, known: Seen) -> bool:
+        root, below = self._place(path)
+        try:
+            return known.stamp == stamp_of(os.lstat(root / below))
+        except OSError:
+            return known.stamp is None
+
+
+def _alike(approved: Mark, now: Mark) -> bool:
+    if approved.kind == ABSENT:
+        return now.kind in (ABSENT, FOLDER)  # no tool reads a folder in place of a file
+    return (approved.kind, approved.digest, approved.mode) == (now.kind, now.digest, now.mode)
