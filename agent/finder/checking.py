@@ -7,7 +7,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..protocol import CheckFinished, Record
 from ..step import Kit
+from ..step.fair import Surroundings, fair
+from ..step.verify import check_finished
 from ..stops import CheckResult, run_check
 from ..workspace import FileGlob, Ignore, PathRefused, Workspace
 from .keys import file_of, item_key
@@ -26,15 +29,25 @@ def check_of(command: str, path: str) -> str:
     return whole
 
 
-async def check(kit: Kit, command: str, path: str) -> CheckResult:
-    """Runs it, with its own time-out: the caller sees to the run's."""
-    return await run_check(
-        check_of(command, path),
-        kit.workspace,
-        env=kit.env,
-        timeout=kit.facts.spec.predicates.timeout,
-        sandbox=kit.sandbox,
-    )
+async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool = True) -> CheckFinished:
+    """Run it on approved content, with its own time-out: the caller keeps the run's.
+
+    `full`: guarded files are compared by content before and after it.
+    """
+    line = check_of(command, path)
+
+    async def run(around: Surroundings) -> CheckResult:
+        return await run_check(
+            line,
+            kit.workspace,
+            env=around.env,
+            timeout=kit.facts.spec.predicates.timeout,
+            sandbox=kit.sandbox,
+            empty=around.empty,
+        )
+
+    result, uncounted = await fair(kit, line, run, lambda result: result.passed, record, full=full, whole=False)
+    return check_finished(result, uncounted)
 
 
 def path_of(key: str, root: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -22,7 +22,8 @@ from ..protocol import (
     WorkStarted,
 )
 from ..step import Kit, PersonInterrupted, feedback, instructions, perform
-from ..stops import CheckResult
+from ..step.fair import TRIES
+from ..workspace.seals import Difference
 from . import prompts
 from .books import Books
 from .checking import check, check_of, files_of, path_of
@@ -73,7 +74,7 @@ class Migrate:
         try:
             with self._kit.watch.running():
                 async with asyncio.timeout(self._kit.seconds_for_work()):
-                    await self._kit.interruptible(self._look_at_all(record, tally))
+                    await self._kit.interruptible(self._look_fairly(record, tally))
         except (PersonInterrupted, TimeoutError) as how:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
@@ -137,8 +138,7 @@ class Migrate:
         record(CheckStarted(command=command))
         with self._kit.watch.running():
             async with asyncio.timeout(self._kit.seconds_for_work()):
-                result = await self._kit.interruptible(check(self._kit, self._command, path))
-        return _told(result)
+                return await self._kit.interruptible(check(self._kit, self._command, path, record))
 
     def _order(self, work: Work, prompt: str) -> Work:
         spec = self._kit.facts.spec
@@ -191,6 +191,21 @@ class Migrate:
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
 
+    async def _look_fairly(self, record: Record, tally: _Tally) -> None:
+        """Guarded files are compared by content before and after the whole scan; each check compares their times."""
+        guarded = self._kit.guarded
+        found: Sequence[Difference] = []
+        for _ in range(TRIES):
+            await guarded.settle(record, self._command, full=True)
+            tally.looked = 0
+            await self._look_at_all(record, tally)
+            found = await guarded.tolerate_outputs(await guarded.differences(full=True))
+            if not found:
+                break
+        if found or guarded.unrestored:
+            await guarded.settle(record, self._command, full=True)
+            tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
+
     async def _look_at_all(self, record: Record, tally: _Tally) -> None:
         files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._kit.workspace)
         if unmet and not self._facts.scan_pass:
@@ -208,7 +223,7 @@ class Migrate:
         for key, path in rest:
             if len(tally.held) > _MOST_HELD:
                 return
-            checked = _told(await check(self._kit, self._command, path))
+            checked = await check(self._kit, self._command, path, record, full=False)
             tally.looked += 1
             if checked.error is not None and not tally.has_started:
                 tally.held.append((key, path, checked))
@@ -258,25 +273,14 @@ class Migrate:
             )
 
 
-def _told(result: CheckResult) -> CheckFinished:
-    return CheckFinished(
-        command=result.command,
-        passed=result.passed,
-        exit_code=result.exit_code,
-        timed_out=result.timed_out,
-        failing=result.failing,
-        output=result.output,
-        seconds=result.seconds,
-        error=result.error,
-    )
-
-
 def _unstartable(checked: CheckFinished) -> str:
     return f"the check could not be started: {checked.command}: {checked.error}"
 
 
 def _why(checked: CheckFinished) -> str:
     """In a few words: a time-out is never a failure alone."""
+    if checked.uncounted is not None:
+        return f"its pass does not count: {checked.uncounted}"
     if checked.error is not None:
         return f"it could not be started: {checked.error}"
     if checked.timed_out:

@@ -50,6 +50,7 @@ from .finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
 from .hands import Hands
 from .passing import PassFacts, passing_of
+from .sealing import SealFacts
 from .spending import Spending
 from .undoing import Changes
 from .verdicts import JUDGED, Verdicts
@@ -91,6 +92,8 @@ class RunFacts:
     actions: list[Action] = field(default_factory=list[Action])
     changes: Changes = field(default_factory=Changes)
     """What can be undone, and which files are not as they were."""
+    sealing: SealFacts = field(default_factory=SealFacts)
+    """The approved content of what decides."""
     hands: Hands = field(default_factory=Hands)
     """What a person does themselves, and what runs in the background."""
     queue: dict[int, str] = field(default_factory=dict[int, str])
@@ -198,6 +201,7 @@ class RunFacts:
         self.spending.apply(stamped)
         if self.may_change_files:
             self.changes.apply(stamped)
+            self.sealing.apply(stamped)
         self._apply_step(stamped)
         if kind in ASKED:
             self.asking.apply(event)

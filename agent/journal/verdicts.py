@@ -19,7 +19,7 @@ from ..protocol import (
     WheelGiven,
 )
 
-_ASIDE = ("shell", "undo", "wheel", "background", "handover")
+_ASIDE = ("shell", "undo", "wheel", "background", "handover", "guard")
 """What a person did meanwhile: it does not stand in for what the loop has to say."""
 
 

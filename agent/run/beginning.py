@@ -67,6 +67,7 @@ def begin(run: Conduct, order: Order) -> None:
             notes=[*order.notes, *kit.notes, *neighbours(spec, kit.journal.path, kit.clock.now())],
         )
     )
+    kit.guarded.seal()
     if run.finder is None:
         kit.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
@@ -102,6 +103,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
     notes = [*order.notes, *kit.notes, *others, *_said(before)]
     kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
+    kit.guarded.seal()
     charge_lost_calls(kit, arrived)
     for name, value in changes.limits.items():
         kit.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))

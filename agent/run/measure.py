@@ -7,7 +7,9 @@ from statistics import median
 
 from ..protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, WorkResult
 from ..step import Kit, PersonInterrupted
+from ..step.fair import Surroundings, fair
 from ..stops.score import is_better, is_within_noise, noise_of, read_score
+from ..workspace import Finished
 
 _SHOWN = 200
 """Characters of what a failed score command printed last."""
@@ -100,17 +102,25 @@ async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
     """Return one number and its seconds; or why there is none. It runs as a check does."""
     own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
-    with kit.watch.running():
-        running = kit.sandbox.run(
-            spec.score,
-            kit.workspace.root,
-            cwd=kit.workspace.root,
-            env=kit.env,
-            timeout=seconds,
-            apart=True,
-        )
-        done = await kit.interruptible(running)
+
+    async def run(around: Surroundings) -> Finished:
+        with kit.watch.running():
+            running = kit.sandbox.run(
+                spec.score,
+                kit.workspace.root,
+                cwd=kit.workspace.root,
+                env=around.env,
+                timeout=seconds,
+                empty=around.empty,
+                apart=True,
+            )
+            return await kit.interruptible(running)
+
+    record = kit.recorder(None, None)
+    done, uncounted = await fair(kit, spec.score, run, lambda done: done.exit_code == 0, record)
     kit.changed = True
+    if uncounted is not None:
+        return f"does not count: {uncounted}", done.seconds
     if done.timed_out:
         return f"timed out after {seconds:.0f} s and was ended", done.seconds
     if done.error is not None:

@@ -64,7 +64,7 @@ async def outfit(
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
-    guard = _guard(spec, workspace.root)
+    guard = _guard(spec, workspace.root, env)
     snapshots = Snapshots(workspace, store)
     if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
         await snapshots.start()
@@ -98,17 +98,20 @@ async def outfit(
     if spec.edit_format == CONSTRAINED:
         kit.constrained = Constrained(workspace, facts, guard, kit.tools.kept_from)
     kit.tools.seconds_left = kit.seconds_for_work
+    await kit.guarded.start()
+    if not facts.started:
+        kit.notes += kit.guarded.not_held
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
 
 
-def _guard(spec: RunSpec, root: Path) -> Guard:
+def _guard(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
     """Of a migration, what its check depends on, but for the files that it is about."""
     finder = spec.finder
     if finder is None or finder.check is None:
-        return default_guard(guarded(spec), spec.task, root)
+        return default_guard(guarded(spec), spec.task, root, env)
     globs = [glob for glob in finder.globs if glob != EVERY_FILE]
-    return guard_of_items(finder.check, spec.predicates, spec.task, globs, root)
+    return guard_of_items(finder.check, spec.predicates, spec.task, globs, root, env)
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..gate import CommandDraft
 from ..protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Prompted, Record
 from ..tools import ToolResult
-from ..workspace import Finished, HeadTail, Sandbox
+from ..workspace import Family, Finished, HeadTail, Sandbox
+from ..workspace.write_hold import WriteHold
 
 if TYPE_CHECKING:
     from .kit import Kit
@@ -33,6 +34,8 @@ class _Job:
         self.ended_by = ""
         """Who ended it, if anyone did."""
         self.task: asyncio.Task[Finished]
+        self.family: Family | None = None
+        """Its processes."""
         self._say, self._said, self._pause = say, "", _FIRST
         self._timer: asyncio.TimerHandle | None = None
 
@@ -70,6 +73,10 @@ class Background:
         self._ended: dict[str, HeadTail] = {}
         self._world: str | None = None
         """The workspace as far as it is known who changed it; None: nothing ran since."""
+        self._holds: list[tuple[str, WriteHold]] = []
+        self._held = 0
+        """Checks that run now."""
+        self._holding = asyncio.Lock()
         self.tell: Callable[[Prompted], object] = kit.record
         """How the model hears of an end that it did not ask for."""
 
@@ -102,7 +109,9 @@ class Background:
                 on_output=job.hear,
                 network=draft.network,
                 writable=draft.writable,
+                read_only=kit.guarded.read_only(),
                 may_configure=True,  # all that it changed is judged when it is noticed
+                on_start=lambda family: setattr(job, "family", family),
             )
         )
         try:
@@ -120,6 +129,31 @@ class Background:
             f"stop_command ends it; it ends with the run.\n{printed}"
         )
         return ToolResult(ok=True, text=text, summary="runs")
+
+    async def hold(self) -> list[str]:
+        """Keep them from writing to the workspace until `let_go`. Returns the names of those that had to be stopped."""
+        async with self._holding:
+            self._held += 1
+            if self._held > 1:
+                return []
+            root = self._kit.workspace.root
+            stopped: list[str] = []
+            for job in self._jobs.values():
+                if job.family is None:
+                    continue
+                hold = WriteHold(job.family, root)
+                self._holds.append((job.name, hold))
+                if not await asyncio.to_thread(hold.take):
+                    stopped.append(job.name)
+            return stopped
+
+    async def let_go(self) -> None:
+        """The check has ended."""
+        async with self._holding:
+            self._held -= 1
+            while not self._held and self._holds:
+                _, hold = self._holds.pop()
+                await asyncio.to_thread(hold.release)
 
     async def stop(self, name: str, by: str, record: Record) -> BackgroundEnded | None:
         """Ends it; None: nothing runs under that name."""

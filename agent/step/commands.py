@@ -67,7 +67,12 @@ def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
     if done is None or not done.exit_code or draft.unsandboxed:
         return None
     need = kit.sandbox.refused(
-        done, kit.workspace.root, command=draft.command, network=draft.network, writable=draft.writable
+        done,
+        kit.workspace.root,
+        command=draft.command,
+        network=draft.network,
+        writable=draft.writable,
+        read_only=kit.guarded.read_only(),
     )
     return need if need is not None and count_failing(done.full.decode("utf-8", "replace")) is None else None
 
@@ -102,7 +107,8 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
             result = await kit.interruptible(land(draft, ruling, kit.tools))
     except PersonInterrupted as how:
         changes = await _note_changes(kit, before, record)
-        notes = await _put_back(kit, [c for c in changes if _guarded(kit, c.path)], before, record)
+        notes = await _put_back(kit, [c for c in changes if _cautioned(kit, c.path)], before, record)
+        notes += await kit.guarded.restore_all(record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
     changes = await _note_changes(kit, before, record)
     return result.with_notes([*notes, *await _judge_guarded(kit, changes, before, draft.command, record)])
@@ -115,9 +121,12 @@ async def settle_lost_command(kit: Kit, command: str, before: str, record: Recor
     """
     try:
         changes = await _note_changes(kit, before, record)
+        if not kit.guarded.has_earlier_seal:
+            return await _judge(kit, [c for c in changes if _guarded(kit, c.path)], before, command, record)
         return await _judge_guarded(kit, changes, before, command, record)
     except SnapshotDamaged as error:
-        return [f"What it changed cannot be known: {error}"]
+        unknown = [f"What it changed cannot be known: {error}"]
+        return [*unknown, *await kit.guarded.settle(record, command, full=True)]
 
 
 async def note_lost_command(kit: Kit, before: str, record: Record) -> None:
@@ -187,7 +196,17 @@ def _blob(kit: Kit, change: Change) -> str | None:
 
 async def _judge_guarded(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
     """Each guarded change may be kept by the person; what nobody allows is put back, whatever comes between."""
-    waiting = [change for change in changes if _guarded(kit, change.path)]
+    waiting = [change for change in changes if _cautioned(kit, change.path)]
+    try:
+        notes = await _judge(kit, waiting, tree, command, record)
+    except (PersonInterrupted, asyncio.CancelledError):
+        await kit.guarded.restore_all(record)
+        raise
+    return notes + await kit.guarded.settle(record, command, full=False)
+
+
+async def _judge(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
+    waiting = list(changes)
     notes: list[str] = []
     while waiting:
         try:
@@ -197,6 +216,11 @@ async def _judge_guarded(kit: Kit, changes: Sequence[Change], tree: str, command
             raise
         waiting.pop(0)
     return notes
+
+
+def _cautioned(kit: Kit, path: str) -> str | None:
+    """As `_guarded`, without the files that decide: those are known by their content, whatever a snapshot shows."""
+    return None if kit.guard.matches(path) else kit.workspace.caution(Path(path))
 
 
 def _guarded(kit: Kit, path: str) -> str | None:

@@ -14,6 +14,11 @@ def feedback(check: CheckFinished, told: str | None = None) -> str:
 
     `told`: what it heard last; the same again is said in one line.
     """
+    if check.uncounted is not None:
+        return (
+            f"The check `{check.command}` ended with exit code {check.exit_code}, but this does not count: "
+            f"{check.uncounted}. A check counts only on approved content, and only if nothing else writes meanwhile."
+        )
     if check.error is not None:
         return f"The check `{check.command}` could not be started: {check.error}"
     if check.timed_out:

@@ -14,13 +14,26 @@ from ..journal import Entry, Journal
 from ..journal.checkpoint import EVERY
 from ..journal.checkpoint import save as save_checkpoint
 from ..journal.facts import RunFacts
-from ..protocol import Clock, Event, LoopKind, Model, ProposalDecided, ProposalOpened, Record, Spent, Stamped, Waiting
+from ..protocol import (
+    Clock,
+    Event,
+    FileChanged,
+    LoopKind,
+    Model,
+    ProposalDecided,
+    ProposalOpened,
+    Record,
+    Spent,
+    Stamped,
+    Waiting,
+)
 from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
 from .background import Background
 from .commits import Commits
 from .constrained import Constrained
+from .guarded import Guarded
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -69,10 +82,14 @@ class Kit:
     """A tool changed something since the last look of the predicates, where no fingerprint can tell."""
     verified_world: str | None = None
     """Fingerprint of the workspace at the last look of the predicates."""
+    verified_files: str | None = None
+    """Mark of all files after that look, ignored ones too."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a command of a person was taken."""
     on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
     """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
+    guarded: Guarded = field(init=False)
+    """What decides, by content."""
     background: Background = field(init=False)
     """Commands that run on beside the steps."""
     commits: Commits | None = None
@@ -96,7 +113,9 @@ class Kit:
 
     def __post_init__(self) -> None:
         self.watch = Stopwatch(self.clock)
+        self.guarded = Guarded(self, self.guard)
         self.background = Background(self)
+        self.tools.read_only = self.guarded.read_only
         self.tools.background, self.tools.live = self.background.names, self.background.output
 
     def record(
@@ -143,6 +162,8 @@ class Kit:
 
     def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
+        if isinstance(stamped.event, FileChanged):
+            self.guarded.take_in(stamped.event)
         self.on_event(stamped)
         if self.facts.finder is not None and stamped.seq - self._saved_seq >= EVERY and self._recorded is None:
             self._saved_seq = stamped.seq

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from ..journal.actions import arguments_of
 from ..journal.conversation import last_text
 from ..protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ..stops import Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
+from ..stops import CheckResult, Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
+from .fair import Surroundings, fair
 from .kit import Kit
+from .loose_files import loose_mark
 
 
 async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False) -> None:
@@ -16,57 +21,101 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
     wanted = kit.facts.spec.predicates
     if not wanted.exist:
         return
-    if baseline or _is_due(kit, claim=claim):
+    is_due = baseline or await _is_due(kit, claim=claim)
+    if is_due:
         for command in wanted.until:
             await _check(kit, command, record, baseline=baseline)
         for path in wanted.until_py:
-            with kit.watch.running():
-                verdict = await kit.interruptible(
-                    judge_python(path, kit.workspace, _state(kit), env=kit.env, timeout=_seconds(kit))
-                )
-            _judged(verdict, record)
+            await _judge_python(kit, path, record)
     for path in wanted.until_file:
         _judged(judge_file(path, kit.workspace), record)
     for action in wanted.require:
         _judged(judge_required(action, kit.facts.actions), record)
     if wanted.schema is not None and claim:
-        _judged(judge_schema(wanted.schema, _answer(kit), kit.workspace.root), record)
+        await _judge_schema(kit, wanted.schema, record)
     kit.verified_world, kit.unverified = kit.facts.world, False
+    if is_due and wanted.verify is Verify.ON_CHANGE:
+        kit.verified_files = await _files(kit)
 
 
-def _is_due(kit: Kit, *, claim: bool) -> bool:
-    """A check that has no verdict yet is always due."""
+async def _is_due(kit: Kit, *, claim: bool) -> bool:
+    """A check that has no verdict yet, or only one that does not count, is always due; so is it at a claim."""
     wanted = kit.facts.spec.predicates
-    if any(command not in kit.facts.verdicts.checks for command in wanted.until):
+    checks = kit.facts.verdicts.checks
+    if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
         return True
     match wanted.verify:
         case Verify.EVERY_STEP:
             return True
         case Verify.ON_CHANGE:
-            return kit.verified_world != kit.facts.world or (kit.unverified and kit.facts.world is None)
+            if kit.verified_world != kit.facts.world or (kit.unverified and kit.facts.world is None):
+                return True
+            return kit.unverified and await _files(kit) != (kit.verified_files or "")
         case Verify.ON_CLAIM:
-            return claim
+            return False
+
+
+async def _files(kit: Kit) -> str | None:
+    """Of ignored files too: a check may read them."""
+    return await asyncio.to_thread(loose_mark, kit.workspace.root)
 
 
 async def _check(kit: Kit, command: str, record: Record, *, baseline: bool) -> None:
     record(CheckStarted(command=command))
-    with kit.watch.running():
-        result = await kit.interruptible(
-            run_check(command, kit.workspace, env=kit.env, timeout=_seconds(kit), sandbox=kit.sandbox)
-        )
-    record(
-        CheckFinished(
-            command=command,
-            passed=result.passed,
-            exit_code=result.exit_code,
-            timed_out=result.timed_out,
-            failing=result.failing,
-            output=result.output,
-            seconds=result.seconds,
-            error=result.error,
-            baseline=baseline,
-        )
+
+    async def run(around: Surroundings) -> CheckResult:
+        with kit.watch.running():
+            checking = run_check(
+                command,
+                kit.workspace,
+                env=around.env,
+                timeout=_seconds(kit),
+                sandbox=kit.sandbox,
+                empty=around.empty,
+            )
+            return await kit.interruptible(checking)
+
+    result, uncounted = await fair(kit, command, run, lambda result: result.passed, record)
+    record(check_finished(result, uncounted, baseline=baseline))
+
+
+def check_finished(result: CheckResult, uncounted: str | None, *, baseline: bool = False) -> CheckFinished:
+    """The event of a check that ended. One that does not count has not passed."""
+    return CheckFinished(
+        command=result.command,
+        passed=result.passed and uncounted is None,
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        failing=result.failing,
+        output=result.output,
+        seconds=result.seconds,
+        error=result.error,
+        baseline=baseline,
+        uncounted=uncounted,
     )
+
+
+async def _judge_python(kit: Kit, path: str, record: Record) -> None:
+    async def run(around: Surroundings) -> Verdict:
+        with kit.watch.running():
+            judging = judge_python(path, kit.workspace, _state(kit), env=around.env, timeout=_seconds(kit))
+            return await kit.interruptible(judging)
+
+    await _judge_fairly(kit, f"until-py {path}", run, record)
+
+
+async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
+    async def run(_: Surroundings) -> Verdict:
+        return judge_schema(path, _answer(kit), kit.workspace.root)
+
+    await _judge_fairly(kit, f"schema {path}", run, record)
+
+
+async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Awaitable[Verdict]], record: Record) -> None:
+    verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
+    if uncounted is not None:
+        verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
+    _judged(verdict, record)
 
 
 def _seconds(kit: Kit) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -43,9 +44,13 @@ async def run_check(
     env: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
+    empty: Path | None = None,
 ) -> CheckResult:
-    """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError."""
-    finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout)
+    """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError.
+
+    `empty`: a private folder below the sandbox's temp folder.
+    """
+    finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout, empty=empty)
     whole = plain(finished.full.decode("utf-8", "replace"))
     failing = count_failing(whole)
     need = sandbox.refused(finished, workspace.root) if failing is None else None

@@ -22,18 +22,8 @@ _INTERPRETER = re.compile(
     r"(python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|Rscript|tclsh|osascript|pwsh|groovy|java)[\d.]*"
 )
 _TESTERS = {
-    "pytest",
-    "py.test",
-    "unittest",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "tap",
-    "bats",
-    "rspec",
-    "phpunit",
-    "behave",
+    *("pytest", "py.test", "unittest", "jest", "vitest", "mocha", "ava", "tap"),
+    *("bats", "rspec", "phpunit", "behave"),
 }
 _PLAIN_WRAPPERS = (
     *("time", "exec", "command", "builtin", "nohup", "setsid", "xvfb-run", "chronic", "unbuffer"),

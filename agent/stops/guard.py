@@ -46,16 +46,73 @@ CI_FILES = (
 ALWAYS_READ = (".gitignore", ".env", ".env.*")
 """What so many tools obey that it counts with any check."""
 _ARTEFACTS = frozenset(
-    ".o .obj .d .lo .la .a .pyc .pyo .class .gcda .gcno .gcov .log .tmp .pid .exe .pdb .ilk .rlib .rmeta .swp .orig .rej"
-    " .prof .out .trs .cover .coverage".split()
+    [
+        ".o",
+        ".obj",
+        ".d",
+        ".lo",
+        ".la",
+        ".a",
+        ".pyc",
+        ".pyo",
+        ".class",
+        ".gcda",
+        ".gcno",
+        ".gcov",
+        ".log",
+        ".tmp",
+        ".pid",
+        ".exe",
+        ".pdb",
+        ".ilk",
+        ".rlib",
+        ".rmeta",
+        ".swp",
+        ".orig",
+        ".rej",
+        ".prof",
+        ".out",
+        ".trs",
+        ".cover",
+        ".coverage",
+    ]
 )
 """Endings of what a build or an editor leaves beside tests. Their names decide nothing."""
 _BY_PRODUCT = re.compile(
     r"(^|/)(__pycache__|\.[\w]+_cache|\.hypothesis|\.coverage[\w.]*|htmlcov|[^/]+\.dir)(/|$)|(^|/)\.rundry-\w+\.tmp$"
 )
 _CODE = frozenset(
-    ".py .pyw .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .rb .go .rs .php .java .kt .sh .bash .pl .lua .toml .ini .cfg"
-    " .json .yml .yaml .snap .so".split()
+    [
+        ".py",
+        ".pyw",
+        ".pyi",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".mts",
+        ".cts",
+        ".tsx",
+        ".rb",
+        ".go",
+        ".rs",
+        ".php",
+        ".java",
+        ".kt",
+        ".sh",
+        ".bash",
+        ".pl",
+        ".lua",
+        ".toml",
+        ".ini",
+        ".cfg",
+        ".json",
+        ".yml",
+        ".yaml",
+        ".snap",
+        ".so",
+    ]
 )
 _NO_DEFAULTS = "none"
 _NOWHERE = Path("/nonexistent")
@@ -81,7 +138,7 @@ class Guard:
     ) -> None:
         """`names`: globs of files that decide by their names alone. `asked`: globs that the user named.
 
-        `unless`: not guarded, but for what was asked; `a/b.py` also stands for `x/a/b.py`. `free`: not guarded by names.
+        `unless`: not guarded, except what was asked; `a/b.py` also stands for `x/a/b.py`. `free`: names do not count.
         """
         from pathspec import GitIgnoreSpec
 
@@ -125,8 +182,10 @@ class Guard:
     def is_output(self, path: str) -> bool:
         """A new file that a check may make for itself: data below a folder of tests, no code and no configuration."""
         normal = _normal(path)
-        return PurePosixPath(normal).suffix not in _CODE and not self._asked.match_file(normal) and (
-            not self._decides(normal, path)
+        return (
+            PurePosixPath(normal).suffix not in _CODE
+            and not self._asked.match_file(normal)
+            and (not self._decides(normal, path))
         )
 
     def _decides(self, normal: str, path: str) -> bool:

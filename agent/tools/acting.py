@@ -178,6 +178,7 @@ async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
         on_output=ctx.on_output,
         network=draft.network,
         writable=draft.writable,
+        read_only=ctx.read_only(),
         may_configure=True,  # all that a command changed is judged after it
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,6 +49,8 @@ class ToolContext:
     """Names of the commands that run in the background."""
     rules: Sequence[Rule] = ()
     """The person's: `deny` holds for what only looks, too."""
+    read_only: Callable[[], Sequence[Path]] = lambda: ()
+    """Files that decide whether the goal is met: a command may not write them where the sandbox can keep it from it."""
     live: Callable[[str], bytes | None] = lambda name: None
     """What one of them printed so far; None: this runner started none of that name."""
     ignore: Ignore = field(init=False)

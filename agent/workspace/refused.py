@@ -51,6 +51,7 @@ _WRITES = {
 }
 _BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
 """How a protected file of the workspace, which is a mount, says no to being replaced."""
+_WORDS = re.compile(r"[\s'\"`‘’“”:;,()<>|=]+")
 _UNWRITTEN = re.compile(r"^\s*(?:Read-only file system|Permission denied) \(os error \d+\)$")
 """Rust's: the place stands in a line before."""
 _MORE = (
@@ -121,7 +122,7 @@ def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need 
     if not _WRITES[held.kind].search(line) or (held.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
         return None
     around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
-    named = [line] if list(_paths(line)) else [near for near in around if _SPEAKS.match(near)]
+    named = [line] if list(_paths(line)) else [line, *(near for near in around if _SPEAKS.match(near))]
     for path in _places(named, held):
         if not _BUSY.search(line) or is_protected(path, held.ws) or path in held.read_only:
             return _to_write(path)
@@ -160,14 +161,21 @@ def _paths(line: str) -> Iterator[str]:
 def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
     """Places that are named, and that the sandbox alone kept from being written."""
     for line in lines:
+        words = set(_WORDS.split(line))
+        yield from (path for path in held.read_only if _named_in(path, words, held) and _was_kept(path, held))
         for named in _paths(line):
             if not named.isprintable() or "\0" in named:
                 continue
             path = Path(os.path.normpath(held.ws / Path(named).expanduser()))
             real = Path(os.path.realpath(path.parent)) / path.name
-            is_plain = named.startswith(("/", "~", "../", ".git/", "./.git/")) or real in held.read_only
-            if is_plain and _was_kept(real, held):
+            if named.startswith(("/", "~", "../", ".git/", "./.git/")) and _was_kept(real, held):
                 yield real
+
+
+def _named_in(path: Path, words: set[str], held: Held) -> bool:
+    """A file of the workspace is named as it stands in there."""
+    name = path.relative_to(held.ws).as_posix()
+    return name in words or f"./{name}" in words or str(path) in words
 
 
 def _was_kept(path: Path, held: Held) -> bool:

@@ -1,6 +1,6 @@
 """Keep the processes of a command from writing to the workspace for a while.
 
-Under bubblewrap the mounts of the workspace in the command's own namespace are made read-only, and the processes run on.
+Under bubblewrap the mounts of the workspace in the command's own namespace become read-only, and the processes run on.
 Where that cannot be done (another sandbox, a file that is open for writing), they are stopped.
 """
 
@@ -86,7 +86,9 @@ def _writable_mounts(pid: int, ws: Path) -> list[str]:
         return []
     for line in lines:
         fields = line.split()
-        place = fields[4].encode("utf-8", "surrogateescape").decode("unicode_escape", "replace") if len(fields) > 5 else ""
+        place = (
+            fields[4].encode("utf-8", "surrogateescape").decode("unicode_escape", "replace") if len(fields) > 5 else ""
+        )
         if "rw" in fields[5].split(",") and (place == str(ws) or place.startswith(f"{ws}/")):
             found.append(place)
     return found

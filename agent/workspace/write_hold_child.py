@@ -31,6 +31,7 @@ def remount(pid: int, mounts: list[str], *, read_only: bool) -> bool:
     done: list[str] = []
     flags = _REMOUNT | _BIND | _NOSUID | _NODEV
     for mount in mounts:
+        failed = 1
         for _ in range(_TRIES):
             failed = libc.mount(None, os.fsencode(mount), None, flags | (_READ_ONLY if read_only else 0), None)
             if not failed or ctypes.get_errno() != errno.EBUSY:

@@ -166,10 +166,20 @@ async def test_a_guarded_check_file_cannot_be_changed_headless_by_an_edit(runs: 
     assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
 
 
+async def test_a_guarded_file_is_read_only_for_a_command_in_the_sandbox(runs: Path, project: Path):
+    cheat = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
+    with ScriptedServer([cheat, FIX_BOTH]) as server:
+        ran = await play(runs, server, project, until=[CHECK])
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
+    assert (project / "tests/test_core.py").read_text() == SUITE
+    assert "The sandbox refused: write to" in ran.results("run_command")[0]
+
+
 async def test_a_guarded_file_that_a_command_changed_is_restored_and_the_check_runs_on_the_real_one(
     runs: Path, project: Path
 ):
-    cheat = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
+    (project / "alias").hardlink_to(project / "tests/test_core.py")
+    cheat = call("run_command", command="printf 'import unittest\\n' > alias")
     with ScriptedServer([cheat, FIX_BOTH]) as server:
         ran = await play(runs, server, project, until=[CHECK])
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
@@ -179,7 +189,7 @@ async def test_a_guarded_file_that_a_command_changed_is_restored_and_the_check_r
     assert "put back" in ran.results("run_command")[0]
     opened = [p for p in ran.of("proposal_opened") if p["path"] == "tests/test_core.py"]
     assert opened, "the change opens as a proposal"
-    assert ran.outcome["files_changed"] == ["calc/core.py"]
+    assert ran.outcome["files_changed"] == ["alias", "calc/core.py"]
 
 
 async def test_guard_none_and_a_task_that_names_the_file_let_it_change(runs: Path, project: Path):

@@ -13,6 +13,8 @@ from rundry.agent import (
     ContextTrimmed,
     Fault,
     FileChanged,
+    GuardApproved,
+    GuardSealed,
     HoldReleased,
     PredicateJudged,
     Prompted,
@@ -52,6 +54,8 @@ FrameEvent = (
     | ContextTrimmed
     | PromptShortened
     | Snapshotted
+    | GuardSealed
+    | GuardApproved
     | ReasoningKept
     | ChangeCommitted
     | Prompted
@@ -73,6 +77,7 @@ _TOLD = {
     "shell": "told the model what you ran",
     "wheel": "told the model what you did",
     "background": "told the model how it ended",
+    "guard": "told the model what was put back",
     "handover": "told the model what it takes over",
     "compact": "asked for a summary of the conversation",
     "wake": "told the model that it slept",
@@ -150,7 +155,7 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
         case ChangeCommitted():
             text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
             note(state, stamped, f"{event.path} {text}")
-        case Snapshotted() | ReasoningKept():
+        case Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
             pass  # the change has an event of its own; the parts can only be read by their maker
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)

@@ -69,6 +69,8 @@ from .step import (
     ContextTrimmed,
     Fault,
     FileChanged,
+    GuardApproved,
+    GuardSealed,
     HoldReleased,
     PredicateJudged,
     Prompted,
@@ -123,6 +125,8 @@ __all__ = [
     "FindingReopened",
     "FindingReported",
     "GateModeChanged",
+    "GuardApproved",
+    "GuardSealed",
     "HandoffClosed",
     "HandoffOpened",
     "HoldReleased",
@@ -235,6 +239,8 @@ KnownEvent = (
     | ToolCalled
     | ToolFinished
     | FileChanged
+    | GuardSealed
+    | GuardApproved
     | ChangeCommitted
     | Fault
     | Prompted

@@ -197,6 +197,27 @@ class CheckStarted(EventBase, frozen=True, kw_only=True):
     command: str
 
 
+class GuardSealed(EventBase, frozen=True, kw_only=True):
+    """The content of everything that decides is on record: verdicts count only on it."""
+
+    seal: str
+    """Blob of the approved marks of all guarded paths."""
+    files: int
+    not_held: list[str] = []
+    """What nothing keeps a command from doing here, a line each."""
+
+
+class GuardApproved(EventBase, frozen=True, kw_only=True):
+    """A person kept a change of a guarded path: this is its approved content from now on."""
+
+    path: str
+    kind: str
+    """`absent`, `file`, `link`."""
+    digest: str = ""
+    mode: int = 0
+    size: int = 0
+
+
 class CheckFinished(EventBase, frozen=True, kw_only=True):
     command: str
     passed: bool
@@ -209,6 +230,8 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     error: str | None = None
     """Why it could not be started, if so."""
     baseline: bool = False
+    uncounted: str | None = None
+    """Why the verdict does not count, if so; `passed` is false then."""
 
 
 class PredicateJudged(EventBase, frozen=True, kw_only=True):

@@ -26,7 +26,8 @@ _HELPER = re.compile(
 )
 """Names of modules that speak of a check and not of the work."""
 _FOLDERS = re.compile(
-    r"\.?(tests?|testing|specs?|__tests__|checks?|ci|scripts?|tools?|e2e|qa|bench|benchmarks?|fixtures)(/|$)", re.IGNORECASE
+    r"\.?(tests?|testing|specs?|__tests__|checks?|ci|scripts?|tools?|e2e|qa|bench|benchmarks?|fixtures)(/|$)",
+    re.IGNORECASE,
 )
 """Names of folders in the root that do."""
 _SUFFIXES = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua")
@@ -100,10 +101,12 @@ class _Search:
         name = started.words[0].rpartition("/")[2]
         self._programs.update({name, *started.wrapped} - {UNKNOWN})
         folder = "." if started.folder.startswith(("/", "..")) else started.folder
-        given = dict(item.partition("=")[::2] for item in started.given)
+        given = {item.partition("=")[0]: item.partition("=")[2] for item in started.given}
         if _PYTHON.match(name) or name == UNKNOWN:
             self._python(started.words, folder)
-        if tools_of([name]) and any("pytest" in tool.modules or "unittest" in tool.modules for tool in tools_of([name])):
+        if tools_of([name]) and any(
+            "pytest" in tool.modules or "unittest" in tool.modules for tool in tools_of([name])
+        ):
             self._has_python = True
             self._roots[folder] = None
         path = given.get("PATH") or self._env.get("PATH", "")
@@ -198,10 +201,11 @@ class _Search:
                 continue
             for base in (".", folder):
                 file = os.path.normpath(PurePosixPath(base, first))
-                if not file.startswith(("/", "..")) and (self._root / file).is_file():
-                    if _is_helper(file, path, self._root) or file.endswith((".sh", ".bash")):
-                        self._found.files.add(file)
-                        self._follow(file)
+                if file.startswith(("/", "..")) or not (self._root / file).is_file():
+                    continue
+                if _is_helper(file, path, self._root) or file.endswith((".sh", ".bash")):
+                    self._found.files.add(file)
+                    self._follow(file)
 
     def _tests(self) -> None:
         """Helper modules of tests that stand in the root, and the folders from which tests are imported."""
@@ -242,7 +246,9 @@ class _Search:
         venvs = venvs_of(sorted(found.files), root)
         for file in sorted(found.files):
             if "node_modules" in PurePosixPath(file).parts and (package := package_of(root / file, root)):
-                self._packages.add((package.rpartition("node_modules/")[2], package.rpartition("/node_modules/")[0] or "."))
+                self._packages.add(
+                    (package.rpartition("node_modules/")[2], package.rpartition("/node_modules/")[0] or ".")
+                )
         for venv in sorted(venvs):
             found.files.update(venv_files(venv, self._modules, root))
             found.places.update(venv_places(venv, root))
@@ -257,7 +263,9 @@ class _Search:
         if not self._has_python:
             return
         prefixes = [*_PREFIXES, *(self._root / venv for venv in venvs_of(sorted(self._found.files), self._root))]
-        prefixes += [Path(entry).parent for entry in self._env.get("PATH", "").split(os.pathsep) if entry.endswith("/bin")]
+        prefixes += [
+            Path(entry).parent for entry in self._env.get("PATH", "").split(os.pathsep) if entry.endswith("/bin")
+        ]
         plain = {module for module in self._modules if module.isidentifier()}
         names = standard_names() | installed_names(dict.fromkeys(prefixes)) | plain
         self._found.shadows = Shadows(self._roots, names, self._root)

@@ -14,7 +14,9 @@ _PYTHON = (".py", ".pyw")
 _SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _ENDINGS = ("", *_SCRIPTS, ".json", "/index.js", "/index.mjs", "/index.cjs", "/index.ts", "/index.tsx")
 _JS = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'`]([^"'`\n]+)["'`]""")
-_EXTENDS = re.compile(r"""["']?(?:extends?|preset|setupFiles\w*|globalSetup|plugins?)["']?\s*[:=]\s*\[?\s*["'](\.{1,2}/[^"'\n]+)["']""")
+_EXTENDS = re.compile(
+    r"""["']?(?:extends?|preset|setupFiles\w*|globalSetup|plugins?)["']?\s*[:=]\s*\[?\s*["'](\.{1,2}/[^"'\n]+)["']"""
+)
 _RUBY = re.compile(r"""\brequire_relative\s*\(?\s*["']([^"'\n]+)["']""")
 _PHP = re.compile(r"""\b(?:require|include)(?:_once)?\s*\(?\s*__DIR__\s*\.\s*["']/?([^"'\n]+)["']""")
 _MAKE = re.compile(r"^-?s?include\s+(.+)$", re.MULTILINE)
@@ -50,7 +52,9 @@ def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
         named = [match[1] for match in _EXTENDS.finditer(text)]
         return Imports(files=[p for name in named for p in _resolved(name, folder, root)], words=_words(text))
     if path.endswith(".rb") or _shebang(text, "ruby"):
-        return Imports(files=[_join(folder, f"{m[1].removesuffix('.rb')}.rb") for m in _RUBY.finditer(text)], words=words)
+        return Imports(
+            files=[_join(folder, f"{m[1].removesuffix('.rb')}.rb") for m in _RUBY.finditer(text)], words=words
+        )
     if path.endswith(".php"):
         return Imports(files=[_join(folder, m[1]) for m in _PHP.finditer(text)], words=words)
     if PurePosixPath(path).name.casefold() in ("makefile", "gnumakefile") or path.endswith((".mk", ".make")):
@@ -129,7 +133,7 @@ def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[
         base = PurePosixPath(folder, *[".."] * (level - 1))
         places = [str(base)]
     else:
-        places = list(dict.fromkeys([*roots, folder] if not roots else roots))
+        places = roots or [folder]
     for place in places:
         files = _module_files(_join(place, "."), parts, root)
         if files:

@@ -14,7 +14,7 @@ class Shadows:
     """Paths that would take the place of a module, below the folders that Python looks in first."""
 
     def __init__(self, roots: Iterable[str], names: Iterable[str], workspace: Path) -> None:
-        """`roots`: folders relative to the workspace. What stands there now is the project's own and not in question."""
+        """`roots`: folders relative to the workspace. What stands there now is the project's own."""
         self._roots = tuple(dict.fromkeys("" if root in (".", "") else f"{root}/" for root in roots))
         self._names = frozenset(names)
         self.known: frozenset[str] = frozenset(self._standing(workspace)) if self._names else frozenset()
@@ -69,8 +69,6 @@ def installed_names(prefixes: Iterable[Path]) -> set[str]:
                 except OSError:
                     continue
                 found.update(
-                    name.partition(".")[0]
-                    for name in names
-                    if name.isidentifier() or name.endswith(_SUFFIXES)
+                    name.partition(".")[0] for name in names if name.isidentifier() or name.endswith(_SUFFIXES)
                 )
     return found - {"__pycache__"}

@@ -36,7 +36,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     """What stands at a path."""
 
     kind: str
-    """`absent`, `file`, `link`, `folder`, `other`, `unreadable`; `diverted`: a folder on the way is a link or a file."""
+    """`absent`, `file`, `link`, `folder`, `other`, `unreadable`; `diverted`: a link or a file stands on the way."""
     digest: str = ""
     """SHA-256 of the bytes, or of a link's target, in hex."""
     mode: int = 0

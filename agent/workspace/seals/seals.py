@@ -39,6 +39,8 @@ class Sealed(msgspec.Struct, frozen=True):
     marks: dict[str, Mark]
     lost: list[str] = []
     """Paths whose approved bytes are not kept."""
+    known: list[str] = []
+    """Modules that stood at the start and could be taken for new ones."""
 
 
 class Seals:
@@ -54,6 +56,7 @@ class Seals:
         """`accepts`: a file with this name is guarded when it exists. `keep` stores approved bytes by their SHA-256."""
         self.root = root
         self._accepts, self._keep = accepts, keep
+        self._unkept: list[bytes] = []
         self._index = NameIndex(root, self._accepts_name, private)
         self._marks: dict[str, Mark] = {}
         self._seen: dict[str, Seen] = {}
@@ -91,6 +94,20 @@ class Seals:
                 self._outputs.pop(path, None)
                 self._approve(path)
 
+    def keep_approved(self) -> None:
+        """Store the bytes that were approved since the last call: once for many, and in the caller's own thread."""
+        unkept, self._unkept = self._unkept, []
+        for data in unkept:
+            self._keep(data)
+
+    def approve_mark(self, path: str, mark: Mark) -> None:
+        """Approve this state, whose bytes are already kept."""
+        with self._lock:
+            self._marks[path] = mark
+            self._seen.pop(path, None)
+            self._outputs.pop(path, None)
+            self.lost.discard(path)
+
     def approve_bytes(self, path: str, digest: str | None) -> None:
         """Approve this content (None: no file), which is already kept, whatever stands there now."""
         with self._lock:
@@ -111,16 +128,23 @@ class Seals:
             for path in paths:
                 self._outputs[path] = read_mark(*self._place(path)).mark
 
-    def stored(self) -> bytes:
-        """The approved state, for `load`."""
-        return msgspec.msgpack.encode(Sealed(dict(self._marks), sorted(self.lost)))
+    def stored(self, known: Iterable[str] = ()) -> bytes:
+        """The approved state, for `load`. `known` is returned by it."""
+        return msgspec.msgpack.encode(Sealed(dict(self._marks), sorted(self.lost), sorted(known)))
 
-    def load(self, data: bytes) -> None:
+    def load(self, data: bytes) -> list[str]:
         """Take over an approved state that an earlier runner stored. Raises msgspec.DecodeError."""
         sealed = msgspec.msgpack.decode(data, type=Sealed)
         with self._lock:
             self._marks.update(sealed.marks)
             self.lost.update(sealed.lost)
+        return sealed.known
+
+    def bytes_at(self, path: str) -> bytes | None:
+        """The bytes of the file, or the target of the link, that stands there; None: neither, or too large to keep."""
+        found: list[bytes] = []
+        read_mark(*self._place(path), found, KEPT)
+        return found[0] if found else None
 
     def glance(self) -> list[Difference]:
         """Compare by stat fields; read only what they say has moved. For between verdicts."""
@@ -152,7 +176,7 @@ class Seals:
         self.lost.discard(path)
         if found:
             self._room -= len(found[0])
-            self._keep(found[0])
+            self._unkept.append(found[0])
         elif seen.mark.kind in (FILE, LINK):
             self.lost.add(path)
         self._marks[path], self._seen[path] = seen.mark, seen
