@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +21,11 @@ def mend(lib: Foreign) -> None:
     lib.utils._get_max_position_embeddings = _unknown
     # The code for Claude 2's retired text format fails; Bedrock takes messages for these models too.
     lib.AmazonAnthropicConfig.get_legacy_anthropic_model_names = staticmethod(_no_names)
+    # For Claude and others on Vertex litellm imports Google's SDK, and uses nothing of it but its presence.
+    if find_spec("vertexai") is None:
+        stand_in = ModuleType("vertexai")
+        stand_in.__dict__["preview"] = None
+        sys.modules["vertexai"] = stand_in
     # A redacted block would go back as an empty readable one, which Bedrock refuses.
     factory: Foreign = import_module("litellm.litellm_core_utils.prompt_templates.factory")
     processor = factory.BedrockConverseMessagesProcessor

@@ -70,6 +70,8 @@ async def _outgoing(request: Foreign) -> Outgoing | None:
     body = bytes(await request.aread())
     if wire not in ALWAYS_STREAMED and not _asks_for_a_stream(body):
         return None
+    if wire == "chat" and "anthropic_version" in _fields(body):
+        wire = "anthropic"  # Vertex behind an address that does not name the publisher
     headers = {str(k): str(v) for k, v in request.headers.items()}
     kept = {k: v for k, v in headers.items() if k.lower() not in _OWN and not k.lower().startswith("x-stainless")}
     return Outgoing(wire=wire, url=str(request.url), data=body, headers=kept, is_signed=True)

@@ -22,7 +22,6 @@ _PATHS = (
     (re.compile(r":streamGenerateContent$"), "gemini"),
     (re.compile(r"/converse-stream$"), "converse"),
     (re.compile(r"/invoke-with-response-stream$"), "invoke"),
-    (re.compile(r"/publishers/anthropic/.*:streamRawPredict$"), "anthropic"),
     (re.compile(r":streamRawPredict$"), "chat"),
     (re.compile(r"/v1/messages$"), "anthropic"),
     (re.compile(r"/v2/chat$"), "cohere"),
