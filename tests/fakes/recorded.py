@@ -56,6 +56,8 @@ class Recording:
                 yield self.body
             case "lines":
                 yield from self.body.splitlines(keepends=True)
+            case "half":
+                yield self.body[: len(self.body) // 2]
             case _:
                 rng, at = random.Random(self.name), 0
                 while at < len(self.body):

@@ -14,6 +14,9 @@ from fakes.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_ki
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
 
 ALL = [r for r in recordings() if not r.has_several_choices]
+BEHIND_LITELLM = [
+    r for r in ALL if r.status == 200 and r.is_compared and r.wire not in ("openai", "anthropic")
+]  # fmt: skip
 FINISHES = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "length", "end_turn": "stop", "tool_use": "tool_calls",
     "max_tokens": "length", "COMPLETE": "stop", "TOOL_CALL": "tool_calls", "STOP": "stop", "completed": "stop",
@@ -90,3 +93,16 @@ async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, s
         return
     await asked.ask(max_tokens=100_000)
     assert differences(recording, asked.parts, asked.text, asked.reasoning) == []
+
+
+@pytest.mark.parametrize("recording", BEHIND_LITELLM, ids=lambda r: f"{r.wire}-{r.provider}-{r.name}")
+async def test_a_recorded_answer_that_stops_halfway_is_cut_unless_its_finish_had_come(opened, serve, recording):
+    base = await serve(Replay([recording]).routes)
+    asked = await opened(f"{base}/{recording.name}/half", name_of(recording), env=KEYS, context=200_000)
+    try:
+        await asked.ask(max_tokens=100_000)
+    except ModelFault as fault:
+        assert (fault.kind, asked.of(CallPart)) == ("cut", [])
+    else:
+        found = differences(recording, asked.parts, asked.text, asked.reasoning)
+        assert [f for f in found if not f.startswith("usage")] == []
