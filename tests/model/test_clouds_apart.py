@@ -179,12 +179,12 @@ async def test_the_effort_reaches_each_provider_in_its_own_words(ask_at, name, p
     assert found == wanted
 
 
-async def test_an_effort_that_a_model_does_not_take_is_refused_in_one_line(ask_at):
-    asked, sent = await ask_at("gemini/gemini-2.0-flash", b"", effort="high")
+async def test_an_effort_that_litellm_cannot_send_is_refused_in_one_line(ask_at):
+    asked, sent = await ask_at("cohere_chat/new", b"", effort="high")
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
     assert (caught.value.kind, sent) == ("bad-request", [])
-    assert caught.value.text == "gemini-2.0-flash at gemini does not take an effort: leave it out"
+    assert caught.value.text == "new at cohere_chat does not take an effort: leave it out"
 
 
 async def test_azure_is_asked_at_its_deployment_and_its_version(ask_at):
