@@ -63,6 +63,8 @@ async def outfit(
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
+    if sandbox.why_apart:
+        notes.append(sandbox.why_apart)
     env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
     guard = _guard(spec, workspace.root, env)
     snapshots = Snapshots(workspace, store)

@@ -13,6 +13,8 @@ _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
 MOST_READ_ONLY = 64
 """Files of the workspace that get a mount of their own; of the others only the content is compared."""
+_JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
+"""`--unshare-all` without the network, which was joined."""
 _NAMED = "bash"
 """Who says that a program was not found."""
 
@@ -41,14 +43,16 @@ def bubblewrap(
     processes: int,
     read_only: Sequence[Path] = (),
     empty: Path | None = None,
+    joined: Sequence[str] = (),
 ) -> list[str]:
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
-    No process outside is seen, and none survives the command.
+    No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
+    network; without them it has one of its own.
     """
     own, ws_words = str(temp), str(ws)
     words = [
-        *(str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *(*joined, str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
         *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
         *("--bind", own, "/tmp"),
@@ -67,7 +71,8 @@ def bubblewrap(
     for place in hidden(ws, hide):
         words += ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
-    words += ["--unshare-all", *(["--share-net"] if network else []), "--die-with-parent", "--new-session"]
+    words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
+    words += ["--die-with-parent", "--new-session"]
     return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
 
 

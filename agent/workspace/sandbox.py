@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from .bubblewrap import bubblewrap, find_bubblewrap
 from .environment import command_env
 from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
+from .loopback import Loopback
 from .names import CONFIG
 from .own_temp import own_temp, sweep_temp
 from .processes import FULL, Finished, run_process, shell
@@ -58,6 +60,9 @@ class Sandbox:
         self._hide = tuple(Path(os.path.realpath(path)) for path in hide)
         self._program = program or Path("bwrap")
         self._temp: Path | None = None
+        self._loopback: Loopback | None = None
+        self.why_apart = ""
+        """Why each command has a loopback network of its own, where that is so."""
 
     @staticmethod
     async def detect(
@@ -119,6 +124,7 @@ class Sandbox:
             return landlock(
                 argv, ws, temp=self.temp, hide=self._hide, network=network, writable=writable, processes=_PROCESSES
             )
+        joined = [] if network else self._join()
         return bubblewrap(
             self._program,
             argv,
@@ -130,7 +136,17 @@ class Sandbox:
             processes=_PROCESSES,
             read_only=read_only,
             empty=empty,
+            joined=joined,
         )
+
+    def _join(self) -> list[str]:
+        """The words that put a command into the run's loopback; none where there is no such thing here."""
+        if self._loopback is None and not self.why_apart:
+            try:
+                self._loopback = Loopback(self._program)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                self.why_apart = f"a check cannot reach a server that a command started: {error}"
+        return [] if self._loopback is None else self._loopback.words
 
     def refused(
         self,

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import pwd
+import socket
 import subprocess
 import sys
 import tempfile
@@ -240,3 +241,37 @@ async def test_a_bubblewrap_below_the_workspace_or_of_a_relative_path_is_not_run
         monkeypatch.setenv("PATH", f"{entry}:{usual}")
         await Sandbox.detect(workspace=tmp_path)
         assert not (tmp_path / "ran").exists(), entry
+
+
+SERVER = "python3 -m http.server 18923 --bind 127.0.0.1"
+ASK = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:18923/\").status)'"
+CONNECTS = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 18923))' 2>/dev/null"
+WAIT = f"until {CONNECTS}; do sleep 0.1; done"
+
+
+async def test_a_check_reaches_the_server_that_another_command_started(tmp_path):
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    if sandbox.kind is None or sandbox.why_apart:
+        pytest.skip(sandbox.why_none or sandbox.why_apart)
+    env = command_env(os.environ)
+    server = asyncio.create_task(sandbox.run(SERVER, tmp_path, cwd=tmp_path, env=env, timeout=60))
+    try:
+        done = await sandbox.run(f"{WAIT}; {ASK}", tmp_path, cwd=tmp_path, env=env, timeout=30)
+        assert done.output.strip() == b"200"
+        another = await Sandbox.detect(ways=["bubblewrap"])
+        apart = await another.run(ASK, tmp_path, cwd=tmp_path, env=env, timeout=30)
+        assert apart.exit_code != 0, "each run has a network of its own"
+    finally:
+        server.cancel()
+        await asyncio.wait([server])
+
+
+async def test_the_loopback_of_a_run_is_not_this_machines(tmp_path):
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        line = f"python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)'"
+        done = await sandbox.run(line, tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=30)
+    assert b"refused" in done.output
