@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ..protocol import EFFORTS, FinderSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..protocol import EFFORTS, FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
 from .finding import Wanted, require_address
 from .request_params import read_params
 from .values import parse_duration, parse_money, parse_number, parse_price
@@ -48,6 +48,11 @@ class _Refute(_Table, frozen=True):
     sceptics: int | None = None
 
 
+class _Leads(_Table, frozen=True):
+    work: bool = False
+    steps: int | None = None
+
+
 class _Lens(_Table, frozen=True):
     name: str
     prompt: str
@@ -76,6 +81,7 @@ class _File(_Table, frozen=True):
     budget: _Budget = _Budget()
     dry: _Dry = _Dry()
     refute: _Refute = _Refute()
+    leads: _Leads = _Leads()
     lens: list[_Lens] = []
     seed: list[_Seed] = []
     worker: _Worker | None = None
@@ -87,6 +93,7 @@ _TABLES: Mapping[str, type[_Table]] = {
     "budget": _Budget,
     "dry": _Dry,
     "refute": _Refute,
+    "leads": _Leads,
     "lens": _Lens,
     "seed": _Seed,
     "worker": _Worker,
@@ -144,6 +151,8 @@ def _wanted(path: Path, file: _File) -> Wanted:
     worker, recipe = (None, None) if file.worker is None else _worker(file.worker)
     if file.lens and file.worker is not None:
         raise UserError("a [worker] works items, [[lens]] searches: leave one of them out")
+    if file.leads.work and not file.lens:
+        raise UserError("[leads] work = true: leads come from lenses, so add a [[lens]], or leave [leads] out")
     if not (file.lens or file.seed):
         raise UserError("nothing is searched: add a [[lens]], or a [[seed]] to be worked")
     if recipe is Recipe.CRAWL:
@@ -154,6 +163,7 @@ def _wanted(path: Path, file: _File) -> Wanted:
         source=str(path),
         lenses=[Lens(name=lens.name.strip(), prompt=lens.prompt, model=lens.model) for lens in file.lens],
         seeds=[Seed(kind=seed.kind, value=seed.value) for seed in file.seed],
+        leads=LeadsSpec(work=file.leads.work, steps=file.leads.steps or LeadsSpec().steps),
         worker=worker,
         concurrency=file.concurrency,
         retries=file.retries,
@@ -191,6 +201,7 @@ def _require_numbers(file: _File) -> None:
         ("concurrency", file.concurrency, 1, _MOST_WORKERS),
         ("retries", file.retries, 0, None),
         ("[dry] passes", file.dry.passes, 1, None),
+        ("[leads] steps", 1 if file.leads.steps is None else file.leads.steps, 1, None),
         ("[refute] sceptics", file.refute.sceptics or 0, 0, _MOST_WORKERS),
     ):
         if number < least or (most is not None and number > most):

@@ -15,10 +15,8 @@ from ..journal.finder_facts import FinderFacts
 from ..journal.finding import Finding
 from ..protocol import (
     BudgetChanged,
-    CriticSpoke,
     EvidenceAdded,
     FinderSpec,
-    LensAdded,
     Model,
     ModelSpec,
     Record,
@@ -33,6 +31,8 @@ from ..protocol import (
 from ..step import Kit, perform
 from . import prompts
 from .books import Books
+from .briefing import Briefing, brief
+from .critic import take_proposal
 from .fates import Candidate, Item
 from .workers import ReportedFinding
 
@@ -62,12 +62,15 @@ class Asking:
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
         """The work to its end; a fault of a model is a failed work, not an empty one."""
         name, record = work.work or work.about, self._kit.recorder(None, work.work)
+        briefing = self._brief(work) if work.kind == "lens" else None
         with self._kit.together():
             record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
+            if briefing is not None:
+                record(briefing.record)
         self._open[name] = (work, item)
         self._kit.stalls.pop(work.work, None)  # a lens may well report the same in every pass
         try:
-            result = await self._ask(work)
+            result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
                 self._failed(work, item, result, record)
         finally:
@@ -98,7 +101,11 @@ class Asking:
             case _:
                 self._criticised(order, arguments, record)
 
-    async def _ask(self, work: Work) -> WorkResult:
+    def _brief(self, work: Work) -> Briefing:
+        said = [m.text for m in self._kit.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
+        return brief(self._facts, self._facts.lenses[work.about], self._leads, said)
+
+    async def _ask(self, work: Work, prompt: str) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
         if lens is not None and lens.model is not None:
             try:
@@ -109,9 +116,9 @@ class Asking:
         order = msgspec.structs.replace(
             work,
             system=self._system(work),
-            prompt=self._prompt(work),
+            prompt=prompt,
             tools=tools,
-            step_cap=self._kit.facts.spec.item_steps,
+            step_cap=self._step_cap(work),
         )
         return await perform(self._kit, order, tools)
 
@@ -133,6 +140,11 @@ class Asking:
             raise UserError(f"no price is known, so the limit of {limit} USD cannot be kept")
         self._kit.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
 
+    def _step_cap(self, work: Work) -> int:
+        """Steps that the work may take; a lead no more than the leads' own budget holds."""
+        most = self._kit.facts.spec.item_steps
+        return self._spec.leads.allowance(most) if work.kind == "item" and self._facts.lenses else most
+
     def _system(self, work: Work) -> str:
         task, root = self._kit.facts.spec.task, self._kit.facts.spec.workspace
         match work.kind:
@@ -148,9 +160,6 @@ class Asking:
     def _prompt(self, work: Work) -> str:
         facts = self._facts
         match work.kind:
-            case "lens":
-                said = [m.text for m in self._kit.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
-                return prompts.search_pass(facts, facts.lenses[work.about], self._leads, said)
             case "sceptic":
                 return prompts.on_trial(facts.findings[work.about], facts)
             case "evidence":
@@ -195,7 +204,7 @@ class Asking:
         told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
         valid = [c for c in found if c.kind in ("url", "file", "value")]
         queued = self._books.items(valid, work.about, record)
-        reported = self._books.findings(told, work.about, record)
+        reported = self._books.findings(told, work.about, record, by_model=True)
         if item is not None:
             self._books.frontier.finish(item.key)
         record(
@@ -241,14 +250,9 @@ class Asking:
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
     def _criticised(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
-        lens: dict[str, Any] | None = arguments.get("lens")
-        text = str(arguments.get("reason", ""))
-        name = str(lens["name"]).strip() if lens else ""
-        if lens and name and name not in self._facts.lenses:
-            record(LensAdded(name=name, prompt=str(lens["prompt"]), by="critic", once=True))
-            record(CriticSpoke(half="model", lenses=[name], text=text))
-        else:
-            record(CriticSpoke(half="model", text=text or "nothing is missing"))
+        lens: dict[str, Any] = arguments.get("lens") or {}
+        name, prompt = str(lens.get("name", "")), str(lens.get("prompt", ""))
+        take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
 

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..journal.finder_facts import FinderFacts
 from ..journal.finding import backoff
 from ..protocol import Event, FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped
 from ..step import Kit
 from .fates import Candidate, Item, State, Surfaced
-from .findings import finding_key
+from .findings import identity
 from .frontier import Frontier, in_chunks
 from .keys import item_key
+from .known import KnownFindings
 from .workers import ReportedFinding
 
 LONGEST_WAIT = 600.0
@@ -30,6 +32,7 @@ class Brought:
     new: int = 0
     """Keys that nobody had seen."""
     known: int = 0
+    """Keys that were seen before. Findings that may repeat another one are neither."""
 
     def __add__(self, other: Brought) -> Brought:
         return Brought(self.new + other.new, self.known + other.known)
@@ -41,6 +44,11 @@ class Books:
     def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
         self.frontier = frontier
         self._kit, self._root = kit, root
+        self._known = KnownFindings(self._facts, lambda: kit.journal.rollbacks)
+
+    def _facts(self) -> FinderFacts:
+        assert self._kit.facts.finder is not None  # this is a search
+        return self._kit.facts.finder
 
     def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: str = "new") -> Brought:
         """Queues those with a new key; every other one is a duplicate that is logged with where it came from.
@@ -84,19 +92,35 @@ class Books:
         record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
         return None
 
-    def findings(self, found: Sequence[ReportedFinding], source: str, record: Note) -> Brought:
-        """Those with a key that nobody had seen are reported, whoever judges them later."""
+    def findings(
+        self, found: Sequence[ReportedFinding], source: str, record: Note, *, by_model: bool = False
+    ) -> Brought:
+        """Record each finding that is not known yet; others judge it later.
+
+        A finding with another title at a known place may repeat the one there: it is recorded as such, and counts as
+        new only once it is judged to be distinct (REQUIREMENTS 2.4.6).
+        """
         new = known = 0
         for one in found:
-            key = finding_key(one.title, one.evidence, one.key, self._root)
-            if self.frontier.note_finding(key):
-                record(
-                    FindingReported(key=key, title=one.title, detail=one.detail, evidence=one.evidence, source=source)
-                )
-                new += 1
-            else:
-                record(ItemDuplicate(key=key, source=source, value=one.title))
+            what = identity(one.title, one.evidence, one.key, self._root)
+            at = self._known.place(one.title, what, by_model=by_model)
+            if at.is_known or not self.frontier.note_finding(at.key):
+                record(ItemDuplicate(key=at.key, source=source, value=one.title))
                 known += 1
+                continue
+            self._known.add(at.key, one.title, what.place)
+            record(
+                FindingReported(
+                    key=at.key,
+                    title=one.title,
+                    detail=one.detail,
+                    evidence=one.evidence,
+                    source=source,
+                    place=what.place,
+                    may_repeat=at.may_repeat,
+                )
+            )
+            new += at.may_repeat is None
         return Brought(new, known)
 
     def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:

@@ -15,9 +15,7 @@ from ..protocol import (
     PassFinished,
     PassStarted,
     Work,
-    WorkFinished,
     WorkResult,
-    WorkStarted,
 )
 from ..step import Kit
 from .asking import Asking
@@ -26,13 +24,12 @@ from .fates import Candidate, Item, State
 from .findings import duplicate_in, verdict_of
 from .frontier import CHUNK, Frontier
 from .item_passes import ItemPasses
+from .leads import Leads
 from .migrate import SCAN, Migrate
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
 from .working import ItemWorks
 
-LEADS = 50
-"""Items that one pass of lenses gets to look at."""
 AHEAD = 64
 """Items that are taken out of the queue at once, before someone is free for each."""
 NAMED = 3
@@ -56,9 +53,9 @@ class Finder:
         self.kit, self.spec = kit, spec
         self.frontier = Frontier(kit.journal)
         self.books = Books(kit, self.frontier, kit.workspace.root)
-        self.leads: list[Item] = []
+        self.leads = Leads(kit, spec, self.frontier)
         self.has_model = has_model
-        self._asking = Asking(kit, spec, self.books, self.leads)
+        self._asking = Asking(kit, spec, self.books, self.leads.told)
         self._asking.open_model = open_model
         self._items = ItemWorks(kit, spec, self.books, worker, self._asking)
         self._worker = worker
@@ -85,6 +82,8 @@ class Finder:
         with self.kit.together():
             self.frontier.roll_back()
         if again:
+            if not self.spec.leads.work and any(lens.missed for lens in self.facts.lenses.values()):
+                self.leads.send_again()
             self._try_again()
         if not self.facts.seen:
             self.begin()
@@ -156,7 +155,8 @@ class Finder:
     def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         now = self.kit.clock.now()
         ready = self._ready(max(0, self.spec.concurrency - len(busy)), now)
-        due = None if ready or not self.facts.queued else self.frontier.next_due(now)
+        waits = self.facts.queued and (self.leads.that_fit() or not self.facts.lenses)
+        due = None if ready or not waits else self.frontier.next_due(now)
         return FinderState(
             spec=self.spec,
             facts=self.facts,
@@ -173,8 +173,9 @@ class Finder:
 
     def _ready(self, wanted: int, now: float) -> list[Item]:
         """Items that may be worked now: leads for the next pass of lenses, or those that are checked out ahead."""
-        if self.facts.lenses:
-            return [] if self.facts.pass_open or not self.facts.queued else self.frontier.ready(LEADS, now)
+        if self.facts.lenses and not (self.spec.leads.work and self.facts.pass_open):
+            return self.leads.ready(now)
+        wanted = min(wanted, self.leads.that_fit()) if self.facts.lenses else wanted
         offered = self._items.offered
         if len(offered) < wanted and self.facts.queued > len(offered):
             offered.update((item.key, item) for item in self.frontier.check_out(AHEAD, now))
@@ -232,7 +233,7 @@ class Finder:
         facts = self.facts
         if is_pass_over(state):
             with self.kit.together():
-                self._finish_leads()
+                self.leads.finish()
                 self._finish_pass(streak_after(facts))
             state = self._look(state.busy, None)
         if facts.pass_open or state.is_judging:
@@ -244,7 +245,7 @@ class Finder:
             who = next_pass(self._look(state.busy, None))
         if who:
             with self.kit.together():
-                self._take_leads(state.ready)
+                self.leads.take(state.ready)
                 self.kit.record(PassStarted(number=facts.pass_number + 1, lenses=who))
         elif facts.critic is None:
             self.kit.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
@@ -277,16 +278,3 @@ class Finder:
                 number=facts.pass_number, new=facts.pass_new, dry_streak=streak, dry_passes=self.spec.dry_passes
             )
         )
-
-    def _take_leads(self, ready: Sequence[Item]) -> None:
-        self.leads[:] = ready
-        self.frontier.take([item.key for item in ready])
-
-    def _finish_leads(self) -> None:
-        """Every lens that could has seen them."""
-        for item in self.leads:
-            if not self.frontier.finish(item.key):
-                continue  # a person skipped it meanwhile
-            self.kit.record(WorkStarted(kind="item", about=item.key))
-            self.kit.record(WorkFinished(kind="item", about=item.key, ok=True, reason="every lens was told of it"))
-        self.leads.clear()

@@ -1,12 +1,14 @@
-"""What makes two findings one, and when one of them stands."""
+"""What makes two findings one, and when one of them is confirmed."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from ..protocol import VoteCast
 from .keys import item_key
@@ -14,22 +16,36 @@ from .keys import item_key
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
 _LONGEST_LINE = 20_000
 _LARGEST_FILE = 16 << 20
+_END = ""
+"""The neighbour of a file's first and last line."""
 
 
-def finding_key(title: str, evidence: str, given: str | None, root: Path) -> str:
-    """The key given, else the place and the text of the cited line, else the title without its small differences.
+class Identity(msgspec.Struct, frozen=True):
+    """What a finding is known by (REQUIREMENTS 2.4.6)."""
 
-    The line's text, not its number: a finding stays one when lines are added above it (REQUIREMENTS 2.4.6).
+    key: str
+    """The given key, else the place, else the title without its small differences."""
+    place: str = ""
+    """The cited line: its file, its text and that of its neighbours. Empty: the evidence cites no line that exists."""
+    old_place: str = ""
+    """The same place as earlier versions wrote it, without the neighbours: older journals hold such keys."""
+
+
+def identity(title: str, evidence: str, given: str | None, root: Path) -> Identity:
+    """Return what the finding is known by. Reads the cited file.
+
+    The place is made of the lines' text, not of their numbers: it stays the same when lines are added above it. Where
+    the same three lines come several times in the file, the place also says which of them is cited.
     """
+    place, old_place = _place(evidence, root)
     if given is not None and given.strip():
-        return item_key("value", given, root)
-    place = _PLACE.match(evidence.strip())
-    if place is not None:
-        path = item_key("file", place[1], root)
-        line = _line(path, int(place[2]))
-        if line is not None:
-            return f"{path}#{hashlib.blake2b(line.strip().encode(errors='replace'), digest_size=6).hexdigest()}"
-    return _plain(title)
+        return Identity(item_key("value", given, root), place, old_place)
+    return Identity(place or plain_title(title), place, old_place)
+
+
+def variant_key(key: str, title: str, place: str) -> str:
+    """Return the key of a finding whose own key or place is taken by a finding with another title."""
+    return f"{key}~{_digest(plain_title(title), place)}"
 
 
 def verdict_of(votes: Sequence[VoteCast], asked: int) -> str | None:
@@ -50,21 +66,55 @@ def duplicate_in(votes: Sequence[VoteCast]) -> str | None:
     return max(set(named), key=named.count) if named and len(named) >= against else None
 
 
-def _plain(title: str) -> str:
+def plain_title(title: str) -> str:
+    """Return the title without case, punctuation and spacing, as the key of a finding without a place."""
     words = re.findall(r"\w+", unicodedata.normalize("NFC", title).casefold())
     return "title:" + (" ".join(words) or title.strip())
 
 
-def _line(path: str, number: int) -> str | None:
-    """That line of the file, or None where it cannot be read."""
+def _place(evidence: str, root: Path) -> tuple[str, str]:
+    """The place that the evidence cites, and its older form; both are empty where it cites no existing line."""
+    cited = _PLACE.match(evidence.strip())
+    if cited is None:
+        return "", ""
+    path = item_key("file", cited[1], root)
+    found = _cited(path, int(cited[2]))
+    if found is None:
+        return "", ""
+    lines, earlier = found
+    nth = f".{earlier + 1}" if earlier else ""
+    old = hashlib.blake2b(lines[1].encode(errors="replace"), digest_size=6).hexdigest()
+    return f"{path}#{_digest(*lines)}{nth}", f"{path}#{old}"
+
+
+def _digest(*texts: str) -> str:
+    whole = "\0".join(texts).encode(errors="replace")
+    return hashlib.blake2b(whole, digest_size=8).hexdigest()
+
+
+def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:
+    """The line with its neighbours, and how often the same three come before it. None: it cannot be read."""
     try:
         file = Path(path)
-        if not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+        if number < 1 or not file.is_file() or file.stat().st_size > _LARGEST_FILE:
             return None
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            for count, line in enumerate(lines, 1):
-                if count == number:
-                    return line[:_LONGEST_LINE]
+        with file.open(encoding="utf-8", errors="replace") as text:
+            windows = [window for window, _ in zip(_windows(text), range(number), strict=False)]
     except (OSError, ValueError):
         return None
-    return None
+    if len(windows) < number:
+        return None
+    return windows[-1], windows.count(windows[-1]) - 1
+
+
+def _windows(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
+    """Each line with the one before and the one after it, without white space around them."""
+    before, here = _END, None
+    for line in lines:
+        after = line[:_LONGEST_LINE].strip()
+        if here is not None:
+            yield before, here, after
+            before = here
+        here = after
+    if here is not None:
+        yield before, here, _END

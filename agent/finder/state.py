@@ -46,6 +46,18 @@ class FinderState:
         return bool(self.facts.lenses)
 
     @property
+    def works_leads(self) -> bool:
+        """Lenses search, and what they report as worth a look is worked."""
+        return self.by_lenses and self.spec.leads.work
+
+    @property
+    def has_open_leads(self) -> bool:
+        """Leads are worked, or will be in this pass."""
+        return self.works_leads and (
+            bool(self.ready) or self.item_in is not None or any(name.startswith("item:") for name in self.busy)
+        )
+
+    @property
     def is_drained(self) -> bool:
         """No item is worked, waits to be worked, or will."""
         return not self.busy and not self.ready and self.item_in is None
@@ -71,7 +83,7 @@ class FinderState:
         if is_critic_due(self):
             times.append(facts.critic_due)
         waits = [time - self.now for time in times if time > self.now]
-        if self.item_in is not None and not self.by_lenses:
+        if self.item_in is not None and (self.works_leads or not self.by_lenses):
             waits.append(self.item_in)
         return min(waits, default=None)
 
@@ -82,6 +94,12 @@ class FinderState:
         if facts.set_aside:
             found.append(f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed for good{self._named()}")
         found += [f"lens {name}: {why}" for name, why in facts.failed_lenses.items()]
+        for lens in facts.lenses.values():
+            if lens.missed and lens.name not in facts.failed_lenses:
+                found.append(f"lens {lens.name}: {_leads(lens.missed)} not sent to it")
+        if self.works_leads and facts.queued:
+            steps = f"the {self.spec.leads.steps:,} steps for leads are used up"
+            found.append(f"{_leads(facts.queued)} not worked: {steps}")
         unjudged = facts.judging
         if unjudged:
             found.append(f"{unjudged} finding{'s' if unjudged > 1 else ''} could not be judged")
@@ -92,6 +110,10 @@ class FinderState:
     def _named(self) -> str:
         more = self.facts.set_aside - len(self.given_up)
         return f" ({', '.join(self.given_up)}{f' and {more:,} more' if more > 0 else ''})" if self.given_up else ""
+
+
+def _leads(count: int) -> str:
+    return f"{count:,} lead was" if count == 1 else f"{count:,} leads were"
 
 
 def works(state: FinderState) -> list[Work]:
@@ -119,8 +141,9 @@ def next_pass(state: FinderState) -> list[str]:
 
 
 def is_pass_over(state: FinderState) -> bool:
-    """All who take part in the open pass ran or failed for good, and what they found is judged."""
-    return state.facts.pass_open and not _missing_in_pass(state.facts) and not state.is_judging
+    """All who take part in the open pass ran or failed for good, and what they found is judged or worked."""
+    is_searched = state.facts.pass_open and not _missing_in_pass(state.facts)
+    return is_searched and not state.is_judging and not state.has_open_leads
 
 
 def streak_after(facts: FinderFacts) -> int:
@@ -196,7 +219,7 @@ def _lens_works(state: FinderState) -> list[Work]:
 
 
 def _item_works(state: FinderState) -> list[Work]:
-    if state.by_lenses:
+    if state.by_lenses and not (state.works_leads and state.facts.pass_open):
         return []
     works = (Work(work=f"item:{item.key}", kind="item", about=item.key) for item in state.ready)
     return [work for work in works if work.work not in state.busy]

@@ -1,6 +1,6 @@
 """What a finder's journal says so far, without its keys: those stand in the frontier's table, millions of them.
 
-The fold that the runner decides from and the board is drawn from is this one.
+The runner decides from this fold, and the board is drawn from it.
 """
 
 from __future__ import annotations
@@ -20,46 +20,39 @@ from ..protocol import (
     ItemQueued,
     ItemSkipped,
     LensAdded,
+    LensBriefed,
     PassFinished,
     PassStarted,
+    ReadsPlaced,
     RunEnded,
     RunResumed,
     Said,
+    ScopeCounted,
     Stamped,
+    StepStarted,
+    ToolCalled,
+    ToolFinished,
     Unpaused,
     VoteCast,
     WorkFinished,
     WorkStarted,
 )
-from .finding import Finding, Flight, LensFacts, backoff
-from .item_counts import FORBIDDEN_PAGE, ItemCounts
+from .finding import Flight, LensFacts, backoff
+from .item_counts import FORBIDDEN_PAGE
+from .search.reading import ReadingFacts
 
 
 @dataclass(slots=True)
-class FinderFacts(ItemCounts):
+class FinderFacts(ReadingFacts):
     """Counts, lenses, findings, streak. Its size does not grow with the keys that were seen."""
 
-    lenses: dict[str, LensFacts] = field(default_factory=dict[str, LensFacts])
-    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    unjudged: dict[str, bool] = field(default_factory=dict[str, bool])
-    """Keys of findings that nobody judged yet, oldest first: all others need not be looked at to go on."""
-    confirmed: int = 0
-    """Findings."""
-    taken: int = 0
-    """Of the confirmed ones: those that nobody was asked about."""
-    refuted: int = 0
-    """Findings."""
     flights: dict[str, Flight] = field(default_factory=dict[str, Flight])
-    pass_number: int = 0
-    pass_open: bool = False
     pass_lenses: list[str] = field(default_factory=list[str])
     """Who takes part in it."""
-    pass_new: int = 0
+    pass_leads: set[str] = field(default_factory=set[str])
+    """Keys of the leads that the prompts of its lenses list."""
     pass_done: int = 0
     """Items that were worked in it."""
-    streak: int = 0
-    discovery_seq: int = 0
-    """Where the newest key that counts surfaced."""
     said_seq: int = 0
     """Where a person said something last: each lens has to hear it."""
     critic: CriticSpoke | None = None
@@ -75,6 +68,8 @@ class FinderFacts(ItemCounts):
     """Number of the pass in which that was."""
     ended: bool = False
     """The run had an end, and was not taken up since."""
+    lead_steps: int = 0
+    """Steps that went into leads, where lenses search and leads are worked."""
     broken_off: list[Flight] = field(default_factory=list[Flight])
     """Items that a runner left in the middle, until the next one begins on an item."""
 
@@ -105,6 +100,10 @@ class FinderFacts(ItemCounts):
         if isinstance(event, ItemDuplicate):  # most events of a crawl
             self.duplicates += 1
             self.remember(event)
+            self.repeated(event)
+            return
+        if isinstance(event, StepStarted):
+            self.lead_steps += bool(self.lenses) and stamped.work is not None and stamped.work.startswith("item:")
             return
         match event:
             case ItemQueued() | ItemFailed() | ItemSkipped():
@@ -112,9 +111,9 @@ class FinderFacts(ItemCounts):
             case WorkStarted() | WorkFinished():
                 self._work(stamped, event)
             case FindingReported():
-                self._reported(stamped, event)
+                self.reported(stamped, event)
             case VoteCast() | FindingJudged() | FindingReopened() | EvidenceAdded():
-                self._fate(event)
+                self.fate(stamped, event)
             case PassStarted() | PassFinished():
                 self._pass(event)
             case LensAdded() | CriticSpoke():
@@ -123,6 +122,11 @@ class FinderFacts(ItemCounts):
                 self._land()
                 self._hope_again(is_over=isinstance(event, RunResumed) and self.ended)
                 self.ended = isinstance(event, RunEnded)
+            case LensBriefed(leads=leads):
+                self.pass_leads.update(leads)
+                self.briefed(event)
+            case ToolCalled() | ToolFinished() | ScopeCounted() | ReadsPlaced():
+                self.read(stamped, event)
             case Unpaused():
                 self._hope_again(is_over=False)
             case Said(kind=kind) if kind != "task":
@@ -152,8 +156,11 @@ class FinderFacts(ItemCounts):
                 match reason:
                     case "retry":
                         self.retries += 1
+                        if event.was == "done":  # leads are sent once more
+                            self._forget_missed_leads()
                     case "new" | "seed":
-                        self._surfaced(stamped, counts=reason == "new")
+                        self.item_seq = stamped.seq if reason == "new" else self.item_seq
+                        self.surfaced(stamped, counts=reason == "new")
                     case "regressed":
                         self.regressed[event.key] = self.regressed.get(event.key, 0) + 1
                     case _:
@@ -169,12 +176,6 @@ class FinderFacts(ItemCounts):
                 self.skipped += 1
                 self.left(was or "waiting")
 
-    def _surfaced(self, stamped: Stamped, *, counts: bool) -> None:
-        self.seen += 1
-        if counts:
-            self.pass_new += 1
-            self.discovery_seq = stamped.seq
-
     def _work(self, stamped: Stamped, event: WorkStarted | WorkFinished) -> None:
         name = stamped.work or event.about
         match event:
@@ -186,7 +187,7 @@ class FinderFacts(ItemCounts):
                     self.scanned = None
                     self.broken_off.clear()
                 elif kind == "lens" and about in self.lenses:
-                    self.lenses[about].since = stamped.at
+                    self.lenses[about].begin_pass(stamped.at)
             case WorkFinished(kind=kind, about=about, ok=ok, interrupted=interrupted):
                 self.flights.pop(name, None)
                 match kind:
@@ -208,57 +209,28 @@ class FinderFacts(ItemCounts):
                     case _:
                         pass
 
-    def _reported(self, stamped: Stamped, event: FindingReported) -> None:
-        self.findings[event.key] = Finding(
-            event.key, event.title, event.detail, event.evidence, event.source, stamped.seq, self.pass_number
-        )
-        self.unjudged[event.key] = True
-        self._surfaced(stamped, counts=True)
-        if event.source in self.lenses:
-            self.lenses[event.source].new += 1
-
-    def _fate(self, event: VoteCast | FindingJudged | FindingReopened | EvidenceAdded) -> None:
-        finding = self.findings.get(event.key)
-        if finding is None:
-            return
-        match event:
-            case VoteCast():
-                finding.votes.append(event)
-            case FindingJudged():
-                self._judged(finding, event)
-            case FindingReopened():
-                self._count_verdict(finding, -1)
-                finding.reopen(event)
-                self.unjudged[event.key] = True
-            case EvidenceAdded():
-                finding.add_evidence(event)
-
-    def _judged(self, finding: Finding, event: FindingJudged) -> None:
-        self._count_verdict(finding, -1)
-        was_duplicate = finding.duplicate_of is not None
-        finding.judge(event)
-        self.unjudged.pop(event.key, None)
-        self._count_verdict(finding, +1)
-        if finding.duplicate_of is not None and not was_duplicate and finding.pass_number == self.pass_number:
-            self.pass_new = max(0, self.pass_new - 1)
-
-    def _count_verdict(self, finding: Finding, by: int) -> None:
-        if finding.verdict == "confirmed" and finding.by == "none":
-            self.taken += by
-        for counted in (self, self.lenses.get(finding.source)):
-            if counted is not None and finding.verdict == "confirmed":
-                counted.confirmed += by
-            elif counted is not None and finding.verdict == "refuted":
-                counted.refuted += by
-
     def _pass(self, event: PassStarted | PassFinished) -> None:
         match event:
             case PassStarted(number=number, lenses=lenses):
                 self.pass_number, self.pass_open, self.pass_lenses = number, True, list(lenses)
                 self.pass_new = self.pass_done = 0
+                self.pass_leads.clear()
             case PassFinished(new=new, dry_streak=streak):
                 self.pass_open, self.streak = False, streak
+                self._note_missed_leads()
                 self.plot(event.number, new)
+
+    def _forget_missed_leads(self) -> None:
+        for lens in self.lenses.values():
+            lens.missed = 0
+
+    def _note_missed_leads(self) -> None:
+        """A lens that failed was not sent the leads that the others of its pass were sent."""
+        if not any(self.lenses[name].ran_in == self.pass_number for name in self.pass_lenses if name in self.lenses):
+            return  # nobody was: they wait in the queue
+        for lens in self.lenses.values():
+            if lens.failed is not None and lens.ran_in < self.pass_number:
+                lens.missed += len(self.pass_leads)
 
     def _critic(self, stamped: Stamped, event: LensAdded | CriticSpoke) -> None:
         match event:
@@ -301,9 +273,22 @@ FINDER_ONLY = frozenset[type[Event]](
         FindingReopened,
         EvidenceAdded,
         LensAdded,
+        LensBriefed,
         CriticSpoke,
+        ScopeCounted,
+        ReadsPlaced,
     )
 )
 """What nothing else of a run's facts takes in."""
-FINDER_EVENTS = FINDER_ONLY | {PassStarted, PassFinished, RunResumed, RunEnded, Said, Unpaused}
+FINDER_EVENTS = FINDER_ONLY | {
+    PassStarted,
+    PassFinished,
+    RunResumed,
+    RunEnded,
+    Said,
+    StepStarted,
+    ToolCalled,
+    ToolFinished,
+    Unpaused,
+}
 """What `FinderFacts` takes in; others change nothing."""

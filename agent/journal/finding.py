@@ -47,6 +47,22 @@ class LensFacts:
     """Why it is set aside."""
     since: float | None = None
     """Unix time since when it runs now."""
+    possible: int = 0
+    """Findings of its newest work that stand at a known place under another title."""
+    missed: int = 0
+    """Leads of a pass that it did not end, and that were sent to others."""
+    reads: dict[str, list[tuple[int, int]]] = field(default_factory=dict[str, list[tuple[int, int]]])
+    """Path of a file to the lines of it that it read."""
+    is_independent: bool = True
+    """It was not shown a finding of another lens so far."""
+    briefed: bool = False
+    """The journal says what it was shown in its newest work."""
+    sampled: bool = False
+    """It ended a pass while it was independent."""
+
+    def begin_pass(self, at: float) -> None:
+        """Its work begins."""
+        self.since, self.possible, self.briefed = at, 0, False
 
     def end_pass(self, event: WorkFinished, number: int, seq: int, at: float) -> None:
         """It ran to its end in the pass of that number, or did not."""
@@ -54,9 +70,13 @@ class LensFacts:
         if event.ok:
             self.passes += 1
             self.ran_in, self.ok_seq = number, seq
+            self.is_independent = self.is_independent and self.briefed
+            self.sampled = self.sampled or self.is_independent
             self.failures, self.due, self.failed = 0, 0.0, None
             self.found_new = event.found_new
             self.last = f"{event.new} new" if event.new else "nothing new"
+            if self.possible:
+                self.last = f"{self.last}, {self.possible} possible" if event.new else f"{self.possible} possible"
         elif not event.interrupted:
             self.failures += 1
             self.due = at + backoff(self.failures)
@@ -93,6 +113,27 @@ class Finding:
     failures: dict[str, int] = field(default_factory=dict[str, int])
     """Name of a work on it to its failures."""
     due: dict[str, float] = field(default_factory=dict[str, float])
+    place: str = ""
+    """The cited line; empty: none is cited."""
+    may_repeat: str | None = None
+    """Key of a finding under another title where this one stands."""
+    counted_seq: int = 0
+    """Where it counted as new; 0: it did not."""
+    counted_in: int = 0
+    """Number of the pass in which it counted."""
+    caught_by: list[str] = field(default_factory=list[str])
+    """Lenses that reported it before they were shown a finding of another lens."""
+
+    @property
+    def is_distinct(self) -> bool:
+        """Someone looked at it, and it repeats no other finding."""
+        return self.verdict == "confirmed" and self.by != "none" and self.duplicate_of is None
+
+    @property
+    def stands_alone(self) -> bool:
+        """It is not refuted, and repeats no other finding as far as is known."""
+        may_repeat = self.may_repeat is not None and not self.is_distinct
+        return self.verdict != "refuted" and self.duplicate_of is None and not may_repeat
 
     @property
     def stands(self) -> int:

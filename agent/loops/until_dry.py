@@ -54,7 +54,7 @@ def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
 
 def _left(finder: FinderState) -> str:
     """What the budget kept from being worked, where items are."""
-    left = 0 if finder.by_lenses else finder.facts.queued + finder.facts.working
+    left = 0 if finder.by_lenses and not finder.works_leads else finder.facts.queued + finder.facts.working
     return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
 
 

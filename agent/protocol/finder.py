@@ -39,6 +39,19 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for one item."""
 
 
+class LeadsSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of the items that lenses report."""
+
+    work: bool = False
+    """Each is worked by the model, as an item. Else the lenses of the next pass are told of it."""
+    steps: int = 100
+    """The budget of all leads that are worked: no further one begins when its steps would not fit."""
+
+    def allowance(self, item_steps: int) -> int:
+        """Steps that one lead may take; `item_steps`: what an item may take at most."""
+        return min(item_steps, self.steps)
+
+
 class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Lenses search, or a worker works items, until nothing new is left."""
 
@@ -48,6 +61,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the spec file, where there was one."""
     lenses: list[Lens] = []
     seeds: list[Seed] = []
+    leads: LeadsSpec = LeadsSpec()
+    """Of a search by lenses."""
     worker: WorkerSpec | None = None
     concurrency: int = 8
     retries: int = 3

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .budget import Tokens
+from .coverage import Coverage, Estimate
 
 
 class Reason(StrEnum):
@@ -83,5 +84,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Sorted paths relative to the workspace that the model's tools changed."""
     seen: int = 0
     findings: FindingCounts = FindingCounts()
+    coverage: Coverage | None = None
+    """Of a search by lenses: what they read."""
+    estimate: Estimate | None = None
+    """Of a search by lenses: what no lens found. None: no two lenses searched independently of each other."""
     failed_items: list[str] = []
     journal: str = ""

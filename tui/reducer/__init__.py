@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rundry.agent import ItemDuplicate, ReasoningArrived, Said, Stamped, TextArrived, Unpaused
+from rundry.agent import (
+    ItemDuplicate,
+    ReasoningArrived,
+    Said,
+    Stamped,
+    StepStarted,
+    TextArrived,
+    ToolCalled,
+    ToolFinished,
+    Unpaused,
+)
 
 from ..state import ViewState
 from .finder import FINDER, see_finder, see_flights
@@ -28,6 +38,9 @@ _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
 }
 """By the event's type, the others are a step's: asking each family in turn is most of what a long run's fold costs."""
 
+_OF_FINDERS_TOO = frozenset((Said, StepStarted, ToolCalled, ToolFinished, Unpaused))
+"""A search's facts take them in besides the family that they are of."""
+
 
 def reduce(state: ViewState, stamped: Stamped) -> None:
     """Take one event in. An event that was already taken in changes nothing."""
@@ -41,7 +54,7 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         return
     _SEERS.get(kind, see_step)(state, stamped, event)
     if state.finder is not None:
-        if kind is Said or kind is Unpaused:
+        if kind in _OF_FINDERS_TOO:
             state.finder.apply(stamped)
         see_flights(state, stamped)
 

@@ -17,10 +17,13 @@ from rundry.agent import (
     ItemQueued,
     ItemSkipped,
     LensAdded,
+    LensBriefed,
+    ReadsPlaced,
     ReasoningArrived,
     Recipe,
     RunEnded,
     RunResumed,
+    ScopeCounted,
     Stamped,
     StepFinished,
     TextArrived,
@@ -49,7 +52,10 @@ FinderEvent = (
     | FindingReopened
     | EvidenceAdded
     | LensAdded
+    | LensBriefed
     | CriticSpoke
+    | ScopeCounted
+    | ReadsPlaced
 )
 FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
@@ -59,7 +65,7 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
     if state.finder is not None:
         state.finder.apply(stamped)
     match event:
-        case WorkStarted() | VoteCast() | ItemDuplicate():
+        case WorkStarted() | VoteCast() | ItemDuplicate() | LensBriefed() | ScopeCounted() | ReadsPlaced():
             pass
         case WorkFinished():
             state.progress.doing.pop(stamped.work or event.about, None)

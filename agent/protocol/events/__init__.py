@@ -19,6 +19,9 @@ from .finder import (
     ItemQueued,
     ItemSkipped,
     LensAdded,
+    LensBriefed,
+    ReadsPlaced,
+    ScopeCounted,
     VoteCast,
     WorkFinished,
     WorkStarted,
@@ -137,6 +140,7 @@ __all__ = [
     "ItemSkipped",
     "KnownEvent",
     "LensAdded",
+    "LensBriefed",
     "ModelQuoted",
     "ModelSwitched",
     "PassFinished",
@@ -153,6 +157,7 @@ __all__ = [
     "QuestionAnswered",
     "QuestionAsked",
     "Queued",
+    "ReadsPlaced",
     "ReasoningArrived",
     "ReasoningKept",
     "Record",
@@ -162,6 +167,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "Said",
+    "ScopeCounted",
     "ScoreMeasured",
     "ScoreNotMeasured",
     "ShellFinished",
@@ -275,6 +281,9 @@ KnownEvent = (
     | EvidenceAdded
     | LensAdded
     | CriticSpoke
+    | LensBriefed
+    | ScopeCounted
+    | ReadsPlaced
     | Undone
     | BackgroundEnded
     | BackgroundSaid

@@ -82,6 +82,10 @@ class FindingReported(EventBase, frozen=True, kw_only=True):
     evidence: str = ""
     source: str = ""
     """Name of the lens or key of the item."""
+    place: str = ""
+    """The cited line, its file and its neighbours; empty: the evidence cites none."""
+    may_repeat: str | None = None
+    """Key of the finding that was reported there before, under another title: it counts once it is judged distinct."""
 
 
 class VoteCast(EventBase, frozen=True, kw_only=True):
@@ -140,3 +144,29 @@ class CriticSpoke(EventBase, frozen=True, kw_only=True):
     lenses: list[str] = []
     """Those that have to run once more, or that it proposes."""
     text: str = ""
+
+
+class LensBriefed(EventBase, frozen=True, kw_only=True):
+    """What the prompt of a lens lists. Comes with the start of its work."""
+
+    name: str
+    shown: list[str] = []
+    """Keys of findings."""
+    leads: list[str] = []
+    """Keys of items."""
+
+
+class ScopeCounted(EventBase, frozen=True, kw_only=True):
+    """The text files that the lenses may read: those that git does not ignore, or those that the search names."""
+
+    files: int
+    lines: int
+    all_counted: bool = True
+    """False: there are more; counting took too long."""
+
+
+class ReadsPlaced(EventBase, frozen=True, kw_only=True):
+    """Which files some paths mean that a lens read: a link leads to another file, an ignored file is out of scope."""
+
+    paths: dict[str, str]
+    """Path as it was named to the path of the file in scope; empty: it is not in scope."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..budget import Budget, Tokens
 from ..clockwork import ImproveSpec, IntervalSpec, PacedSpec
+from ..coverage import Coverage, Estimate
 from ..finder import FinderSpec
 from ..handoff import HandoffRecord
 from ..outcome import FindingCounts, Reason
@@ -233,5 +234,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     files_changed: list[str] = []
     seen: int = 0
     findings: FindingCounts = FindingCounts()
+    coverage: Coverage | None = None
+    estimate: Estimate | None = None
     failed_items: list[str] = []
     journal: str = ""
