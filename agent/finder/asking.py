@@ -112,11 +112,13 @@ class Asking:
                 self._kit.speak_with(await self._model(lens.model))
             except RundryError as error:
                 return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
-        tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), work.ends_with or "report"]
+        ending = work.ends_with or "report"
+        tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), ending]
         order = msgspec.structs.replace(
             work,
             system=self._system(work),
             prompt=prompt,
+            ends_with=ending,
             tools=tools,
             step_cap=self._step_cap(work),
         )
@@ -180,7 +182,7 @@ class Asking:
     def _failed(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
         """It did not say what it found."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
-        error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with)
+        error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
         hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
         self.retryable = result.retryable
         with self._kit.together():

@@ -26,6 +26,7 @@ from .frontier import CHUNK, Frontier
 from .item_passes import ItemPasses
 from .leads import Leads
 from .migrate import SCAN, Migrate
+from .scope import Scope
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
 from .working import ItemWorks
@@ -55,6 +56,7 @@ class Finder:
         self.books = Books(kit, self.frontier, kit.workspace.root)
         self.leads = Leads(kit, spec, self.frontier)
         self.has_model = has_model
+        self._scope = Scope(kit.workspace, spec)
         self._asking = Asking(kit, spec, self.books, self.leads.told)
         self._asking.open_model = open_model
         self._items = ItemWorks(kit, spec, self.books, worker, self._asking)
@@ -123,7 +125,12 @@ class Finder:
             return WorkResult(work=work.work) if item is None else await self._migrate.fix(work, item)
         if work.kind == "item":
             return await self._items.perform(work)
-        return await self._asking.perform(work)
+        if work.kind != "lens":
+            return await self._asking.perform(work)
+        self._scope.begin(self.kit.record)
+        result = await self._asking.perform(work)
+        await self._scope.place(self.facts, work.about, self.kit.record)
+        return result
 
     def skip(self, key: str) -> bool:
         """Nobody works it; false where someone does already, or did."""
@@ -149,6 +156,7 @@ class Finder:
     async def close(self) -> None:
         """Ends what the worker started; what nobody came to is in the queue again."""
         self.frontier.roll_back(list(self._items.offered))
+        await self._scope.close()
         if self._worker is not None:
             await self._worker.close()
 

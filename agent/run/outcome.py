@@ -27,6 +27,7 @@ def outcome_of(
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     found = facts.finder
+    searched = found if found is not None and found.lenses else None
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
     spent = facts.spent
     return Outcome(
@@ -45,6 +46,8 @@ def outcome_of(
         files_changed=facts.files_changed,
         seen=found.seen if found is not None else 0,
         findings=FindingCounts(found.confirmed, found.refuted) if found is not None else FindingCounts(),
+        coverage=searched.coverage() if searched is not None else None,
+        estimate=searched.estimate() if searched is not None else None,
         failed_items=list(failed_items),
         journal=str(journal),
     )

@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rundry.agent.finder import Frontier
 from rundry.agent.journal import Journal
+from rundry.agent.journal.facts import RunFacts, fold
 from rundry.agent.protocol import (
     Budget,
     Clock,
     Command,
     Event,
+    FindingReported,
     GateMode,
     GatePolicy,
     LoopKind,
@@ -25,6 +28,8 @@ from rundry.agent.protocol import (
     Rule,
     RunSpec,
     Stamped,
+    decode_event,
+    encode_event,
     event_type,
     to_json_line,
 )
@@ -117,7 +122,32 @@ class Driven(Events):
             raise AssertionError(f"no such {kind}\n{self.story()}")
         old.close()
         new.close()
-        shutil.copytree(self.path.with_suffix(".snapshots"), other.path.with_suffix(".snapshots"))
+        if (store := self.path.with_suffix(".snapshots")).exists():  # a search that only reads takes none
+            shutil.copytree(store, other.path.with_suffix(".snapshots"))
+        return other
+
+    def facts(self) -> RunFacts:
+        """The fold of what happened so far."""
+        return fold(self.spec, self.stamped)
+
+    def rewritten(self, change: Callable[[str], str], upto: str) -> Driven:
+        """Another run whose journal holds the events up to the first of that type, each with its JSON changed so."""
+        other = object.__new__(Driven)
+        other.model, other.folder, other.spec = self.model, self.folder, self.spec
+        other.events, other.stamped, other._reactions = [], [], []
+        other.open_model = lambda spec: other.model
+        other.path = self.folder / f"rewritten{len(list(self.folder.glob('*.db')))}.db"
+        new = Journal.create(other.path, self.spec)
+        types = [event_type(stamped.event) for stamped in self.stamped]
+        kept = self.stamped[: types.index(upto) + 1]
+        for stamped in kept:
+            raw = change(encode_event(stamped.event).decode()).encode()
+            new.append(decode_event(event_type(stamped.event), raw), step=stamped.step, work=stamped.work)
+        frontier = Frontier(new)
+        for stamped in kept:
+            if isinstance(stamped.event, FindingReported):
+                frontier.note_finding(change(stamped.event.key))
+        new.close()
         return other
 
     def assert_legal(self) -> None:

@@ -1,7 +1,8 @@
 """A seeded search by lenses, sceptics and a critic, killed by SIGKILL after its n-th event and taken up again.
 
-As a program: `python -m fakes.killed_search FOLDER STEP` kills at every STEP-th event, each time in a process of its
-own (a fork: the imports are paid once), and prints what differed from the run that nobody killed, a line each.
+As a program: `python -m fakes.killed_search FOLDER STEP [leads]` kills at every STEP-th event, each time in a process
+of its own (a fork: the imports are paid once), and prints what differed from the run that nobody killed, a line each.
+With `leads` the items that lenses report are worked.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rundry.agent.journal.facts import fold
 from rundry.agent.protocol import (
     Budget,
     FinderSpec,
+    LeadsSpec,
     Lens,
     LoopKind,
     ModelFault,
@@ -67,6 +69,10 @@ class Seeded(MindedModel):
             if request.messages[-1].role == "user" and title == "t1":
                 return call("read_file", path="a.txt")
             return judge("refuted" if title in REFUTED else "stands", f"on {title}")
+        if "You work one item" in system:
+            if request.messages[-1].role == "user":
+                return call("read_file", path="a.txt")
+            return report("t2", items=[("file", "deep.txt")])
         if "run dry" in system:
             if "ends" in told:
                 return call("propose", reason="nothing is missing")
@@ -89,7 +95,7 @@ def assert_legal(request: Request) -> None:
     assert asked == answered, (asked, answered)
 
 
-def spec(place: Path) -> RunSpec:
+def spec(place: Path, *, leads: bool = False) -> RunSpec:
     return spec_of(
         None,
         place,
@@ -102,6 +108,7 @@ def spec(place: Path) -> RunSpec:
             sceptics=3,
             retries=1000,
             concurrency=4,
+            leads=LeadsSpec(work=leads, steps=300),
         ),
     )
 
@@ -166,12 +173,12 @@ def ends(path: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    folder, step = Path(sys.argv[1]), int(sys.argv[2])
+    folder, step, leads = Path(sys.argv[1]), int(sys.argv[2]), "leads" in sys.argv
     place = folder / "place"
     place.mkdir(exist_ok=True)
     (place / "a.txt").write_text("one\ntwo\n")
     whole = folder / "whole.db"
-    Journal.create(whole, spec(place)).close()
+    Journal.create(whole, spec(place, leads=leads)).close()
     assert forked(lambda: drive(whole)) == 0
     expected = ends(whole)
     journal = Journal.open(whole)
@@ -179,7 +186,7 @@ def main() -> None:
     journal.close()
     for n in range(1, events, step):
         path = folder / f"killed{n}.db"
-        Journal.create(path, spec(place)).close()
+        Journal.create(path, spec(place, leads=leads)).close()
         status = forked(lambda path=path, n=n: drive(path, n))
         forked(lambda path=path, n=n: drive(path, 7))
         again = forked(lambda path=path: drive(path))

@@ -91,7 +91,7 @@ async def test_a_duplicate_by_a_sceptics_word_does_not_reset_the_streak(search):
 
 async def test_two_spellings_of_a_place_are_one_finding(search):
     first = {"title": "x is wrong", "evidence": "a.txt:2"}
-    again = {"title": "the x there is wrong", "evidence": "./a.txt:2"}
+    again = {"title": "X is  wrong.", "evidence": "./a.txt:2"}
     run = search(MindedModel({"one": [report(first), NOTHING], "two": [report(again), NOTHING]}), "one", "two")
     await run.run()
     assert len(run.of("finding_reported")) == 1, run.story()
@@ -144,3 +144,39 @@ async def test_calls_that_run_at_once_never_pass_a_token_limit(search):
     outcome = await run.run()
     assert outcome.reason == "budget", run.story()
     assert outcome.tokens.in_ + outcome.tokens.out <= 40_000
+
+
+async def test_a_lens_that_the_critic_proposes_under_a_known_name_runs_under_a_name_of_its_own(search):
+    """Seen before the fix: it was dropped, and the run was complete."""
+    proposal = call("propose", reason="the ends", lens={"name": "one", "prompt": "look at the ends"})
+    again = call("propose", reason="still the ends", lens={"name": "one", "prompt": "Look at  the ends"})
+    model = MindedModel({"one": [report("x"), NOTHING], "one-2": [report("y")]}, critic=[proposal, again])
+    run = search(model, "one", critic=True)
+    outcome = await run.run()
+    assert outcome.reason == "dry", run.story()
+    assert outcome.findings.confirmed == 2
+    assert [(e["name"], e["prompt"]) for e in run.of("lens_added")] == [("one-2", "look at the ends")]
+    assert model.asked.count("lens one-2") == 1
+    spoken = [(e["lenses"], e["text"]) for e in run.of("critic_spoke") if e["half"] == "model"]
+    assert spoken == [(["one-2"], "the ends"), ([], "still the ends: one-2 looks like this already")]
+
+
+async def test_a_critic_that_proposes_a_lens_for_every_reworded_finding_ends_too(search):
+    """A finding judged as a duplicate is not a discovery, after which the critic would be asked again."""
+    count = iter(range(10_000))
+
+    def proposal(_):
+        return call("propose", reason="more", lens={"name": "one", "prompt": f"look {next(count)}"})
+
+    def reworded(_):
+        return report(f"x in words {next(count)}")
+
+    model = MindedModel(
+        {"one": [report("x"), NOTHING], **{f"one-{n}": [reworded] for n in range(2, 30)}},
+        sceptic=lambda key, nth: judge("stands") if key == "title:x" else judge("duplicate", of="title:x"),
+        critic=[proposal],
+    )
+    run = search(model, "one", critic=True)
+    outcome = await run.run()
+    assert outcome.reason == "dry", run.story()
+    assert model.asked.count("critic") == 1

@@ -1,0 +1,143 @@
+"""What a search says beside its findings: what each lens read, and an estimate of what none of them found."""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.turns import Call, calls
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rundry.agent.journal.search.reads import Ranges, add_range, count_lines
+from rundry.agent.protocol import Estimate, LensCoverage, estimate_words
+
+
+def read(path: str, start: int | None = None, end: int | None = None) -> Call:
+    lines = {"start_line": start, "end_line": end}
+    return Call("read_file", {"path": path, **{name: line for name, line in lines.items() if line is not None}})
+
+
+def listed(*names: str) -> list[dict[str, str]]:
+    return [{"title": name, "evidence": f"{name[0]}.txt:{name[1]}"} for name in names]
+
+
+async def test_coverage_counts_the_lines_that_each_lens_read_of_the_files_in_scope(search, place):
+    (place / ".gitignore").write_text("ignored.txt\n")
+    (place / "ignored.txt").write_text("x\n" * 50)
+    (place / "picture.bin").write_bytes(b"\0\1\2")
+    os.symlink("b.txt", place / "link.txt")
+    one = [calls(read("a.txt"), read("./a.txt", 2, 3), read("link.txt", 1, 2), read("ignored.txt")), NOTHING]
+    two = [calls(read("b.txt", 2), read("nowhere.txt"), read("picture.bin")), NOTHING]
+    run = search(MindedModel({"one": one, "two": two, "idle": [NOTHING]}), "one", "two", "idle")
+    outcome = await run.run()
+    coverage = outcome.coverage
+    assert coverage is not None
+    assert (coverage.files, coverage.lines) == (4, 10), "three texts of three lines, and .gitignore"
+    assert coverage.lenses == [LensCoverage("one", 2, 5), LensCoverage("two", 1, 2), LensCoverage("idle", 0, 0)]
+    assert (coverage.files_read, coverage.lines_read) == (2, 6)
+    assert run.of("run_ended")[0]["coverage"]["files"] == 4
+    assert outcome.complete, "what nobody read never counts against the end"
+
+
+async def test_the_scope_is_what_the_search_names(search, place):
+    (place / "src").mkdir()
+    (place / "src" / "m.py").write_text("1\n2")
+    run = search(MindedModel({"one": [calls(read("src/m.py"), read("a.txt")), NOTHING]}), "one", paths=["src"])
+    outcome = await run.run()
+    assert outcome.coverage is not None
+    assert (outcome.coverage.files, outcome.coverage.lines) == (1, 2)
+    assert outcome.coverage.lenses == [LensCoverage("one", 1, 2)], "a file out of scope does not count"
+
+
+async def test_lenses_that_were_not_shown_each_others_findings_give_an_estimate(search):
+    """Of a1..a3 and b1..b3 one found four, two found three, two of them the same."""
+    model = MindedModel(
+        {
+            "one": [report(*listed("a1", "a2", "a3", "b1")), NOTHING],
+            "two": [report(*listed("a3", "b1", "b2")), NOTHING],
+        }
+    )
+    run = search(model, "one", "two")
+    outcome = await run.run()
+    assert outcome.findings.confirmed == 5
+    assert outcome.estimate is not None, run.story()
+    assert (outcome.estimate.sample, outcome.estimate.lenses) == (5, 2)
+    assert outcome.estimate.unseen == 0.5 * 3**2 / (2 * 2)
+    assert outcome.estimate.low < outcome.estimate.unseen < outcome.estimate.high
+
+
+async def test_what_a_later_pass_found_is_no_longer_unseen(search):
+    one = [report(*listed("a1", "a2", "a3", "b1")), report(*listed("c1")), NOTHING]
+    run = search(MindedModel({"one": one, "two": [report(*listed("a3", "b1", "b2")), NOTHING]}), "one", "two")
+    outcome = await run.run()
+    assert outcome.estimate is not None
+    assert outcome.estimate.unseen == 0.5 * 3**2 / (2 * 2) - 1
+    assert outcome.estimate.sample == 5
+
+
+async def test_refuted_findings_are_left_out_and_duplicates_count_as_the_one_that_they_repeat(search):
+    """Two reports a1 in other words, and c3, which is refuted."""
+
+    def sceptic(key, nth):
+        if "~" in key:
+            return judge("duplicate", of=key.partition("~")[0])
+        return judge("refuted") if "c.txt" in key else judge("stands")
+
+    reworded = {"title": "a1 in other words", "evidence": "a.txt:1"}
+    model = MindedModel(
+        {"one": [report(*listed("a1", "a2")), NOTHING], "two": [report(reworded, *listed("c3")), NOTHING]},
+        sceptic=sceptic,
+    )
+    run = search(model, "one", "two", concurrency=2)
+    outcome = await run.run()
+    assert outcome.estimate is not None, run.story()
+    assert (outcome.findings.confirmed, outcome.estimate.sample, outcome.estimate.lenses) == (2, 2, 2)
+    assert outcome.estimate.unseen == 0.5 * 1 / 2
+
+
+async def test_a_lens_that_was_shown_what_another_found_is_not_part_of_the_sample(search):
+    """One after the other: the prompt of the second lists what the first one found."""
+    model = MindedModel({"one": [report(*listed("a1")), NOTHING], "two": [report(*listed("a1")), NOTHING]})
+    run = search(model, "one", "two", concurrency=1)
+    outcome = await run.run()
+    assert [e["shown"] != [] for e in run.of("lens_briefed")][:2] == [False, True], run.story()
+    assert outcome.estimate is None
+    assert outcome.complete
+
+
+async def test_one_lens_alone_gives_no_estimate(search):
+    outcome = await search(MindedModel({"one": [report("x"), NOTHING]}), "one").run()
+    assert outcome.estimate is None
+    assert estimate_words(1, None) == "1 found, no estimate of what is unseen"
+
+
+async def test_a_search_of_an_earlier_version_gives_no_estimate_and_no_scope(search):
+    run = search(MindedModel({"one": [report("x"), NOTHING], "two": [report("x"), NOTHING]}), "one", "two")
+    await run.run()
+    facts = run.facts()
+    assert facts.finder is not None
+    assert facts.finder.estimate() is not None
+    kept = [s for s in run.stamped if type(s.event).__name__ not in ("LensBriefed", "ScopeCounted", "ReadsPlaced")]
+    run.stamped[:] = kept
+    old = run.facts().finder
+    assert old is not None
+    assert old.estimate() is None
+    assert old.coverage().files is None
+
+
+def test_the_words_of_an_estimate_round_its_interval_outwards():
+    estimate = Estimate(unseen=1.3, low=0.2, high=3.6, sample=8, lenses=3)
+    assert estimate_words(9, estimate) == "9 found, about 1 unseen (0 to 4)"
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 20)), max_size=40))
+def test_read_lines_are_kept_as_stretches_with_gaps_between_them(reads):
+    ranges: Ranges = []
+    lines: set[int] = set()
+    for first, more in reads:
+        add_range(ranges, first, first + more)
+        lines.update(range(first, first + more + 1))
+    assert count_lines(ranges) == len(lines)
+    assert all(low[1] + 1 < high[0] for low, high in itertools.pairwise(ranges))
