@@ -36,6 +36,8 @@ from rundry.agent import (
     StepFinished,
     Unreachable,
     UserError,
+    coverage_words,
+    estimate_words,
     facts_of,
     handoff_markdown,
     to_json_line,
@@ -109,6 +111,15 @@ def outcome_line(ended: RunEnded | Outcome) -> str:
     gap = "" if ended.complete else " (not complete)"
     after = _passes(ended.passes) if ended.reason is Reason.DRY else plural(ended.steps, "step")
     return f"-> {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
+
+
+def search_lines(ended: RunEnded, found: int) -> list[str]:
+    """What a search by lenses read, and an estimate of what it did not find; nothing for another run."""
+    if ended.coverage is None:
+        return []
+    lenses = [f"{one_line(each.lens)} {each.files:,} files, {each.lines:,} lines" for each in ended.coverage.lenses]
+    estimate = estimate_words(found, ended.estimate) + (" (an estimate)" if ended.estimate is not None else "")
+    return [f"read  {coverage_words(ended.coverage)}", *(f"read  by {lens}" for lens in lenses), estimate]
 
 
 def _model(name: str) -> str:
@@ -212,6 +223,9 @@ class LinePrinter:
             print(show(record), file=sys.stderr)
         if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
             print(one_line(on), file=sys.stderr)
+        if state.finder is not None:
+            for line in search_lines(ended, len(state.finder.found)):
+                _say(line)
         print(outcome_line(ended), file=sys.stderr, flush=True)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rundry.agent import Advice, Report, Share, UserError, pending, report
+from rundry.agent import Advice, Report, Share, UserError, coverage_words, estimate_words, pending, report
 
 from .reducer.numbers import plural, short
 from .start import folder_of, workspace_of
@@ -80,6 +80,12 @@ def _print_besides(told: Report) -> None:
         _say("\nhand-offs")
         for handed in told.handoffs[:_MOST]:
             _say(f"{handed.times:>6}x  {_cut(handed.reason, 90)}")
+    if told.searches:
+        _say("\nsearches (what is unseen is an estimate)")
+        for each in told.searches[:_MOST]:
+            gap = "" if each.complete else ", not complete"
+            _say(f"{each.run_id}  {each.reason}{gap}; {estimate_words(each.found, each.estimate)}")
+            _say(f"{'':>{len(each.run_id)}}  read {coverage_words(each.coverage)}")
     if told.models:
         _say(f"\n{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}")
         for model in told.models[:_MOST]:

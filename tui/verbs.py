@@ -17,6 +17,7 @@ from rundry.agent import (
     GateMode,
     Interrupt,
     Judge,
+    Merge,
     ModelSpec,
     Pause,
     Say,
@@ -189,6 +190,12 @@ def _judge(given: Given, waits: Waits) -> list[Command]:
     return [Judge(key=key, verdict=verdict, reason=given.reason or "")]
 
 
+def _merge(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    key, into = _named(given)
+    return [Merge(key=key, into=into)]
+
+
 def _item(given: Given, waits: Waits) -> list[Command]:
     del waits
     kind, value = _named(given)
@@ -237,6 +244,7 @@ VERBS: Mapping[str, Verb] = {
     "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),
     "wake": Verb("", "a run that sleeps", _plain(lambda _: Wake())),
     "judge": Verb("KEY VERDICT", "confirmed, refuted or evidence", _judge, after_end=True),
+    "merge": Verb("KEY INTO", "two findings that are one", _merge, after_end=True),
     "skip": Verb("KEY", "an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
     "item": Verb("KIND VALUE", "one more for a search: url, file or value", _item, after_end=True),
     "lens": Verb(

@@ -28,6 +28,7 @@ from ..protocol import (
 )
 from .journal import Journal
 from .runs import RunLine, list_runs
+from .search.ended import Searched, searched
 from .waiting import events_of
 
 LIMITS = ("steps", "tokens", "usd", "seconds")
@@ -127,6 +128,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     models: list[ModelSpend]
     """The dearest first."""
     advice: list[Advice]
+    searches: list[Searched] = []
+    """The newest first."""
 
 
 @dataclass(slots=True)
@@ -184,6 +187,7 @@ def report(folder: Path, days: float, now: float) -> Report:
         handoffs=_handoffs(runs),
         models=_models(runs),
         advice=[_advice(limit, runs) for limit in LIMITS],
+        searches=[found for run in runs if (found := searched(run.line.run_id, run.ended)) is not None],
     )
 
 

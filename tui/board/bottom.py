@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent import Reason, RunEnded
+from rundry.agent import Reason, RunEnded, coverage_words, estimate_words
 
 from ..lines import fold
 from ..text import one_line
@@ -23,7 +23,7 @@ def bottom(look: Look, width: int, height: int) -> list[Row]:
         return [words, _next(look, "")][:height]
     if state.paused:
         return [[("paused", palette.bright), ("   nothing new begins until you go on: F4", palette.dim)]][:height]
-    return [row for row in (_waits(look), _critic(look)) if row][:height]
+    return [row for row in (_waits(look), _critic(look), _known(look)) if row][:height]
 
 
 def _waits(look: Look) -> Row:
@@ -38,6 +38,15 @@ def _waits(look: Look) -> Row:
         left = since(min(due) - look.now + 0.999)
         return [("waits", palette.bright), (f"   a lens that failed is tried again in {left}", palette.dim)]
     return []
+
+
+def _known(look: Look) -> Row:
+    """`9 found, about 1 unseen (0 to 4), an estimate   read 14 of 20 files, 900 of 1,520 lines`."""
+    if not look.by_lenses or not any(lens.passes for lens in look.facts.lenses.values()):
+        return []
+    palette, estimate = look.palette, look.facts.estimate()
+    words = estimate_words(len(look.facts.found), estimate) + (", an estimate" if estimate is not None else "")
+    return [(words, palette.code), (f"   read {coverage_words(look.facts.coverage())}", palette.dim)]
 
 
 def _critic(look: Look) -> Row:
@@ -64,6 +73,8 @@ def _ended(look: Look, outcome: RunEnded, width: int) -> list[Row]:
     first, *more = fold(head, width)
     rows: list[Row] = [list(first), *([blank(len(sign + word) + 3), *row] for row in more)]
     rows += [[blank(2), *foreign(gap, palette.verdict_partly, palette)] for gap in gaps]
+    if known := _known(look):
+        rows.append([blank(2), *known])
     if not outcome.complete or look.facts.findings or not look.by_lenses:
         rows.append(_next(look, "" if outcome.complete else _mend(outcome)))
     return rows

@@ -29,6 +29,14 @@ def finding_detail(look: Look, finding: Finding, width: int) -> list[Row]:
     if finding.duplicate_of is not None:
         other = look.facts.findings.get(finding.duplicate_of)
         rows += [*_named(look, "same as", other.title if other else finding.duplicate_of, width)]
+    elif finding.may_repeat is not None:
+        other = look.facts.findings.get(finding.may_repeat)
+        rows += _named(
+            look,
+            "compared" if finding.is_distinct else "may repeat",
+            other.title if other else finding.may_repeat,
+            width,
+        )
     for same in same_as(look.facts, finding.key):
         rows += _named(look, "merged", same.title, width)
     source = f"{finding.source}, pass {finding.pass_number}" if look.by_lenses else finding.source
@@ -46,6 +54,9 @@ def lens_detail(look: Look, lens: LensFacts, width: int) -> list[Row]:
     rows += _named(look, "by", lens.by + (", runs once" if lens.once else ""), width)
     count = f"{lens.passes} passes, {lens.new} new, {lens.confirmed} confirmed, {lens.refuted} refuted"
     rows += _named(look, "so far", count, width)
+    covered, scope = look.facts.read_by(lens.name), look.facts.scope
+    of = (f" of {scope.files:,}", f" of {scope.lines:,}") if scope is not None else ("", "")
+    rows += _named(look, "read", f"{covered.files:,}{of[0]} files, {covered.lines:,}{of[1]} lines", width)
     if lens.last:
         rows += _named(look, "last", lens.last, width)
     if lens.failed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...protocol import Coverage, ReadsPlaced, ScopeCounted, Stamped, ToolCalled, ToolFinished
+from ...protocol import Coverage, LensCoverage, ReadsPlaced, ScopeCounted, Stamped, ToolCalled, ToolFinished
 from .findings import FindingFacts
-from .reads import add_range, coverage, lens_of, lines_shown, path_called
+from .reads import add_range, count_lines, coverage, in_scope, lens_of, lines_shown, path_called
 
 
 @dataclass(slots=True)
@@ -23,6 +23,11 @@ class ReadingFacts(FindingFacts):
     def coverage(self) -> Coverage:
         """What the lenses read of the files in scope."""
         return coverage({lens.name: lens.reads for lens in self.lenses.values()}, self.placed, self.scope)
+
+    def read_by(self, lens: str) -> LensCoverage:
+        """What one lens read of the files in scope."""
+        found = in_scope(self.lenses[lens].reads, self.placed)
+        return LensCoverage(lens, len(found), sum(map(count_lines, found.values())))
 
     def read(self, stamped: Stamped, event: ToolCalled | ToolFinished | ScopeCounted | ReadsPlaced) -> None:
         """A lens reads, or the files that it may read were counted."""
