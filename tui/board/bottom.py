@@ -5,8 +5,9 @@ from __future__ import annotations
 from rundry.agent import Reason, RunEnded, coverage_words, estimate_words
 
 from ..lines import fold
+from ..lines.draw import width_of
 from ..text import one_line
-from .cells import Row, blank, foreign, grouped, since
+from .cells import Row, blank, foreign, grouped, left, since
 from .look import Look
 
 _MENDS = (("token", "/limit tokens N"), ("cost", "/limit usd N"), ("time", "/limit time 1h"))
@@ -23,7 +24,7 @@ def bottom(look: Look, width: int, height: int) -> list[Row]:
         return [words, _next(look, "")][:height]
     if state.paused:
         return [[("paused", palette.bright), ("   nothing new begins until you go on: F4", palette.dim)]][:height]
-    return [row for row in (_waits(look), _critic(look), _known(look)) if row][:height]
+    return [row for row in (_waits(look), _critic(look), *_known(look, width)) if row][:height]
 
 
 def _waits(look: Look) -> Row:
@@ -31,22 +32,26 @@ def _waits(look: Look) -> Row:
     if facts.flights:
         return []
     if look.next_due is not None and look.next_due > look.now and facts.queued <= look.waiting:
-        left = since(look.next_due - look.now + 0.999)
-        return [("waits", palette.bright), (f"   the next item is tried again in {left}", palette.dim)]
+        in_ = since(look.next_due - look.now + 0.999)
+        return [("waits", palette.bright), (f"   the next item is tried again in {in_}", palette.dim)]
     due = [lens.due for lens in facts.lenses.values() if lens.failures and lens.failed is None and lens.due > look.now]
     if due:
-        left = since(min(due) - look.now + 0.999)
-        return [("waits", palette.bright), (f"   a lens that failed is tried again in {left}", palette.dim)]
+        in_ = since(min(due) - look.now + 0.999)
+        return [("waits", palette.bright), (f"   a lens that failed is tried again in {in_}", palette.dim)]
     return []
 
 
-def _known(look: Look) -> Row:
-    """`9 found, about 1 unseen (0 to 4), an estimate   read 14 of 20 files, 900 of 1,520 lines`."""
+def _known(look: Look, width: int) -> list[Row]:
+    """`9 found, about 1 unseen (0 to 4), an estimate   read 14 of 20 files, …`; in two rows where one is too short."""
     if not look.by_lenses or not any(lens.passes for lens in look.facts.lenses.values()):
         return []
     palette, estimate = look.palette, look.facts.estimate()
     words = estimate_words(len(look.facts.found), estimate) + (", an estimate" if estimate is not None else "")
-    return [(words, palette.code), (f"   read {coverage_words(look.facts.coverage())}", palette.dim)]
+    known: Row = [(words, palette.code)]
+    read: Row = [(f"read {coverage_words(look.facts.coverage())}", palette.dim)]
+    if width_of(known) + width_of(read) + 3 <= width:
+        return [[*known, blank(3), *read]]
+    return [left(known, width), left(read, width)]
 
 
 def _critic(look: Look) -> Row:
@@ -73,8 +78,7 @@ def _ended(look: Look, outcome: RunEnded, width: int) -> list[Row]:
     first, *more = fold(head, width)
     rows: list[Row] = [list(first), *([blank(len(sign + word) + 3), *row] for row in more)]
     rows += [[blank(2), *foreign(gap, palette.verdict_partly, palette)] for gap in gaps]
-    if known := _known(look):
-        rows.append([blank(2), *known])
+    rows += [[blank(2), *row] for row in _known(look, width - 2)]
     if not outcome.complete or look.facts.findings or not look.by_lenses:
         rows.append(_next(look, "" if outcome.complete else _mend(outcome)))
     return rows
