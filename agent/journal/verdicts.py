@@ -21,6 +21,13 @@ from ..protocol import (
 
 _ASIDE = ("shell", "undo", "wheel", "background", "handover", "guard")
 """What a person did meanwhile: it does not stand in for what the loop has to say."""
+_NOT_STARTED = (126, 127)
+"""Exit codes of a shell that found no such command, or may not execute it."""
+
+
+def cannot_start(check: CheckFinished) -> bool:
+    """The shell could not start what the check names."""
+    return check.exit_code in _NOT_STARTED
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ..protocol import Decision, LoopKind
 from . import chat, goal, improve, interval, naive, paced, until_dry
-from .state import LoopState, met
+from .state import LoopState, met, never_started
 
-__all__ = ["LoopState", "decider", "met"]
+__all__ = ["LoopState", "decider", "met", "never_started"]
 
 _DECIDERS: dict[LoopKind, Callable[[LoopState], Decision]] = {
     LoopKind.CHAT: chat.decide,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..journal.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Decision, Finish, Reason, Work
 from ..step import NOTHING, feedback, hint
-from .state import LoopState, ends, failing_checks, is_silent, met
+from .state import LoopState, ends, failing_checks, is_silent, met, never_started
 
 NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
@@ -23,6 +23,8 @@ def decide(state: LoopState) -> Decision:
     if fired := met(state):
         early = ", already met" if facts.step == 0 else ""
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
+    if refused := never_started(facts):
+        return refused
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
     if end := ends(state):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..journal.passing import PassFacts
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
 from .passes import BEGIN, go_on, passing_of, used_up
-from .state import LoopState, ends
+from .state import LoopState, ends, never_started
 
 SKIPS = 3
 """Passes in a row that could not start, after which a person is asked."""
@@ -15,6 +15,8 @@ def decide(state: LoopState) -> Decision:
     """The pass goes on, the next one begins, or the run sleeps until it is due. It has no end of its own."""
     spec, passing = state.facts.spec.interval, passing_of(state)
     assert spec is not None  # the command line makes it for this loop
+    if refused := never_started(state.facts):
+        return refused
     if passing.open is not None:
         return go_on(state, passing, spec.pass_steps)
     if end := ends(state) or used_up(state):

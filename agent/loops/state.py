@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from ..finder.state import FinderState
 from ..journal.facts import RunFacts
+from ..journal.verdicts import cannot_start
 from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
+
+_SAID = 300
+"""Characters of what a check printed last, in a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,19 @@ def failing_checks(facts: RunFacts) -> list[CheckFinished]:
     """Checks whose newest verdict is not a pass, in the order of the command line."""
     checks = facts.verdicts.checks
     return [c for c in map(checks.get, facts.spec.predicates.until) if c and not c.passed]
+
+
+def never_started(facts: RunFacts) -> Finish | None:
+    """A check that cannot be started before the first step: the run is refused. None: each of them ran."""
+    if facts.step or facts.spent.steps:
+        return None
+    for check in failing_checks(facts):
+        if cannot_start(check):
+            lines = [line.strip() for line in check.output.splitlines() if line.strip()]
+            said = check.error or (lines[-1][:_SAID] if lines else "it printed nothing")
+            detail = f"the check `{check.command}` cannot be started (exit code {check.exit_code}): {said}"
+            return Finish(reason=Reason.REFUSED, detail=detail)
+    return None
 
 
 def is_silent(facts: RunFacts) -> bool:

@@ -11,6 +11,7 @@ from typing import cast
 from ..journal import Journal, claim
 from ..journal.checkpoint import facts_of
 from ..journal.facts import RunFacts
+from ..loops import never_started
 from ..model import close_connections
 from ..protocol import (
     Fault,
@@ -145,7 +146,10 @@ def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
 
 async def _baseline(run: Conduct) -> None:
     """A goal that is met already needs no model."""
-    if run.facts.spec.loop in (LoopKind.GOAL, LoopKind.PACED) and run.facts.step == 0 and not run.facts.verdicts.checks:
+    facts = run.facts
+    if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:
+        return
+    if not facts.verdicts.checks or never_started(facts) is not None:
         await run.ask_checks()
 
 
