@@ -13,7 +13,7 @@ from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
 from .env_settings import SIGNING, secrets_in, settings_from
 from .needs import KEYED
-from .traits import GATEWAYS, TRAITS
+from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
 
 LITELLM_KEYS: dict[str, tuple[str, ...]] = {
     "azure": ("AZURE_API_KEY",),
@@ -49,6 +49,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     key_names: tuple[str, ...]
     """Where the key was looked for."""
     local: bool
+    key_is_token: bool = False
+    """The key is sent as a bearer token, whatever header the provider has for keys."""
     key_is_named: bool = False
     """The user named the variable that holds the key."""
     effort: str | None = None
@@ -128,7 +130,8 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
     api_base = base_of(provider, spec.api_base, env)
     names = (spec.key_from,) if spec.key_from else KEY_NAMES.get(provider, ())
     local = is_local_server(api_base)
-    key = None if spec.key_from == "" else next((env[n].strip() for n in names if env.get(n, "").strip()), None)
+    found = None if spec.key_from == "" else next((n for n in names if env.get(n, "").strip()), None)
+    key = None if found is None else env[found].strip()
     settings = settings_from(provider, env)
     needs_none = local or (api_base is not None and provider not in SIGNING)
     if key is None and not spec.key_from and needs_none and not secrets_in(settings):
@@ -140,6 +143,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         key=key,
         key_names=names,
         local=local,
+        key_is_token=found in BEARER_TOKENS,
         key_is_named=bool(spec.key_from),
         effort=spec.effort,
         settings=settings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..protocol import Refusal, Unreachable
 from .credentials import missing_key
 from .endpoint import NO_KEY, Endpoint
-from .lanes.anthropic_request import VERSION
+from .lanes.anthropic_request import anthropic_headers
 from .servers import NoServer, ask, ask_server, list_ollama
 from .traits import traits_of
 
@@ -41,10 +41,9 @@ async def _check_ollama(at: Endpoint, name: str) -> None:
 
 
 async def _check_official(at: Endpoint, base: str) -> None:
-    key = at.key or NO_KEY
-    headers, path = {"Authorization": f"Bearer {key}"}, f"{base}/models/{at.model}"
+    headers, path = {"Authorization": f"Bearer {at.key or NO_KEY}"}, f"{base}/models/{at.model}"
     if at.provider == "anthropic":
-        headers, path = {"x-api-key": key, "anthropic-version": VERSION}, f"{base}/v1/models/{at.model}"
+        headers, path = anthropic_headers(at), f"{base}/v1/models/{at.model}"
     try:
         answer = await ask("GET", path, seconds=_SECONDS, headers=headers, local=at.local)
     except NoServer as e:

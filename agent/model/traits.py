@@ -14,6 +14,10 @@ Wire = Literal["chat", "anthropic", "ollama"]
 Effort = Literal["field", "object", "toggle", "none"]
 
 
+BEARER_TOKENS = frozenset({"ANTHROPIC_AUTH_TOKEN"})
+"""Variables whose value is a bearer token where the provider's keys have a header of their own."""
+
+
 class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """One provider."""
 
@@ -48,7 +52,7 @@ TRAITS: dict[str, Traits] = {
         limit_field="max_completion_tokens", knows_models=True,
     ),
     "anthropic": Traits(
-        wire="anthropic", base="https://api.anthropic.com", keys=("ANTHROPIC_API_KEY",),
+        wire="anthropic", base="https://api.anthropic.com", keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         bases=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), knows_models=True,
     ),
     "cerebras": Traits(base="https://api.cerebras.ai/v1", keys=("CEREBRAS_API_KEY",)),
@@ -57,7 +61,8 @@ TRAITS: dict[str, Traits] = {
         base="https://api.deepseek.com", keys=("DEEPSEEK_API_KEY",), needs_reasoning=True, efforts={"medium": "high"},
     ),
     "fireworks_ai": Traits(
-        base="https://api.fireworks.ai/inference/v1", keys=("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"),
+        base="https://api.fireworks.ai/inference/v1",
+        keys=("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
         name_prefix="accounts/fireworks/models/",
     ),
     "groq": Traits(base="https://api.groq.com/openai/v1", keys=("GROQ_API_KEY",)),
@@ -73,9 +78,13 @@ TRAITS: dict[str, Traits] = {
     ),
     "perplexity": Traits(base="https://api.perplexity.ai", keys=("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY")),
     "sambanova": Traits(base="https://api.sambanova.ai/v1", keys=("SAMBANOVA_API_KEY",)),
-    "together_ai": Traits(base="https://api.together.xyz/v1", keys=("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
+    "together_ai": Traits(
+        base="https://api.together.xyz/v1",
+        keys=("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
+    ),
     "vercel_ai_gateway": Traits(
-        base="https://ai-gateway.vercel.sh/v1", keys=("VERCEL_AI_GATEWAY_API_KEY", "AI_GATEWAY_API_KEY"),
+        base="https://ai-gateway.vercel.sh/v1",
+        keys=("VERCEL_AI_GATEWAY_API_KEY", "AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
         effort="object",
     ),
     "xai": Traits(base="https://api.x.ai/v1", keys=("XAI_API_KEY",)),

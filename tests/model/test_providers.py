@@ -186,6 +186,21 @@ async def test_claude_gets_cache_marks_on_the_stable_prefix_and_bills_what_it_wr
     assert [p.call.arguments for p in asked.of(CallPart)] == ['{"path": "a.py"}']
 
 
+async def test_a_token_goes_to_claude_as_a_bearer_token_and_a_key_in_its_own_header(opened, serve):
+    seen: list[dict[str, str]] = []
+    server = Anthropic()
+
+    async def messages(request: web.Request) -> web.StreamResponse:
+        seen.append({name.lower(): value for name, value in request.headers.items()})
+        return await server.messages(request)
+
+    base = await serve({"POST /v1/messages": messages})
+    for env in ({"ANTHROPIC_AUTH_TOKEN": "token-1"}, {"ANTHROPIC_API_KEY": "key-1", "ANTHROPIC_AUTH_TOKEN": "token-1"}):
+        await (await opened(base, "anthropic/claude-sonnet-4-5", env=env)).ask()
+    assert (seen[0].get("authorization"), seen[0].get("x-api-key")) == ("Bearer token-1", None)
+    assert (seen[1].get("authorization"), seen[1].get("x-api-key")) == (None, "key-1")
+
+
 async def test_a_call_without_tools_may_follow_calls_with_tools(opened, serve):
     server = Anthropic()
     asked = await opened(await serve({"POST /v1/messages": server.messages}), **CLAUDE)

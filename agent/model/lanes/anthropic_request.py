@@ -50,7 +50,9 @@ def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
 def anthropic_headers(at: Endpoint) -> dict[str, str]:
     """Version, key, and the beta features that the request uses."""
     headers = {"anthropic-version": VERSION}
-    if at.key is not None:
+    if at.key_is_token:
+        headers["Authorization"] = f"Bearer {at.key}"
+    elif at.key is not None:
         headers["x-api-key"] = at.key
     if at.effort is not None and not at.adaptive:
         headers["anthropic-beta"] = INTERLEAVED
