@@ -15,6 +15,8 @@ from rundry.agent import (
     CommandRefused,
     CommandTaken,
     Journal,
+    Judge,
+    Merge,
     RunEnded,
     Session,
     Undo,
@@ -36,6 +38,8 @@ ANSWER_SECONDS = 5.0
 DOING_SECONDS = 60.0
 """Until one that was taken must have been done: a model is asked whether it answers, files are put back."""
 LOOK_SECONDS = 0.01
+ALONE = ("undo", "judge", "merge")
+"""Verbs that a run takes which nobody drives."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +104,7 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
     assert journal is not None  # it was attached to one
     waits = what_waits(journal)
     is_alone = holder(path) is None
-    if is_alone and given.verb != "undo":
+    if is_alone and given.verb not in ALONE:
         raise UserError(_nobody_drives(journal, waits, flags))
     if waits.ended is not None and not VERBS[given.verb].after_end:
         raise UserError(
@@ -110,7 +114,11 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
     began, after = time.monotonic(), journal.last_seq()
     why: str | None = None
     for command in commands:
-        number = session.put_alone(command) if is_alone and isinstance(command, Undo) else session.put(command)
+        number = (
+            session.put_alone(command)
+            if is_alone and isinstance(command, Undo | Judge | Merge)
+            else session.put(command)
+        )
         why = _answer_to(journal, number, after, is_alone=is_alone)
         if why is not None:
             break

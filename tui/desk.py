@@ -16,7 +16,9 @@ from rundry.agent import (
     Command,
     GateMode,
     Journal,
+    Judge,
     LoopKind,
+    Merge,
     ModelSpec,
     Point,
     ReasoningArrived,
@@ -75,7 +77,7 @@ class Link(Protocol):
         """Into the inbox. Raises JournalError."""
         ...
 
-    def put_alone(self, command: Undo | Rewind) -> int:
+    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Into the inbox of a run that nobody drives; it is obeyed, and the run stays as it is. Raises JournalError."""
         ...
 
@@ -311,6 +313,10 @@ class Desk:
             self.link.put_alone(command)
         else:
             self.put(command)
+
+    def judge(self, command: Judge | Merge) -> int:
+        """Give a verdict on a finding, whoever drives the search, or nobody. Raises RundryError."""
+        return self.link.put_alone(command) if self.is_orphaned else self.put(command)
 
     def changes(self) -> Changes:
         """What can be undone. Raises RundryError."""

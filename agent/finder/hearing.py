@@ -7,8 +7,6 @@ from typing import assert_never
 from ..protocol import (
     AddItem,
     AddLens,
-    FindingJudged,
-    FindingReopened,
     Judge,
     LensAdded,
     Merge,
@@ -16,10 +14,8 @@ from ..protocol import (
 )
 from .fates import Candidate
 from .finder import Finder
+from .judging import judge
 from .keys import KINDS
-
-_NEAR = 2
-"""Keys that are named where one does not fit."""
 
 FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 
@@ -27,10 +23,8 @@ FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 def hear(finder: Finder, command: FinderCommand) -> str | None:
     """None: it was done. Else why it was refused."""
     match command:
-        case Judge():
-            return _judge(finder, command)
-        case Merge():
-            return _merge(finder, command)
+        case Judge() | Merge():
+            return judge(finder.facts, command, finder.kit.record, has_model=finder.has_model)
         case AddItem():
             return _add_item(finder, command)
         case SkipItem(key=key):
@@ -41,52 +35,6 @@ def hear(finder: Finder, command: FinderCommand) -> str | None:
             return _add_lens(finder, command)
         case _:
             assert_never(command)
-
-
-def _judge(finder: Finder, command: Judge) -> str | None:
-    if command.key not in finder.facts.findings:
-        return _no_finding(finder, command.key)
-    reasons = [command.reason] if command.reason else []
-    match command.verdict:
-        case "confirmed" | "refuted":
-            judged = FindingJudged(key=command.key, verdict=command.verdict, by="person", reasons=reasons)
-            finder.kit.record(judged)
-        case "evidence":
-            if not finder.has_model:
-                return "there is no model in this run that could look for evidence"
-            finder.kit.record(FindingReopened(key=command.key, reason=command.reason))
-        case other:
-            return f"a finding is judged `confirmed`, `refuted` or `evidence`, not `{other}`"
-    return None
-
-
-def _no_finding(finder: Finder, key: str) -> str:
-    near = [known for known in finder.facts.findings if key and key in known][:_NEAR]
-    return f"there is no finding {key}" + (f": did you mean {' or '.join(near)}?" if near else "")
-
-
-def _merge(finder: Finder, command: Merge) -> str | None:
-    findings = finder.facts.findings
-    for key in (command.key, command.into):
-        if key not in findings:
-            return _no_finding(finder, key)
-    if command.key == command.into:
-        return "a finding cannot be merged into itself"
-    last: str | None = command.into
-    while last is not None:
-        last = findings[last].duplicate_of
-        if last == command.key:
-            return f"{command.into} is itself merged into {command.key}"
-    finder.kit.record(
-        FindingJudged(
-            key=command.key,
-            verdict="refuted",
-            by="person",
-            reasons=[f"the same as: {findings[command.into].title}"],
-            duplicate_of=command.into,
-        )
-    )
-    return None
 
 
 def _add_item(finder: Finder, command: AddItem) -> str | None:

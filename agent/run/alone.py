@@ -1,4 +1,4 @@
-"""Undo, and the way back, for a run that nobody drives: the run stays as it ended, and no model is opened."""
+"""Undo, the way back and verdicts on findings, for a run that nobody drives: it stays as it ended, without a model."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ import asyncio
 import sys
 from pathlib import Path
 
+from ..finder.judging import judge
 from ..journal import Journal, claim
 from ..journal.facts import fold
-from ..protocol import Command, CommandRefused, CommandTaken, Event, Rewind, RundryError, Stamped, Undo, command_type
+from ..model import NOBODY
+from ..protocol import (
+    Command,
+    CommandRefused,
+    CommandTaken,
+    Event,
+    Judge,
+    Merge,
+    Rewind,
+    RundryError,
+    Stamped,
+    Undo,
+    command_type,
+)
 from ..workspace import Snapshots, Workspace
 from .inbox import STALE
+from .naming import a_run
 from .rewind import rewind_alone
 from .undo import Ground, undo_alone
 
 
 async def obey_alone(path: Path) -> None:
-    """Obeys each `Undo` and `Rewind` in the journal's inbox, and refuses the rest. Raises RunHeld, JournalError."""
+    """Obey each `Undo`, `Rewind`, `Judge` and `Merge` in the journal's inbox, and refuse the rest.
+
+    Raises RunHeld, JournalError.
+    """
     with claim(path):
         journal = Journal.open(path)
         try:
@@ -34,6 +52,11 @@ async def _obey(ground: Ground, command: Command | None) -> str | None:
             return await undo_alone(ground, command)
         case Rewind():
             return await rewind_alone(ground, command)
+        case Judge() | Merge():
+            finder = ground.facts.finder
+            if finder is None:
+                return f"{a_run(ground.facts.spec.loop)} has no findings or items"
+            return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NOBODY)
         case _:
             return STALE
 

@@ -19,6 +19,8 @@ from ..journal.write_watch import WriteWatch
 from ..protocol import (
     Command,
     JournalError,
+    Judge,
+    Merge,
     Refusal,
     Rewind,
     RunEnded,
@@ -116,7 +118,7 @@ class Session:
             raise JournalError("there is no run yet")
         return self.journal.put(command)
 
-    def put_alone(self, command: Undo | Rewind) -> int:
+    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
         """As `put`, for a run that nobody drives: a process of its own obeys it, and the run stays as it ended."""
         number = self.put(command)
         assert self.journal is not None  # else nothing was put

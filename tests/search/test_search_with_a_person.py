@@ -8,6 +8,8 @@ import pytest
 from fakes.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
+from rundry.agent.journal import Journal
+from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.protocol import (
     AddItem,
     AddLens,
@@ -23,6 +25,7 @@ from rundry.agent.protocol import (
     Stop,
     Unpause,
 )
+from rundry.agent.run.alone import obey_alone
 
 EIGHT = [f"l{n}" for n in range(8)]
 
@@ -205,3 +208,27 @@ async def test_who_judges_by_a_part_of_a_key_is_told_the_whole_one(search):
     await run.run(watched=True)
     whys = [event["why"] for event in run.of("command_refused")]
     assert whys == ["there is no finding x: did you mean title:x?", "there is no finding y"]
+
+
+async def test_findings_of_a_search_that_has_ended_can_be_judged_merged_and_sent_back(search):
+    """Nobody drives the run, and it stays as it ended."""
+    run = search(MindedModel({"one": [report("x", "y", "z"), NOTHING]}), "one")
+    await run.run()
+    view = Journal.open(run.path)
+    view.put(Judge(key="title:x", verdict="refuted", reason="it is right"))
+    view.put(Merge(key="title:z", into="title:y"))
+    view.put(Judge(key="title:y", verdict="evidence", reason="where?"))
+    view.put(Judge(key="title:nowhere", verdict="refuted"))
+    view.put(SkipItem(key="x"))
+    await obey_alone(run.path)
+    finder = facts_of(view).finder
+    answers = [type(s.event).__name__ for s in view.read() if type(s.event).__name__.startswith("Command")]
+    view.close()
+    assert finder is not None
+    assert answers == ["CommandTaken"] * 3 + ["CommandRefused"] * 2
+    assert finder.findings["title:x"].verdict == "refuted"
+    assert finder.findings["title:z"].duplicate_of == "title:y"
+    assert finder.findings["title:y"].wants_evidence == "where?"
+    outcome = await run.run()
+    assert outcome.reason == "dry", run.story()
+    assert (outcome.findings.confirmed, outcome.findings.refuted) == (1, 2), "a resumed run looks for the evidence"

@@ -23,7 +23,7 @@ def _board(screen: MainScreen, argument: str) -> None:
 def _judging(verdict: str) -> Callable[[MainScreen, str], None]:
     def judge(screen: MainScreen, argument: str) -> None:
         del argument
-        _want(screen, alive=True)
+        _want(screen)
         screen.show_board(True)
         screen.search.ask(verdict)
 
@@ -32,7 +32,7 @@ def _judging(verdict: str) -> Callable[[MainScreen, str], None]:
 
 def _merge(screen: MainScreen, argument: str) -> None:
     del argument
-    _want(screen, alive=True)
+    _want(screen)
     screen.show_board(True)
     if said := screen.search.merge():
         screen.tell(said)

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from rundry.agent import Refusal, RundryError, Unreachable
+from rundry.agent import Judge, Merge, Refusal, RundryError, Unreachable
 
 from ..actions import ACTIONS, BY_NAME, keys_of, parse_slash, shown_key
 from ..board import BoardPanel
@@ -320,7 +320,9 @@ class MainScreen(Screen[None]):
     def on_board_panel_asked(self, event: BoardPanel.Asked) -> None:
         """Into the inbox."""
         try:
-            self.search.sent(self.desk.put(event.command))
+            command = event.command
+            put = self.desk.judge(command) if isinstance(command, Judge | Merge) else self.desk.put(command)
+            self.search.sent(put)
             self.tell(event.said)
         except RundryError as error:
             self.tell(str(error))
