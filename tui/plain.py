@@ -117,7 +117,10 @@ def search_lines(ended: RunEnded, found: int) -> list[str]:
     """What a search by lenses read, and an estimate of what it did not find; nothing for another run."""
     if ended.coverage is None:
         return []
-    lenses = [f"{one_line(each.lens)} {each.files:,} files, {each.lines:,} lines" for each in ended.coverage.lenses]
+    lenses = [
+        f"{one_line(each.lens)} {plural(each.files, 'file')}, {plural(each.lines, 'line')}"
+        for each in ended.coverage.lenses
+    ]
     estimate = estimate_words(found, ended.estimate) + (" (an estimate)" if ended.estimate is not None else "")
     return [f"read  {coverage_words(ended.coverage)}", *(f"read  by {lens}" for lens in lenses), estimate]
 

@@ -255,17 +255,20 @@ async def test_a_command_without_its_words_says_what_it_takes_and_keeps_what_was
         assert (stage.box, stage.link.commands) == ("/lens cookies", [])
 
 
-async def test_the_board_cannot_be_told_anything_once_the_search_is_over():
+async def test_findings_of_a_search_that_is_over_can_be_judged_and_nothing_else_can_be_asked_of_it():
     stage = three()
     stage.play(RunEnded(reason=Reason.DRY, detail="nothing new; 0 confirmed", complete=True, exit_code=0))
     stage.link.state = "ended"
     async with stage.app.run_test(size=SIZE) as pilot:
         await on_board(pilot, stage)
-        await pilot.press("c")
+        await pilot.press("a")
         await until(pilot, lambda: "the search is over" in stage.text())
-        await pilot.press("enter")
-        assert "esc back" in stage.text(), "it can be browsed all the same"
         assert stage.link.commands == []
+        await pilot.press("c")
+        await until(pilot, lambda: stage.screen.search._line.display)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(stage.link.commands))
+        assert [type(command) for command in stage.link.commands] == [Judge]
 
 
 async def test_a_run_that_is_no_search_has_no_board():
