@@ -29,6 +29,7 @@ from ..workspace import Change
 from ..workspace.patches import change_hash, patch_of
 from ..workspace.repository import GitFailed, Repository, why_not_here
 from .measure import Measured, judge_score, measure_baseline
+from .pass_repository import Moved, PassRepository
 from .pass_words import LINE, cut, message, opening, red
 
 CUT = "the run ended in the middle of it"
@@ -46,6 +47,7 @@ class Passes:
         self.kit = kit
         spec = kit.facts.spec
         self._interval, self._improve = spec.interval, spec.improve
+        self._repository = PassRepository(kit, self._branch)
 
     @property
     def facts(self) -> PassFacts:
@@ -84,7 +86,7 @@ class Passes:
     async def _begin(self) -> None:
         """From a known-clean snapshot, in a conversation of its own, with a line of each earlier pass."""
         kit, number = self.kit, self.facts.number + 1
-        head, why_not = await self._ground()
+        head, git, why_not = await self._ground()
         if why_not is not None:
             with kit.together():
                 kit.record(PassStarted(number=number, began=kit.clock.now()))
@@ -98,24 +100,31 @@ class Passes:
         green = met(LoopState(kit.facts)) is not None
         text = opening(kit, self.facts, number)
         with kit.together():
-            kit.record(PassStarted(number=number, began=began, world=world, head=head, green=green, fresh=True))
+            kit.record(
+                PassStarted(number=number, began=began, world=world, head=head, git=git, green=green, fresh=True)
+            )
             kit.record(Prompted(kind="task", text=text))
 
-    async def _ground(self) -> tuple[str | None, str | None]:
-        """The commit to start from (None: nothing is committed), and why no pass may start."""
+    async def _ground(self) -> tuple[str | None, str | None, str | None]:
+        """The commit to build on (None: nothing is committed), the repository's state, and why no pass may start."""
         try:
-            found = await Repository.find(self.kit.workspace.root, self.kit.env)
-            if self._interval is not None:
-                why = await why_not_here(found, self.kit.workspace.root, self._branch.protected)
-                return (None, why) if why or found is None else (await found.head(), None)
-            last = self.facts.last
-            if found is None or (last is not None and last.head is None):
-                return None, None
-            if last is None and await why_not_here(found, self.kit.workspace.root, self._branch.protected):
-                return None, None
-            return await found.head(), None
+            found = await self._repository.find()
+            head, why = await self._start(found)
+            return head, None if why else await self._repository.record(found), why
         except GitFailed as error:
-            return None, str(error) if self._interval is not None else None
+            return None, None, str(error) if self._interval is not None else None
+
+    async def _start(self, found: Repository | None) -> tuple[str | None, str | None]:
+        root, protected = self.kit.workspace.root, self._branch.protected
+        if self._interval is not None:
+            why = await why_not_here(found, root, protected)
+            return (None, why) if why or found is None else (await found.head(), None)
+        last = self.facts.last
+        if found is None or (last is not None and last.head is None):
+            return None, None
+        if last is None and await why_not_here(found, root, protected):
+            return None, None
+        return await found.head(), None
 
     @property
     def _branch(self) -> Branch:
@@ -133,29 +142,34 @@ class Passes:
         world = kit.facts.world = await kit.snapshots.take()
         kit.changed = False
         changes = await kit.snapshots.changes(started.world or "", world)
+        moved = await self._repository.moved(started)
         own = kit.facts.changes.paths_in_pass
         change = change_hash([change for change in changes if change.path in own])
-        if not change:
-            if changes:  # what a check left behind
-                self._keep(started, changes, world, "", "nothing was changed but by a check")
+        if not change and (self._improve is not None or moved is None or not moved.history):
+            if changes or moved is not None:  # what a check left behind, or commands of git
+                why = "nothing was changed but by a check" if changes else why
+                await self._keep(started, changes, moved, world, Measured(False, why), "")
                 await self._put_back(started, self._going_back())
             else:
                 self._finish(started, "unchanged", why)
             return
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
-        commit, why = None, found.why
+        moved = await self._repository.moved(started)  # a check may run git, too
+        commit, why, is_committed = None, found.why, False
         if found.kept:
             try:
-                commit, why = await self._commit(started, changes, found.why)
+                commit, why = await self._commit(started, moved, changes, found.why)
+                is_committed = started.head is not None
             except GitFailed as error:
                 if self._improve is None:  # the next pass could not start clean
                     found = Measured(False, f"it could not be committed: {error}")
                 why = f"{why}; not committed: {error}"
         if found.kept:
+            left = [] if is_committed else await self._repository.forget_history(started, moved)
             files = [one.path for one in changes]
-            self._finish(started, "kept", why, files=files, commit=commit, change=change)
+            self._finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
             return
-        self._keep(started, changes, world, change, found.why, unmeasured=not found.is_measured)
+        await self._keep(started, changes, moved, world, found, change)
         await self._put_back(started, self._going_back())
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured:
@@ -176,38 +190,40 @@ class Passes:
         ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
         return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
 
-    async def _commit(self, started: PassStarted, changes: Sequence[Change], why: str) -> tuple[str | None, str]:
+    async def _commit(
+        self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], why: str
+    ) -> tuple[str | None, str]:
         """The commit, and why it is kept. Where nothing is committed it stands in the workspace. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
-        found = await Repository.find(self.kit.workspace.root, self.kit.env)
-        if found is None:
-            raise GitFailed(f"{self.kit.workspace.root} is in no git repository any more")
-        branch = await found.branch()
-        if branch is None or branch in self._branch.protected:
-            raise GitFailed(f"the branch is {branch or 'gone'} now")
         words = message(self.kit, started.number, self._said(), why)
-        commit = await found.commit([one.path for one in changes], words)
-        head = await found.head()
-        if commit is None and head != started.head:
-            commit = head  # a runner that died had done it
-        return commit, why
+        commit, remark = await self._repository.commit(started, moved, changes, words)
+        return commit, f"{why}; {remark}" if remark else why
 
-    def _keep(
+    async def _keep(
         self,
         started: PassStarted,
         changes: Sequence[Change],
+        moved: Moved | None,
         world: str,
+        found: Measured,
         change: str,
-        why: str,
-        *,
-        unmeasured: bool = False,
     ) -> None:
-        """Before anything is put back, what is put back is on the disk."""
+        """Before anything is rolled back, what is rolled back is on the disk."""
         patch = self.kit.journal.keep(patch_of(changes))
-        files = [one.path for one in changes]
+        bundle, commits = await self._repository.bundle(started, moved)
         kept = PatchKept(
-            number=started.number, why=why, patch=patch, world=world, files=files, change=change, unmeasured=unmeasured
+            number=started.number,
+            why=found.why,
+            patch=patch,
+            world=world,
+            git=None if moved is None else moved.state,
+            bundle=bundle,
+            commits=commits,
+            history=[] if moved is None else moved.history,
+            files=[one.path for one in changes],
+            change=change,
+            unmeasured=not found.is_measured,
         )
         self.kit.record(kept, durable=True)
 
@@ -220,20 +236,15 @@ class Passes:
         kit, world = self.kit, started.world or ""
         changes = await kit.snapshots.changes(world, kept.world or "")
         left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
-        if started.head is not None:
-            try:
-                found = await Repository.find(kit.workspace.root, kit.env)
-                if found is not None:
-                    await found.forget_staged([one.path for one in changes])
-            except GitFailed as error:
-                left.append(f"the index of git: {error}")
+        left += await self._repository.roll_back(started, kept)
         kit.changed = True
+        is_undone = bool(kept.history) and self._improve is None
         stays = {line.partition(":")[0] for line in left}
         with kit.together():
             for one in changes:
                 if one.path not in stays and one.path in kit.facts.changes.files:
                     kit.record(self._moved_back(one))
-            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change else "unchanged"
+            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
             self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
     def _moved_back(self, one: Change) -> FileChanged:

@@ -25,7 +25,7 @@ class SharedRepository(Repository):
 
     async def why_not(self) -> str | None:
         """Why nothing may be committed now; None: it may."""
-        folder = Path(os.fsdecode((await self._must("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
+        folder = Path(os.fsdecode((await self.must("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
         busy = next((why for name, why in _UNDER_WAY.items() if (folder / name).exists()), None)
         if busy is not None:
             return f"git is in use: {busy}"
@@ -43,24 +43,24 @@ class SharedRepository(Repository):
         await self._check_clean(path, was)
         with tempfile.TemporaryDirectory(prefix="rundry-index-") as folder:
             beside = self._with_index(Path(folder) / "index")
-            await beside._must("read-tree", "HEAD")
+            await beside.must("read-tree", "HEAD")
             commit = await beside.commit([path], message)
         if commit is not None:
             await self.forget_staged([path])
         return commit
 
     async def _check_clean(self, path: str, was: Collection[bytes | None]) -> None:
-        head = await self._ask("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+        head = await self.ask("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
         known = head.line if head.code == 0 else None
         if known not in [await self._id_of(path, data) for data in was]:
             raise GitFailed(f"{path} held changes that are in no commit before the model changed it")
-        if (await self._ask("diff-index", "--cached", "--quiet", "HEAD", "--", path)).code != 0:
+        if (await self.ask("diff-index", "--cached", "--quiet", "HEAD", "--", path)).code != 0:
             raise GitFailed(f"{path} is staged")
 
     async def _id_of(self, path: str, data: bytes | None) -> str | None:
         if data is None:
             return None
-        return (await self._must("hash-object", "--stdin", "--path", path, stdin=data)).line
+        return (await self.must("hash-object", "--stdin", "--path", path, stdin=data)).line
 
     def _with_index(self, index: Path) -> SharedRepository:
         """The same with an index of its own."""

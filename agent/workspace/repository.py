@@ -6,6 +6,7 @@ but the paths that are named and one branch moves.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,14 @@ _TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IG
 _RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
 _ELSEWHERE = ("not a git repository", "must be run in a work tree")
 """What git says outside of a working tree."""
+_UNDER_WAY = (
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisection"),
+)
 _NEUTRAL = ("rundry", "rundry@localhost")
 _MOST_NAMED = 5
 
@@ -38,13 +47,16 @@ class GitFailed(RundryError):
     """git did not do what it was asked; the text says what it said."""
 
 
-class _Said(NamedTuple):
+class GitAnswer(NamedTuple):
+    """What git printed, and its exit code."""
+
     code: int
     out: bytes
     error: str
 
     @property
     def line(self) -> str:
+        """The output as text, without white space around it."""
         return self.out.decode("utf-8", "surrogateescape").strip()
 
 
@@ -63,25 +75,40 @@ class Repository:
         """None: the folder is in no working tree of git. Raises GitFailed where git is missing or refuses it."""
         found = cls(folder, env)
         await found._read_settings()
-        said = await found._ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
+        said = await found.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
         if said.code != 0 and not any(words in said.error for words in _ELSEWHERE):
             raise GitFailed(f"{folder}: {said.error or 'git refuses it'}")
         inside, _, top = said.line.partition("\n")
         return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
 
+    def at(self, folder: Path) -> Repository:
+        """The same repository, with git started in another folder of the same working tree."""
+        other = Repository(folder, self._env)
+        other._config, other._identity = self._config, self._identity
+        return other
+
+    async def open(self, folder: Path) -> Repository | None:
+        """The repository of another folder, with that repository's own settings. Raises GitFailed."""
+        return await Repository.find(folder, self._env)
+
     async def branch(self) -> str | None:
         """None: HEAD stands on no branch."""
-        said = await self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        said = await self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return said.line if said.code == 0 else None
 
     async def head(self) -> str | None:
         """The commit that HEAD stands on; None: there is none yet."""
-        said = await self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        said = await self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return said.line if said.code == 0 else None
+
+    async def operation(self) -> str | None:
+        """What is in progress here (`a rebase`); None: nothing is."""
+        folder = Path((await self.must("rev-parse", "--absolute-git-dir")).line)
+        return await asyncio.to_thread(_under_way, folder)
 
     async def dirt(self) -> list[str]:
         """Paths that differ from the last commit, untracked ones included, ignored ones not; relative to the top."""
-        raw = await self._must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        raw = await self.must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
         return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
 
     async def commit(self, paths: Sequence[str], message: str) -> str | None:
@@ -90,36 +117,44 @@ class Repository:
         None: there was nothing to commit. Ignored files are left out. Raises GitFailed; nothing is committed then.
         """
         head = await self.head()
+        tree = await self.stage(paths)
+        if head is not None and tree == (await self.must("rev-parse", f"{head}^{{tree}}")).line:
+            return None
+        new = await self.commit_tree(tree, head, message)
+        await self.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
+        return new
+
+    async def stage(self, paths: Sequence[str]) -> str:
+        """Put these files into the index as they are on the disk, ignored ones left out; the id of its tree."""
         names = await self._wanted(paths)
         if names:
             await self._refuse_filters(names)
-            await self._must("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names))
-        tree = (await self._must("write-tree")).line
-        if head is not None and tree == (await self._must("rev-parse", f"{head}^{{tree}}")).line:
-            return None
-        parent = () if head is None else ("-p", head)
-        new = (await self._must("commit-tree", tree, *parent, "-F", "-", stdin=_message(message))).line
-        await self._must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
-        return new
+            await self.must("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names))
+        return (await self.must("write-tree")).line
+
+    async def commit_tree(self, tree: str, parent: str | None, message: str) -> str:
+        """Make a commit that no ref leads to yet; its id."""
+        parents = () if parent is None else ("-p", parent)
+        return (await self.must("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
 
     async def forget_staged(self, paths: Sequence[str]) -> None:
         """The index says of these files what the last commit says. The files are not touched."""
         if paths and await self.head() is not None:
-            await self._ask(
+            await self.ask(
                 "reset", "--quiet", "HEAD", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_joined(paths)
             )
 
     async def add_worktree(self, place: Path, branch: str) -> None:
         """A working tree of its own, on a new branch from HEAD; nothing of this one moves. Raises GitFailed."""
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await self._must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
+        await self.must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
 
     async def _wanted(self, paths: Sequence[str]) -> list[str]:
         """Without those that git ignores and does not know."""
         if not paths:
             return []
         named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
-        said = await self._ask("check-ignore", "-z", "--stdin", stdin=named, literal=False)
+        said = await self.ask("check-ignore", "-z", "--stdin", stdin=named, literal=False)
         if said.code not in (0, 1):
             raise GitFailed(f"git check-ignore: {said.error}")
         ignored = {os.fsdecode(name).removeprefix("./") for name in said.out.split(b"\0") if name}
@@ -127,7 +162,7 @@ class Repository:
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:
         """A filter would have to run (`git lfs`, `git-crypt`): without it other bytes than meant would be committed."""
-        said = await self._must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
+        said = await self.must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
         fields = said.out.split(b"\0")
         for name, value in zip(fields[0::3], fields[2::3], strict=False):
             if value not in (b"unspecified", b"unset"):
@@ -153,13 +188,17 @@ class Repository:
             f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
         }
 
-    async def _must(self, *argv: str, stdin: bytes | None = None) -> _Said:
-        said = await self._ask(*argv, stdin=stdin)
+    async def must(self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None) -> GitAnswer:
+        """Run git, and raise GitFailed unless it succeeds."""
+        said = await self.ask(*argv, stdin=stdin, more=more)
         if said.code != 0:
             raise GitFailed(f"git {argv[0]}: {said.error or f'exit code {said.code}'}")
         return said
 
-    async def _ask(self, *argv: str, stdin: bytes | None = None, literal: bool = True) -> _Said:
+    async def ask(
+        self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
+    ) -> GitAnswer:
+        """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
         numbered = dict[str, str]()
         for n, (key, value) in enumerate(self._config):
             numbered |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
@@ -175,10 +214,11 @@ class Repository:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
+            **(more or {}),
         }
         return await self._run(list(argv), env, stdin)
 
-    async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> _Said:
+    async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> GitAnswer:
         done = await run_process(
             ["git", *argv],
             cwd=self.folder,
@@ -192,7 +232,7 @@ class Repository:
                 f"git {argv[0]} did not end in {_SECONDS:.0f} s" if done.timed_out else f"git: {done.error}"
             )
         error = " ".join(done.errors.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        return _Said(done.exit_code, done.full, error)
+        return GitAnswer(done.exit_code, done.full, error)
 
 
 async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
@@ -202,6 +242,9 @@ async def why_not_here(found: Repository | None, folder: Path, protected: Sequen
             f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
         )
     branch = await found.branch()
+    busy = await found.operation()
+    if busy is not None:
+        return f"{busy} is in progress: finish or abort it first"
     if branch is None:
         return "HEAD stands on no branch (detached): what a pass commits would be lost; `git switch -c NAME` first"
     if branch in protected:
@@ -220,6 +263,10 @@ async def why_not_here(found: Repository | None, folder: Path, protected: Sequen
 def repository_top(folder: Path) -> Path | None:
     """The folder with the `.git` above this one; None: there is none. Starts nothing."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+
+
+def _under_way(folder: Path) -> str | None:
+    return next((what for name, what in _UNDER_WAY if (folder / name).exists()), None)
 
 
 def _holds(top: str, folder: Path) -> bool:

@@ -60,6 +60,16 @@ class Snapshots:
         self.on_take(tree)
         return tree
 
+    def keep(self, data: bytes) -> str:
+        """Store other bytes next to the trees and return their id. Raises OSError."""
+        with self._lock:
+            return self._store().put_blob(data)
+
+    def kept(self, name: str) -> bytes:
+        """The bytes that `keep` stored. Raises SnapshotDamaged."""
+        with self._lock:
+            return self._store().blob(name)
+
     def fingerprint(self) -> str:
         """The id of the last tree that was taken; empty where there is none."""
         return self._last

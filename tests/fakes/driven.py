@@ -174,7 +174,7 @@ class Driven(Events):
 
 
 def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
-    for name in ("before", "after", "full"):
+    for name in ("before", "after", "full", "patch", "bundle"):
         sha = getattr(event, name, None)
         if isinstance(sha, str):
             new.keep(old.blob(sha))

@@ -57,9 +57,19 @@ def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     why = f": {event.why}" if event.why else ""
     again = f", the same change as pass {event.repeats}" if event.repeats is not None else ""
     where = f"commit {event.commit[:_SHORT]}" if event.commit else plural(len(event.files), "file") * bool(event.files)
-    kept = [] if patch is None else [f"the patch is in the journal: {patch.patch}"]
-    lines = [*event.files, *(f"left as it is: {line}" for line in event.left), *kept]
-    note(state, stamped, what + why + again, right=where + ", patch kept" * bool(kept)).detail = "\n".join(lines)
+    left = [line if "left as it is" in line else f"left as it is: {line}" for line in event.left]
+    commits = "" if patch is None or not patch.commits else f", {plural(len(patch.commits), 'commit')} kept"
+    lines = [*event.files, *left, *_kept(patch)]
+    right = where + ", patch kept" * (patch is not None) + commits
+    note(state, stamped, what + why + again, right=right.removeprefix(", ")).detail = "\n".join(lines)
+
+
+def _kept(patch: PatchKept | None) -> list[str]:
+    """Where to find what was rolled back."""
+    if patch is None:
+        return []
+    bundle = [] if patch.bundle is None else [f"the commits are in the journal, as a git bundle: {patch.bundle}"]
+    return [f"the patch is in the journal: {patch.patch}", *bundle, *patch.commits, *patch.history]
 
 
 _VERDICTS = {

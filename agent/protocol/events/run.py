@@ -62,7 +62,9 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     world: str | None = None
     """The snapshot that it starts from: where it is red, all goes back to this."""
     head: str | None = None
-    """The commit that it starts from."""
+    """The commit that it starts from; None: the pass is not committed."""
+    git: str | None = None
+    """State of the repository, in the snapshot store: HEAD, refs, index, stash, submodules, operations in progress."""
     green: bool = False
     """The success predicates held when it started: that they hold does not end it."""
     fresh: bool = False
@@ -79,6 +81,14 @@ class PatchKept(EventBase, frozen=True, kw_only=True):
     world: str | None
     """The snapshot with the change in it."""
     files: list[str] = []
+    git: str | None = None
+    """State of the repository after the pass, in the snapshot store."""
+    bundle: str | None = None
+    """Blob: the commits of the pass, for `git fetch`."""
+    commits: list[str] = []
+    """Those commits, and where they are kept if they fit into no bundle."""
+    history: list[str] = []
+    """What the pass did to HEAD, refs, stash and submodules."""
     unmeasured: bool = False
     """The score could not be measured."""
     change: str = ""

@@ -1,0 +1,23 @@
+"""What a git repository consists of beside its files: recorded, compared, and restored."""
+
+from .commits import bundle_of, commit_pass
+from .locks import wait_for_locks
+from .places import GitPlaces, places_of
+from .record import record_state
+from .refs import commits_of_head
+from .rewind import rewind
+from .state import GitState, differences, is_same
+
+__all__ = [
+    "GitPlaces",
+    "GitState",
+    "bundle_of",
+    "commit_pass",
+    "commits_of_head",
+    "differences",
+    "is_same",
+    "places_of",
+    "record_state",
+    "rewind",
+    "wait_for_locks",
+]

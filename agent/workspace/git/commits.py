@@ -1,0 +1,110 @@
+"""Commits of a pass: one for what is kept, and a bundle of those that are rolled back."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..repository import GitFailed, Repository
+from .places import places_of
+from .record import open_submodule
+from .state import REMOTES, GitState
+
+LARGEST = 64_000_000
+"""Bytes of a bundle that the journal takes; larger ones stay in the repository, under a ref of their own."""
+_MOST_TIPS = 400
+"""What a bundle leaves out is named on a command line."""
+
+
+class Kept(NamedTuple):
+    """Commits that are about to lose their branch."""
+
+    bundle: bytes | None
+    """For `git fetch`; None: they are too large for one."""
+    refs: list[str]
+    """Refs that hold them instead."""
+    commits: list[str]
+    """One line each: short id and subject."""
+
+
+async def commit_pass(
+    repository: Repository, start: GitState, have: GitState, paths: Sequence[str], message: str
+) -> tuple[str, bool]:
+    """Commit the pass on the branch that it started from, and return to it; the branch's new tip.
+
+    Commits that the pass made itself are kept as they are where they descend from its start. Where they do not (it
+    amended or dropped older ones), the result is one commit on the start, and the second value is True: squashed.
+    `paths`: all files that differ from the start, relative to the repository's folder. Raises GitFailed.
+    """
+    branch = start.branch
+    if branch is None or start.commit is None or have.commit is None:
+        raise GitFailed("the pass did not start on a branch")
+    ancestor = await repository.ask("merge-base", "--is-ancestor", start.commit, have.commit)
+    base = have.commit if ancestor.code == 0 else start.commit
+    staged = await repository.must("diff-index", "--cached", "--name-only", "--relative", "-z", base)
+    names = {*paths, *(os.fsdecode(name) for name in staged.out.split(b"\0") if name)}
+    tree = await repository.stage(await _without_submodules(repository, start, have, sorted(names)))
+    tip = base
+    if tree != (await repository.must("rev-parse", f"{base}^{{tree}}")).line:
+        tip = await repository.commit_tree(tree, base, message)
+    where = have.refs.get(branch, "")
+    await repository.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", branch, tip, where)
+    if have.head != start.head:
+        await repository.must("symbolic-ref", "-m", "rundry: back to the branch of the run", "HEAD", branch)
+    return tip, base != have.commit
+
+
+async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> Kept | None:
+    """Pack what is reachable at the end and was not at the start; None: nothing is. Raises GitFailed.
+
+    `fallback`: the beginning of the names of refs for commits that fit into no bundle.
+    """
+    old = {*want.refs.values(), *(one.commit for one in want.stash), *([want.commit] if want.commit else [])}
+    refs = {name: tip for name, tip in have.refs.items() if tip not in old and not name.startswith(REMOTES)}
+    loose = [tip for tip in (have.commit, *(one.commit for one in have.stash)) if tip and tip not in old]
+    tips = list(dict.fromkeys([*refs.values(), *loose]))
+    if not tips:
+        return None
+    known = [*([want.commit] if want.commit else []), *want.refs.values()]
+    without = list(dict.fromkeys(known))[:_MOST_TIPS]
+    lines = await repository.must("log", "--no-show-signature", "--format=%h %s", *tips, "--not", *without, "--")
+    commits = lines.out.decode("utf-8", "replace").splitlines()
+    if not commits:
+        return None
+    names = [*refs, *(["HEAD"] if have.commit not in refs.values() and have.commit in tips else []), *loose]
+    with tempfile.TemporaryDirectory(prefix="rundry-bundle-") as folder:
+        target = Path(folder) / "commits.bundle"
+        said = await repository.ask("bundle", "create", "--quiet", str(target), *names, "--not", *without)
+        if said.code == 0 and target.stat().st_size <= LARGEST:
+            return Kept(target.read_bytes(), [], commits)
+    held = [f"{fallback}/{number}" for number in range(1, len(tips) + 1)]
+    for name, tip in zip(held, tips, strict=True):
+        await repository.must("update-ref", name, tip)
+    return Kept(None, held, commits)
+
+
+async def _without_submodules(
+    repository: Repository, start: GitState, have: GitState, names: Sequence[str]
+) -> list[str]:
+    """The names, with a submodule in place of the files in it. Raises GitFailed where it has changes of its own."""
+    places = await places_of(repository)
+    prefix = (await repository.must("rev-parse", "--show-prefix")).line
+    found: set[str] = set()
+    for path, module in have.submodules.items():
+        before = start.submodules.get(path)
+        if not path.startswith(prefix):
+            continue
+        named = path.removeprefix(prefix)
+        inside = {name.removeprefix(f"{named}/") for name in names if name.startswith(f"{named}/")}
+        below = await open_submodule(repository.at(places.top), path)
+        dirty = inside & {*(await below.dirt() if below is not None else [])}
+        if dirty:
+            some = ", ".join(f"{named}/{name}" for name in sorted(dirty)[:3])
+            raise GitFailed(f"{some} changed in the submodule {named} and was not committed there")
+        if inside or before is None or before.state.commit != module.state.commit:
+            found.add(named)
+    below_any = tuple(f"{name}/" for name in found)
+    return sorted({*found, *(name for name in names if not name.startswith(below_any or ("\0",)))})

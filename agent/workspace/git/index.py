@@ -1,0 +1,41 @@
+"""Restore the index, holding the same lock that git takes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+
+from ..repository import GitFailed, Repository
+from .places import GitPlaces
+from .state import GitState
+
+
+async def restore_index(
+    repository: Repository, places: GitPlaces, want: GitState, have: GitState, load: Callable[[str], bytes]
+) -> list[str]:
+    """Return a line if the index was left as it is. Raises GitFailed and OSError.
+
+    Git itself stores new file times in the index whenever it looks: what counts is what the index says of each file.
+    """
+    if want.staged == have.staged:
+        return []
+    listed = (await repository.must("ls-files", "--stage", "-v", "-z")).out
+    now = hashlib.sha256(listed).hexdigest()
+    if now == want.staged:
+        return []
+    if now != have.staged:
+        return ["the index: left as it is, someone changed it since"]
+    index, lock = places.folder / "index", places.folder / "index.lock"
+    try:
+        held = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        raise GitFailed(f"another git process holds {lock}") from None
+    with os.fdopen(held, "wb") as file:
+        file.write(b"" if want.index is None else load(want.index))
+    if want.index is None:
+        index.unlink(missing_ok=True)
+        lock.unlink()
+    else:
+        lock.replace(index)
+    return []

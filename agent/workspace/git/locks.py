@@ -1,0 +1,27 @@
+"""Locks of other git processes: wait a moment for them, and never remove one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from ..repository import GitFailed
+from .places import GitPlaces
+
+PATIENCE = 3.0
+"""Seconds to wait for another git process to finish."""
+_LOOK = 0.05
+
+
+async def wait_for_locks(places: GitPlaces, patience: float = PATIENCE) -> None:
+    """Return when neither the index nor HEAD is locked. Raises GitFailed, which names the lock."""
+    until = time.monotonic() + patience
+    while True:
+        held = [lock for lock in (places.folder / "index.lock", places.folder / "HEAD.lock") if lock.exists()]
+        if not held:
+            return
+        if time.monotonic() >= until:
+            raise GitFailed(
+                f"another git process holds {held[0]}: wait for it, or remove the file if no git process is running"
+            )
+        await asyncio.sleep(_LOOK)

@@ -1,0 +1,81 @@
+"""Where git keeps its own files, and which of them belong to the state of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..repository import Repository
+
+OPERATIONS = (
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_RR",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "SQUASH_MSG",
+    "ORIG_HEAD",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_EXPECTED_REV",
+    "BISECT_HEAD",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_RUN",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "config.worktree",
+    "info/sparse-checkout",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+)
+"""Of one working tree: files, and folders with all that is in them."""
+SETTINGS = ("config", "info/attributes", "info/exclude", "hooks")
+"""Of the whole repository."""
+_MOST = 2_000
+_MOST_BYTES = 16_000_000
+
+
+class GitPlaces(NamedTuple):
+    """The folders of one repository, as seen from one of its working trees."""
+
+    top: Path
+    folder: Path
+    """Of this working tree."""
+    common: Path
+    """Of all working trees of the repository."""
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether the working tree was made by `git worktree`: refs, stash and settings are shared with the user's."""
+        return self.folder != self.common
+
+
+async def places_of(repository: Repository) -> GitPlaces:
+    """Ask git. Raises GitFailed."""
+    said = await repository.must("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    top, folder, common = said.line.split("\n")
+    return GitPlaces(_real(Path(top)), _real(Path(folder)), _real(repository.folder / common))
+
+
+def _real(path: Path) -> Path:
+    return path.resolve()
+
+
+def files_of(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the plain files among these names, and those in folders of these names; at most 2,000 files and 16 MB."""
+    waiting = [folder / name for name in reversed(names)]
+    files, room = 0, _MOST_BYTES
+    while waiting and files < _MOST:
+        path = waiting.pop()
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            waiting += sorted(path.iterdir(), reverse=True)
+        elif path.is_file() and path.suffix not in (".sample", ".lock") and path.stat().st_size <= room:
+            files, room = files + 1, room - path.stat().st_size
+            yield path

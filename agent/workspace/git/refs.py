@@ -1,0 +1,99 @@
+"""Restore refs and the stash, each only where it still is what the pass left."""
+
+from __future__ import annotations
+
+from ..repository import Repository
+from .places import GitPlaces
+from .record import stash_of
+from .state import REMOTES, STASH, GitState, Stashed
+
+_WHY = "rundry: pass rolled back"
+_BRANCHES = "refs/heads/"
+
+
+async def restore_refs(
+    repository: Repository, places: GitPlaces, want: GitState, have: GitState, *, branches_only: bool = False
+) -> list[str]:
+    """Return a line for each ref that was left. Raises GitFailed.
+
+    Not touched: branches that another working tree has checked out, and remote-tracking refs of remotes that were there
+    before (an editor may fetch at any time). In a linked working tree the user's own tree shares all refs, so only the
+    branches go back that this working tree's HEAD stood on.
+    """
+    elsewhere = await _checked_out_elsewhere(repository, places)
+    own = commits_of_head(places, want.head_log) if places.is_linked else None
+    known_remotes = {name.removeprefix(REMOTES).partition("/")[0] for name in want.refs if name.startswith(REMOTES)}
+    moved: list[str] = []
+    for name in want.refs.keys() | have.refs.keys():
+        if want.refs.get(name) == have.refs.get(name) or name == STASH or name in elsewhere:
+            continue
+        is_remote = name.startswith(REMOTES) and name.removeprefix(REMOTES).partition("/")[0] in known_remotes
+        is_others = own is not None and name != want.branch and have.refs.get(name) not in own
+        if not is_remote and not is_others and (not branches_only or name.startswith(_BRANCHES)):
+            moved.append(name)
+    left: list[str] = []
+    for name in sorted(
+        moved, key=lambda name: (name in want.refs, name)
+    ):  # deleted first: one may block another's name
+        left += await _restore(repository, name, want.refs.get(name), have.refs.get(name))
+    if not places.is_linked and not branches_only and want.stash != have.stash:
+        left += await _restore_stash(repository, want.stash, have.stash)
+    return left
+
+
+async def _restore(repository: Repository, name: str, want: str | None, have: str | None) -> list[str]:
+    said = await repository.ask("rev-parse", "--verify", "--quiet", name)
+    now = said.line if said.code == 0 else None
+    if now == want:
+        return []
+    if now != have:
+        return [f"{name}: left as it is, someone moved it since"]
+    if want is None:
+        await repository.must("update-ref", "--no-deref", "-d", name, have or "")
+        return []
+    if (await repository.ask("cat-file", "-e", want)).code != 0:
+        return [f"{name}: the object {want} is gone from the repository"]
+    await repository.must("update-ref", "--no-deref", "-m", _WHY, name, want, have or "")
+    return []
+
+
+async def _restore_stash(repository: Repository, want: list[Stashed], have: list[Stashed]) -> list[str]:
+    """The stash is a log: it is written anew, oldest first, each entry with its own name and date."""
+    now = [one.commit for one in await stash_of(repository)]
+    wanted = [one.commit for one in want]
+    if now == wanted:
+        return []
+    # a roll-back that was cut short left the oldest of the entries, or none
+    is_halfway = not now or now == wanted[-len(now) :]
+    if now != [one.commit for one in have] and not is_halfway:
+        return ["stash: left as it is, someone changed it since"]
+    gone = [one.commit for one in want if (await repository.ask("cat-file", "-e", one.commit)).code != 0]
+    if gone:
+        return [f"stash: the entry {commit} is gone from the repository" for commit in gone]
+    if now:
+        await repository.must("update-ref", "-d", STASH)
+    for one in reversed(want):
+        who = {"GIT_COMMITTER_NAME": one.name, "GIT_COMMITTER_EMAIL": one.mail, "GIT_COMMITTER_DATE": one.date}
+        await repository.must("stash", "store", "--quiet", "-m", one.message, one.commit, more=who)
+    return []
+
+
+async def _checked_out_elsewhere(repository: Repository, places: GitPlaces) -> set[str]:
+    said = await repository.must("worktree", "list", "--porcelain")
+    found: set[str] = set()
+    for tree in said.out.decode("utf-8", "surrogateescape").split("\n\n"):
+        facts: dict[str, str] = {}
+        for line in tree.splitlines():
+            name, _, value = line.partition(" ")
+            facts[name] = value
+        if facts.get("worktree") != str(places.top) and "branch" in facts:
+            found.add(facts["branch"])
+    return found
+
+
+def commits_of_head(places: GitPlaces, since: int) -> set[str]:
+    """Commits that this working tree's HEAD stood on after that place of its log."""
+    log = places.folder / "logs" / "HEAD"
+    data = log.read_bytes() if log.is_file() else b""
+    lines = (data[since:] if len(data) >= since else data).splitlines()
+    return {fields[1].decode("ascii", "replace") for line in lines if len(fields := line.split(b" ", 2)) > 1}

@@ -1,0 +1,172 @@
+"""Restore a repository to a recorded state, without overwriting what someone else did to it since.
+
+Every part is compared with what it was at the end (`have`): what is different now is someone's work, and stays.
+A second call after a kill finishes what the first one began.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..repository import GitFailed, Repository
+from .index import restore_index
+from .locks import wait_for_locks
+from .places import OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
+from .record import nested_in, open_submodule
+from .refs import restore_refs
+from .state import GitState, KeptFile, Submodule
+
+_WHY = "rundry: pass rolled back"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewinding:
+    """One repository on its way from `have` back to `want`."""
+
+    repository: Repository
+    places: GitPlaces
+    want: GitState
+    have: GitState
+    load: Callable[[str], bytes]
+
+
+async def rewind(
+    repository: Repository,
+    want: GitState,
+    have: GitState,
+    load: Callable[[str], bytes],
+    *,
+    aside: Path,
+    history_only: bool = False,
+) -> list[str]:
+    """Return a line for each part that could not be restored; empty: the state is `want`. Never raises for git.
+
+    `load` returns stored bytes. `aside`: where the git folders of new repositories in the tree are moved to.
+    `history_only`: HEAD, branches, index and running operations, nothing else.
+    """
+    try:
+        places = await places_of(repository)
+        await wait_for_locks(places)
+        way = Rewinding(repository.at(places.top), places, want, have, load)
+        left: list[str] = []
+        if not history_only:
+            left += _restore_files(way, places.common, SETTINGS, want.settings, have.settings)
+            left += await _rewind_submodules(way, aside)
+        left += _restore_files(way, places.folder, OPERATIONS, want.operations, have.operations)
+        left += await _restore_head(way)
+        left += await restore_refs(way.repository, places, want, have, branches_only=history_only)
+        left += await restore_index(way.repository, places, want, have, load)
+        if not history_only:
+            left += await _move_nested_aside(way, aside)
+    except (GitFailed, OSError) as error:
+        return [f"git: {error}"]
+    return left
+
+
+async def _restore_head(way: Rewinding) -> list[str]:
+    """HEAD itself; the branch that it stands on is a ref like all others."""
+    if way.want.head == way.have.head:
+        return []
+    said = await way.repository.ask("symbolic-ref", "--quiet", "HEAD")
+    now = f"ref: {said.line}" if said.code == 0 else await way.repository.head() or ""
+    if now == way.want.head:
+        return []
+    if now != way.have.head:
+        return ["HEAD: left as it is, someone moved it since"]
+    if way.want.branch is not None:
+        await way.repository.must("symbolic-ref", "-m", _WHY, "HEAD", way.want.branch)
+    else:
+        await way.repository.must("update-ref", "--no-deref", "-m", _WHY, "HEAD", way.want.head)
+    return []
+
+
+def _restore_files(
+    way: Rewinding, folder: Path, names: tuple[str, ...], want: dict[str, KeptFile], have: dict[str, KeptFile]
+) -> list[str]:
+    """Small files of the git folder."""
+    if want == have:
+        return []
+    left: list[str] = []
+    there = {str(path.relative_to(folder)) for path in files_of(folder, names)}
+    for name in sorted(want.keys() | have.keys(), reverse=True):
+        wanted, had = want.get(name), have.get(name)
+        now = (folder / name).read_bytes() if name in there else None
+        goal = None if wanted is None else way.load(wanted.blob)
+        if wanted == had or now == goal:
+            continue
+        if now != (None if had is None else way.load(had.blob)):
+            left.append(f".git/{name}: left as it is, someone changed it since")
+        elif wanted is None or goal is None:
+            (folder / name).unlink()
+            _remove_empty(folder, (folder / name).parent)
+        else:
+            write_file(folder / name, goal, wanted.mode)
+    return left
+
+
+async def _rewind_submodules(way: Rewinding, aside: Path) -> list[str]:
+    left: list[str] = []
+    for path, wanted in way.want.submodules.items():
+        had = way.have.submodules.get(path)
+        if had == wanted:
+            continue
+        if had is None:
+            left += await _reattach(way, path, wanted)
+            continue
+        below = await open_submodule(way.repository, path)
+        if below is None:
+            left.append(f"{path}: the submodule is not checked out any more")
+            continue
+        said = await rewind(below, wanted.state, had.state, way.load, aside=aside / path)
+        left += [f"{path}: {line}" for line in said]
+    return left
+
+
+async def _reattach(way: Rewinding, path: str, wanted: Submodule) -> list[str]:
+    """A submodule that was removed: its repository still lies in the git folder, and its `.git` file leads there."""
+    place = way.places.top / path / ".git"
+    if wanted.pointer is None or place.exists():
+        return [f"{path}: the submodule was removed, and cannot be restored"]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_file(place, os.fsencode(wanted.pointer), 0o644)
+    below = await open_submodule(way.repository, path)
+    if below is None:
+        place.unlink()
+        return [f"{path}: the submodule was removed together with its repository"]
+    folder = (await places_of(below)).folder
+    write_file(folder / "index", way.load(wanted.state.index), 0o644) if wanted.state.index else None
+    return []
+
+
+async def _move_nested_aside(way: Rewinding, aside: Path) -> list[str]:
+    """Repositories that appeared in the working tree: moved out of it whole, so that nothing in them is lost."""
+    left: list[str] = []
+    for path in await nested_in(way.repository):
+        is_of_pass = path in way.have.nested or path.rstrip("/") in way.have.submodules
+        if path in way.want.nested or not is_of_pass:
+            continue
+        target = aside / f"{path.rstrip('/')}.git"
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(way.places.top / path / ".git", target)
+        _remove_empty(way.places.top, way.places.top / path)
+        left.append(f"{path}: a repository that the pass made, its git folder is now {target}")
+    return left
+
+
+def write_file(path: Path, data: bytes, mode: int) -> None:
+    """Replace a file in one move."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.rundry-new")
+    fresh.write_bytes(data)
+    fresh.chmod(mode)
+    fresh.replace(path)
+
+
+def _remove_empty(top: Path, folder: Path) -> None:
+    while folder != top and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
