@@ -33,9 +33,9 @@ class Loopback:
         argv = [str(bubblewrap), "--unshare-user", "--unshare-net", "--dev-bind", "/", "/"]
         try:
             waiting = subprocess.Popen(
-                [*argv, "--info-fd", str(writing), "--", "cat"],
+                [*argv, "--info-fd", str(writing), "--", "sh", "-c", "echo up; exec cat >/dev/null"],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[writing],
                 env={name: os.environ[name] for name in _SHOWN if name in os.environ},
@@ -46,6 +46,9 @@ class Loopback:
         self._end = weakref.finalize(self, _stop, waiting)
         with os.fdopen(reading, "rb") as told:
             pid = _child(told.read())
+        if waiting.stdout is None or not waiting.stdout.readline():  # before it speaks, there is nothing to join
+            self._end()
+            raise PermissionError("bubblewrap made no network")
         self.words = [nsenter, "-U", "-n", "--preserve-credentials", "-t", str(pid), "--"]
         """They stand before the bubblewrap of a command."""
         nested = [*self.words, str(bubblewrap), "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--", "true"]
@@ -66,8 +69,9 @@ def _child(told: bytes) -> int:
 
 
 def _stop(waiting: subprocess.Popen[bytes]) -> None:
-    if waiting.stdin is not None:
-        waiting.stdin.close()
+    for pipe in (waiting.stdin, waiting.stdout):
+        if pipe is not None:
+            pipe.close()
     with suppress(ProcessLookupError):
         waiting.terminate()
     with suppress(subprocess.TimeoutExpired):
