@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Advice",
+    "Attached",
     "Changes",
     "FinderFacts",
     "Finding",
@@ -19,6 +20,7 @@ __all__ = [
     "KeyMissing",
     "Landed",
     "LensFacts",
+    "Mention",
     "ModelLine",
     "Pending",
     "Point",
@@ -36,15 +38,19 @@ __all__ = [
     "Wanted",
     "WriteWatch",
     "add_charge",
+    "as_mention",
+    "attach",
     "begin_here",
     "beside",
     "call_hook",
+    "can_be_attached",
     "check_context",
     "check_usable",
     "compare_contents",
     "config_file",
     "crawl_wanted",
     "discover",
+    "dropped",
     "earlier_points",
     "exported",
     "exported_lines",
@@ -58,8 +64,11 @@ __all__ = [
     "lay_out",
     "list_runs",
     "load_settings",
+    "looks_like_picture",
+    "mentions",
     "migrate_wanted",
     "new_run_id",
+    "no_images",
     "parse_deadline",
     "parse_duration",
     "parse_money",
@@ -101,6 +110,17 @@ if TYPE_CHECKING:
     from .finder.keys import item_key
     from .finder.view import FrontierView
     from .gate import compare_contents
+    from .images import (
+        Attached,
+        Mention,
+        as_mention,
+        attach,
+        can_be_attached,
+        dropped,
+        looks_like_picture,
+        mentions,
+        no_images,
+    )
     from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
     from .journal.checkpoint import facts_of
     from .journal.export import exported, exported_lines
@@ -130,6 +150,15 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "Advice": "journal.reporting",
+    "mentions": "images",
+    "no_images": "images",
+    "looks_like_picture": "images",
+    "dropped": "images",
+    "can_be_attached": "images",
+    "attach": "images",
+    "Mention": "images",
+    "as_mention": "images",
+    "Attached": "images",
     "Pending": "journal.pending",
     "Report": "journal.reporting",
     "Share": "journal.reporting",

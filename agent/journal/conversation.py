@@ -75,9 +75,9 @@ class Conversation:
         match event:
             case Prompted(kind="system", text=text):
                 self.messages.append(Message(role="system", text=text))
-            case Prompted(text=text) | Said(text=text):
+            case Prompted(text=text, images=images) | Said(text=text, images=images):
                 self._settle()
-                self.messages.append(Message(role="user", text=text))
+                self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):
                 pass  # the model hears of it when it gets the wheel back
             case TextArrived(text=text):

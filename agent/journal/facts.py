@@ -12,6 +12,7 @@ from ..protocol import (
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
+    ImagesRefused,
     Interrupted,
     ModelSpec,
     ModelSwitched,
@@ -96,8 +97,10 @@ class RunFacts:
     """The approved content of what decides."""
     hands: Hands = field(default_factory=Hands)
     """What a person does themselves, and what runs in the background."""
-    queue: dict[int, str] = field(default_factory=dict[int, str])
+    queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
     """Messages that wait for the step's end, by their id."""
+    refused_images: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Images that a model does not get again, by the model's name; an empty list: it gets none at all."""
     asking: Asking = field(default_factory=Asking)
     """Proposals and questions."""
     paused: bool = False
@@ -281,6 +284,9 @@ class RunFacts:
             case StepFinished(number=number, world=world):
                 self.open_steps.pop(number, None)
                 self.world = world or self.world
+            case ImagesRefused(model=model, shas=shas):
+                before = self.refused_images.get(model, shas)
+                self.refused_images[model] = [*before, *(s for s in shas if s not in before)] if before else []
             case StallDetected() as stall:
                 self.stalls.append(stall)
                 self.stall = stall
@@ -312,8 +318,8 @@ class RunFacts:
                     self.finish = None
             case Rewound(upto=upto):
                 self._rewind(upto)
-            case Queued(queued_id=queued_id, text=text):
-                self.queue[queued_id] = text
+            case Queued(queued_id=queued_id) as queued:
+                self.queue[queued_id] = queued
             case Unqueued(queued_id=queued_id):
                 self.queue.pop(queued_id, None)
             case _:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from ..protocol import (
     CallAdmitted,
     HandoffOpened,
+    ImageRef,
     LoopKind,
     PassFinished,
     PassStarted,
@@ -58,6 +59,8 @@ class PassFacts:
     """Hash of a change to the first pass that made it."""
     said: list[str] = field(default_factory=list[str])
     """What the person said since the last pass ended."""
+    images: list[ImageRef] = field(default_factory=list[ImageRef])
+    """Of what the person said."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
     reference: float = 0.0
     """The best score when it last improved by more than `min_delta`: what the next improvement is compared with."""
@@ -105,10 +108,11 @@ class PassFacts:
                 self.prompt_tokens = tokens
             case ReplyFinished(calls=calls) if stamped.step is not None:
                 self.silences = 0 if calls else self.silences + 1
-            case Said(text=text, kind=kind):
+            case Said(text=text, kind=kind, images=images):
                 self.silences = 0
                 if kind != "task" and self.open is None:
                     self.said.append(text)
+                    self.images += images
             case ScoreMeasured() as score:
                 self._measure(score)
             case ScoreNotMeasured(in_a_row=in_a_row):
@@ -134,6 +138,7 @@ class PassFacts:
         self.steps = self.silences = 0
         self.slept = self.going_back = None
         self.said.clear()
+        self.images.clear()
 
     def _finish(self, finished: PassFinished) -> None:
         self.open = self.going_back = None

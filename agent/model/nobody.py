@@ -17,6 +17,7 @@ class NoModel:
     local = True
     window = 4_096
     max_output: int | None = None
+    sees_images: bool | None = False
     price: Price | None = FREE
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:

@@ -97,7 +97,9 @@ def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | 
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
     known, window = window is not None, window or ASSUMED_WINDOW
     marks = at.wants_cache_marks
-    sees = None if entry is None else bool(entry.fields.get("supports_vision"))
+    sees = served.sees_images if served is not None else None
+    if sees is None and entry is not None:
+        sees = entry.sees_images
     return Facts(
         window=window,
         window_known=known,

@@ -89,6 +89,11 @@ class RemoteModel:
         return self.facts.max_output
 
     @property
+    def sees_images(self) -> bool | None:
+        """Whether it accepts images; None: not known."""
+        return self.facts.sees_images
+
+    @property
     def price(self) -> Price | None:
         """The price that budgets work with; None: unpriced."""
         return self.facts.price

@@ -25,6 +25,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     window: int | None = None
     """Tokens that a prompt and its answer may take as the server runs now."""
+    sees_images: bool | None = None
+    """None: the server does not say."""
 
 
 class ServerWord(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +86,10 @@ async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, local:
         raise NoServer(f"no answer within {seconds:g} s")
     if answer.status == 404:
         return None
-    return Served(name=model, window=None if answer.object is None else _ollama_window(answer.object))
+    shown = answer.object or {}
+    abilities = shown.get("capabilities")
+    sees = "vision" in cast("list[object]", abilities) if isinstance(abilities, list) else None
+    return Served(name=model, window=_ollama_window(shown), sees_images=sees)
 
 
 class _Asker:

@@ -50,6 +50,12 @@ class Entry(msgspec.Struct, frozen=True):
         return bool(self.fields.get("supports_reasoning"))
 
     @property
+    def sees_images(self) -> bool | None:
+        """It accepts images. None: the row does not say; rows of many models that do have no such field."""
+        said = self.fields.get("supports_vision")
+        return said if isinstance(said, bool) else None
+
+    @property
     def calls_tools(self) -> bool:
         """It takes `tools`."""
         return bool(self.fields.get("supports_function_calling"))

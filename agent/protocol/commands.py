@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .events.base import snake
+from .messages import ImageRef
 from .spec import GateMode, ModelSpec
 
 
@@ -19,18 +20,24 @@ class Say(_Command, frozen=True, kw_only=True):
     """A message; while a step runs it waits in the queue for the step's end."""
 
     text: str
+    images: list[ImageRef] = []
+    """The view has stored their bytes in the journal."""
 
 
 class Steer(_Command, frozen=True, kw_only=True):
     """A message that interrupts the step: the model hears it at once."""
 
     text: str
+    images: list[ImageRef] = []
+    """As in `Say`."""
 
 
 class EditQueued(_Command, frozen=True, kw_only=True):
     queued_id: int
     """The id of the `Say` command that put it there."""
     text: str
+    images: list[ImageRef] = []
+    """As in `Say`; they take the place of the earlier ones."""
 
 
 class Unqueue(_Command, frozen=True, kw_only=True):

@@ -45,6 +45,13 @@ class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     """Pixels; 0: not known."""
+    size: int = 0
+    """Bytes."""
+
+    @property
+    def label(self) -> str:
+        """A line that stands for it: `[image shot.png, 800x600]`. The name is as the file system gave it."""
+        return f"[image {self.name}, {self.width}x{self.height}]"
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,6 +118,11 @@ class Model(Protocol):
         ...
 
     @property
+    def sees_images(self) -> bool | None:
+        """It accepts images; None: not known."""
+        ...
+
+    @property
     def price(self) -> Price | None:
         """None: unpriced. A local model without a price is FREE."""
         ...

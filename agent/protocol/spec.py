@@ -10,6 +10,7 @@ import msgspec
 from .budget import Budget
 from .clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from .finder import FinderSpec
+from .messages import ImageRef
 
 BY_TOOLS, CONSTRAINED = "tools", "constrained"
 """How the model makes an edit: with tools, or by a small JSON object that the program makes an edit of."""
@@ -142,6 +143,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     loop: LoopKind
     task: str
     """Empty in a chat that has no first message yet."""
+    images: list[ImageRef] = []
+    """Of the task; the view has stored their bytes in the journal."""
     workspace: str
     """Absolute, resolved."""
     model: ModelSpec

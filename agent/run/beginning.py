@@ -55,6 +55,7 @@ def begin(run: Conduct, order: Order) -> None:
             window=kit.model.window,
             priced=kit.model.price is not None,
             effort=spec.model.effort,
+            sees_images=kit.model.sees_images,
             sandbox=kit.sandbox.kind,
             network=kit.sandbox.network,
             gate=spec.gate.mode,
@@ -71,7 +72,7 @@ def begin(run: Conduct, order: Order) -> None:
     if run.finder is None:
         kit.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
-        kit.record(Said(text=spec.task, kind="task"))
+        kit.record(Said(text=spec.task, kind="task", images=spec.images))
     if run.finder is not None:
         run.finder.begin()
 
@@ -121,7 +122,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     results = await settle(run)
     await settle_hands(kit)
     if changes.hint is not None:
-        kit.record(Said(text=changes.hint, kind="steer"))
+        kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return ()
     if before is not None and not before.complete and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
         kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))

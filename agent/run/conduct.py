@@ -161,7 +161,8 @@ class Conduct:
             kind = "steer" if queued_id in self.steers else "say"
             if not self.facts.spec.task and not any(m.role == "user" for m in self.facts.main.messages):
                 kind = "task"
-            self.kit.record(Said(text=queue[queued_id], kind=kind, queued_id=queued_id))
+            queued = queue[queued_id]
+            self.kit.record(Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images))
         self.steers.clear()
 
     async def perform(self, again: Again) -> list[WorkResult]:

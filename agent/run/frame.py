@@ -17,6 +17,7 @@ from ..protocol import (
     Tokens,
 )
 from ..protocol import Model as ModelPort
+from ..step import shown_to
 from ..stops import replace_budget
 from ..tools import offered
 from .conduct import Conduct
@@ -73,7 +74,7 @@ async def hand_to_model(run: Conduct, spec: ModelSpec, open_model: OpenModel, *,
 
 def cold(run: Conduct, model: ModelPort) -> tuple[int, float | None]:
     """Tokens of the conversation as that model counts them, and what reading them costs where no cache has them."""
-    messages = run.facts.main.current()
+    messages = shown_to(model, run.facts, run.facts.main).current()
     tokens = model.count(messages, offered(run.tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
@@ -112,6 +113,7 @@ def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "pers
         local=model.local,
         window=model.window,
         priced=model.price is not None,
+        sees_images=model.sees_images,
         by=by,
         spec=spec,
         prompt_tokens=tokens,

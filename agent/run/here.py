@@ -21,15 +21,21 @@ async def begin_here(
     on_event: Callable[[Stamped], None],
     tell: Callable[[str], None],
     notes: Sequence[str] = (),
+    blobs: Sequence[bytes] = (),
     outside: Outside | None = None,
 ) -> Outcome:
     """Make the journal of a new run and drive it. Raises Refusal or UserError before there is a journal.
 
-    `tell` gets a line where the person has to wait before that.
+    `tell` gets a line where the person has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_place(path)
     checked = await check_before(spec, outside or Outside(), tell)
-    Journal.create(path, spec).close()
+    journal = Journal.create(path, spec)
+    try:
+        for data in blobs:
+            journal.keep(data)
+    finally:
+        journal.close()
     return await run_here(path, on_event=on_event, notes=notes, outside=checked)
 
 

@@ -45,6 +45,7 @@ from ..protocol import (
     Unqueued,
     Wake,
 )
+from .attachments import refuse_images
 from .compacting import compact
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
@@ -131,16 +132,18 @@ def _hear(
     """What a person says, and what they decide."""
     kit = run.kit
     match command:
-        case Say(text=text):
-            return _queue(run, command_id, text)
-        case Steer(text=text):
-            return _steer(run, command_id, text)
-        case EditQueued(queued_id=queued_id, text=text):
+        case Say():
+            return _queue(run, command_id, command)
+        case Steer():
+            return _steer(run, command_id, command)
+        case EditQueued(queued_id=queued_id, text=text, images=images):
             if queued_id not in run.facts.queue:
                 return "that message was delivered already"
             if not text.strip():
                 return "the message is empty: take it back instead"
-            kit.record(Queued(queued_id=queued_id, text=text))
+            if refused := refuse_images(kit, images):
+                return refused
+            kit.record(Queued(queued_id=queued_id, text=text, images=images))
         case Unqueue(queued_id=queued_id):
             if queued_id not in run.facts.queue:
                 return "that message was delivered already"
@@ -156,19 +159,21 @@ def _hear(
     return None
 
 
-def _queue(run: Conduct, command_id: int, text: str) -> str | None:
-    if not text.strip():
+def _queue(run: Conduct, command_id: int, said: Say | Steer) -> str | None:
+    if not said.text.strip():
         return "the message is empty"
-    run.kit.record(Queued(queued_id=command_id, text=text))
+    if refused := refuse_images(run.kit, said.images):
+        return refused
+    run.kit.record(Queued(queued_id=command_id, text=said.text, images=said.images))
     run.unpause()
     return None
 
 
-def _steer(run: Conduct, command_id: int, text: str) -> str | None:
-    refused = _queue(run, command_id, text)
+def _steer(run: Conduct, command_id: int, said: Steer) -> str | None:
+    refused = _queue(run, command_id, said)
     if refused is None:
         run.steers.add(command_id)
-        run.kit.gate.cancel_all(f"the person said instead: {text}")
+        run.kit.gate.cancel_all(f"the person said instead: {said.text}")
         run.kit.interrupt("steer")
     return refused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocol import GateMode, ModelSpec, RunSpec
+from ..protocol import GateMode, ImageRef, ModelSpec, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +18,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     on_stall: str | None = None
     hint: str | None = None
     """A first message for the model."""
+    images: list[ImageRef] = []
+    """Of the hint."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from ..step.constrained import Constrained
 from ..stops import Guard, Quotas, default_guard, guard_of_items
 from ..tools import Fetcher, ToolContext
 from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
+from .attachments import check_first_images
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, guarded, lay_ground
 from .orders import Order, ResumeChanges
@@ -53,6 +54,7 @@ async def outfit(
     git_env = command_env(outside.env)
     ground = await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
+    check_first_images(journal, facts, order, model)
     notes = [*model.notes] if isinstance(model, RemoteModel) else []
     notes += _check_price(facts, order, model)
     if model is not outside.checked:

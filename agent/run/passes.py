@@ -98,12 +98,12 @@ class Passes:
         await verify(kit, kit.recorder(None, None), claim=False, baseline=True)
         kit.stalls.pop(None, None)
         green = met(LoopState(kit.facts)) is not None
-        text = opening(kit, self.facts, number)
+        text, images = opening(kit, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
         with kit.together():
             kit.record(
                 PassStarted(number=number, began=began, world=world, head=head, git=git, green=green, fresh=True)
             )
-            kit.record(Prompted(kind="task", text=text))
+            kit.record(Prompted(kind="task", text=text, images=images))
 
     async def _ground(self) -> tuple[str | None, str | None, str | None]:
         """The commit to build on (None: nothing is committed), the repository's state, and why no pass may start."""

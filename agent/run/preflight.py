@@ -13,6 +13,7 @@ import msgspec
 from ..journal.facts import RunFacts
 from ..model import RemoteModel, close_connections, is_direct, refuse_missing_key
 from ..protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped
+from .attachments import refuse_blind
 from .beginning import bare_start
 from .outcome import ended_event, outcome_of
 from .outfit import Outside, unpriced
@@ -60,6 +61,7 @@ def loading(spec: ModelSpec) -> str:
 async def _open(spec: RunSpec, outside: Outside) -> Model:
     model = await outside.open_model(spec.model)
     refuse_unpriced(spec, model)
+    refuse_blind(spec, model)
     await model.probe()
     return model
 

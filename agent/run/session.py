@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class _Draft:
     spec: RunSpec
     path: Path
     notes: list[str]
+    blobs: Sequence[bytes]
 
 
 class Session:
@@ -79,14 +80,16 @@ class Session:
         session._greet()
         return session
 
-    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
         """Asks the warm runner whether the run can begin; once it can, `news` makes the journal and hands it over.
+
+        `blobs`: the bytes of the task's images.
 
         Raises JournalError.
         """
         path = folder / f"{spec.run_id}.db"
         require_place(path)
-        self._draft = _Draft(spec, path, notes or [])
+        self._draft = _Draft(spec, path, notes or [], blobs)
         self._hand_over(Check(check=spec))
         self.writes.wake()
         return path
@@ -108,6 +111,12 @@ class Session:
         if self.journal is None and self._is_warm():
             with contextlib.suppress(OSError):  # it ended this moment: `begin` says so
                 self._send(Expected(model=model))
+
+    def keep(self, data: bytes) -> None:
+        """Stores an image's bytes, for a command that names them. Raises JournalError without a run."""
+        if self.journal is None:
+            raise JournalError("there is no run yet")
+        self.journal.keep(data)
 
     def put(self, command: Command) -> int:
         """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
@@ -197,6 +206,8 @@ class Session:
             if reply.fits and self._draft is not None:
                 draft, self._draft = self._draft, None
                 self.journal = Journal.create(draft.path, draft.spec)
+                for data in draft.blobs:
+                    self.keep(data)
                 self._greet()
                 self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
         if self._draft is not None and self._runner is not None and self._runner.poll() is not None:

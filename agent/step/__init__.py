@@ -11,6 +11,7 @@ from .lost import charge_lost_calls
 from .observe import hint
 from .perform import perform
 from .prompt import instructions, system_prompt
+from .seen import accepts_images, shown_to
 from .summarise import NotSummarised, summarise
 from .verify import verify
 from .wrap_up import wrap_up
@@ -21,6 +22,7 @@ __all__ = [
     "Kit",
     "NotSummarised",
     "PersonInterrupted",
+    "accepts_images",
     "charge_lost_calls",
     "feedback",
     "hint",
@@ -29,6 +31,7 @@ __all__ = [
     "perform",
     "perform_calls",
     "settle_lost_command",
+    "shown_to",
     "summarise",
     "system_prompt",
     "verify",

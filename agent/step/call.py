@@ -12,6 +12,7 @@ from ..protocol import (
     CallAdmitted,
     ContextTrimmed,
     Fault,
+    ImagesRefused,
     Message,
     ModelFault,
     Record,
@@ -24,6 +25,7 @@ from .context import Fitted
 from .fitting.turn import fit_turn, too_small
 from .holds import release_due
 from .kit import Kit, PersonInterrupted
+from .seen import is_about_images
 from .stream import Reply, Stream
 
 RETRIES = 3
@@ -133,6 +135,8 @@ class _Attempts:
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = shorter
                 _note_trim(kit, fitted, record)
+            elif is_about_images(fault, kit.model.name, fitted.messages):
+                return _images_refused(fault, kit, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
@@ -200,8 +204,20 @@ def _blobs(kit: Kit, messages: Sequence[Message]) -> dict[str, bytes]:
     return found
 
 
+def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record) -> Failed:
+    """Later calls go without these images, so that the conversation is not stuck; this one was about them."""
+    model = kit.model
+    shas = sorted({image.sha for message in fitted.messages for image in message.images})
+    is_known_to_see = model.sees_images is True
+    what = "refused the images of this call" if is_known_to_see else "does not accept images"
+    text = f"{model.name} {what} ({fault.text}); later calls go without them: switch the model, or describe them"
+    record(ImagesRefused(model=model.name, shas=shas if is_known_to_see else []))
+    record(Fault(kind=fault.kind, text=text))
+    return Failed(text, retryable=False)
+
+
 def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
-    if fitted.dropped or fitted.shortened:
+    if fitted.dropped or fitted.shortened or fitted.images:
         record(
             ContextTrimmed(
                 dropped_messages=fitted.dropped,
@@ -209,6 +225,7 @@ def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
                 window=kit.model.window,
                 upto=fitted.upto,
                 shortened=fitted.shortened,
+                images=fitted.images,
             )
         )
 

@@ -214,7 +214,7 @@ def plain_messages(messages: Sequence[Message]) -> list[Message]:
     shown = [i for i, message in enumerate(messages) if message.role == "user" and message.text.startswith(_HEAD)]
     out: list[Message] = []
     for i, message in enumerate(messages):
-        role, text = message.role, message.text
+        role, text, images = message.role, message.text, message.images
         if i in shown[:-1]:
             text = f"({text.partition(chr(10))[0].rstrip(':')} stood here.)"
         elif role == "tool":
@@ -222,8 +222,9 @@ def plain_messages(messages: Sequence[Message]) -> list[Message]:
         elif message.calls:
             text = text or message.calls[0].arguments
         if out and out[-1].role == role and role != "system":
-            text = f"{out.pop().text}\n\n{text}"
-        out.append(Message(role=role, text=text))
+            before = out.pop()
+            text, images = f"{before.text}\n\n{text}", [*before.images, *images]
+        out.append(Message(role=role, text=text, images=images))
     return out
 
 

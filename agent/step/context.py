@@ -10,6 +10,7 @@ import msgspec
 from ..journal.conversation import Conversation
 from ..protocol import Message, ToolSpec
 from .fitting.fixed import Count, Fixed, shorten_fixed
+from .fitting.pictures import drop_old_images, limit_images
 from .fitting.shorten import cut_to, shorten
 from .fitting.smallest import needed_room
 
@@ -30,6 +31,8 @@ class Fitted:
     """By our own count, cut texts included."""
     shortened: int
     """Texts that were cut in the middle."""
+    images: int
+    """Images that a line of text stands for."""
     fixed: Fixed
     """The system prompt and the tools as they are sent."""
     fits: bool
@@ -64,27 +67,32 @@ def fit(
 
     A call and its results go or stay together. `room` is the tokens that the prompt may take; `most` trims it further
     (the provider said that it does not fit). The fixed part is shortened before anything else, see
-    `shorten_fixed`, which takes `needed` and `share`. Where even the newest round does not fit, texts are cut.
+    `shorten_fixed`, which takes `needed` and `share`. Images get half of the room at most; a line of text takes the
+    place of older ones. Where even the newest round does not fit, old images go, then texts are cut.
     """
-    shaped = _shape(conversation, tools, count, room, needed, share)
+    limited, images = limit_images(conversation, count, room // 2)
+    shaped = _shape(limited, tools, count, room, needed, share)
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
     if tokens <= room and most is None:
-        return Fitted(messages, tokens, conversation.upto, 0, 0, cut, shaped.fixed, fits=True)
+        return Fitted(messages, tokens, conversation.upto, 0, 0, cut, images, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
     if most is not None:
         room = target = min(target, most)
-        shaped = _shape(conversation, tools, count, target, needed, share)
+        limited, images = limit_images(conversation, count, target // 2)
+        shaped = _shape(limited, tools, count, target, needed, share)
     upto = _new_upto(shaped.conversation, shaped.count, target)
     trimmed = _from(shaped.conversation, upto)
     dropped = len(messages) - len(trimmed)
     before, tokens = tokens, shaped.count(trimmed)
     if tokens > room:
+        trimmed, old = drop_old_images(trimmed, shaped.count, room)
         trimmed, shortened = shorten(trimmed, shaped.count, room)
+        images += old
         tokens, cut = shaped.count(trimmed), cut + shortened
     gone = max(0, before - tokens)
-    return Fitted(trimmed, tokens, upto, dropped, gone, cut, shaped.fixed, fits=tokens <= room)
+    return Fitted(trimmed, tokens, upto, dropped, gone, cut, images, shaped.fixed, fits=tokens <= room)
 
 
 def _shape(

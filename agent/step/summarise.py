@@ -12,6 +12,7 @@ from .call import Failed, call
 from .context import fit
 from .fitting.smallest import prompt_room
 from .kit import Kit, PersonInterrupted
+from .seen import shown_to
 
 WORK = "compact"
 """Its events are no part of the run's own conversation."""
@@ -75,7 +76,7 @@ async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
     record(Prompted(kind="compact", text=_PROMPT))
     model, budget = kit.model, kit.facts.budget
     fitted = fit(
-        kit.facts.conversation(WORK),
+        shown_to(model, kit.facts, kit.facts.conversation(WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),

@@ -8,6 +8,7 @@ from ..stops import Exhausted, Grant, Margin, admit, reserve_for
 from .call import call
 from .context import Fitted, fit
 from .kit import Kit, PersonInterrupted
+from .seen import shown_to
 from .stream import Reply
 
 _PROMPT = (
@@ -49,9 +50,10 @@ def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
     room = model.window * 3 // 4
     if budget.tokens is not None:
         room = min(room, max(budget.tokens - kit.spent().counted_tokens, 0) * 2 // 3)
+    shown = shown_to(model, kit.facts, kit.facts.main)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
-        fitted = fit(kit.facts.main, count=model.count, window=model.window, room=room)
+        fitted = fit(shown, count=model.count, window=model.window, room=room)
         grant = admit(
             budget,
             kit.spent(),

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from rundry.agent.model.counting import image_tokens
 from rundry.agent.protocol import (
     FREE,
     CallPart,
@@ -48,10 +49,12 @@ class ScriptedModel:
         window: int = 32_000,
         max_output: int | None = None,
         price: Price | None = FREE,
+        sees_images: bool | None = None,
         bill: Bill = honest,
     ) -> None:
         self.turns, self.then = list(turns), then
         self.name, self.local, self.window, self.max_output, self.price = name, local, window, max_output, price
+        self.sees_images = sees_images
         self._bill = bill
         self.requests: list[Request] = []
         self.closed_early = 0
@@ -63,7 +66,8 @@ class ScriptedModel:
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         texts = [m.text + "".join(c.tool + c.arguments for c in m.calls) for m in messages]
-        return sum(len(t) // 4 + 4 for t in texts) + sum(len(json.dumps(t.parameters)) // 4 for t in tools)
+        images = sum(image_tokens(image) for m in messages for image in m.images)
+        return images + sum(len(t) // 4 + 4 for t in texts) + sum(len(json.dumps(t.parameters)) // 4 for t in tools)
 
     def count_text(self, text: str) -> int:
         return len(split(text))

@@ -77,6 +77,7 @@ class PlayedLink:
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.begun: list[RunSpec] = []
+        self.kept: list[bytes] = []
         self.resumed: list[object] = []
         self.state = "running"
         self.expected = ""
@@ -87,8 +88,9 @@ class PlayedLink:
         self._news += stamped
         self.writes.wake()
 
-    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
         self.begun.append(spec)
+        self.kept += blobs
         return folder / "r1.db"
 
     def expect(self, model: str) -> None:
@@ -96,6 +98,9 @@ class PlayedLink:
 
     def resume(self, path: Path, changes: object = None) -> None:
         self.resumed.append(changes)
+
+    def keep(self, data: bytes) -> None:
+        self.kept.append(data)
 
     def put(self, command: Command) -> int:
         self.commands.append(command)

@@ -11,7 +11,17 @@ from fakes.server import ScriptedServer
 from fakes.turns import say
 
 from rundry.agent.model.library import litellm
-from rundry.agent.protocol import CallPart, EndPart, Message, ModelFault, Refusal, Tokens, ToolCall, UsagePart
+from rundry.agent.model.table import Entry, find, whole_table
+from rundry.agent.protocol import (
+    CallPart,
+    EndPart,
+    Message,
+    ModelFault,
+    Refusal,
+    Tokens,
+    ToolCall,
+    UsagePart,
+)
 
 SHOWN = {"parameters": 'stop "<end>"', "model_info": {"general.architecture": "q", "q.context_length": 8192}}
 USAGE = {"prompt_eval_count": 55, "eval_count": 7}
@@ -280,3 +290,31 @@ async def test_a_proxy_of_the_environment_does_not_stand_before_a_local_server(o
         await asked.model.probe()
         await asked.ask()
     assert asked.text == "direct"
+
+
+@pytest.mark.parametrize(
+    ("abilities", "sees"), [(["completion", "vision"], True), (["completion", "tools"], False), (None, None)]
+)
+async def test_ollama_says_whether_a_model_sees_images(opened, serve, abilities: list[str] | None, sees: bool | None):
+    shown = SHOWN if abilities is None else {**SHOWN, "capabilities": abilities}
+    asked = await opened(await serve(Ollama(DONE, shown=shown).routes), "ollama_chat/q")
+    assert asked.model.sees_images is sees
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "sees"),
+    [
+        ("openai", "gpt-4o", True),
+        ("anthropic", "claude-sonnet-4-5", True),
+        ("xai", "grok-4", None),  # it sees, and its row does not say so
+    ],
+)
+def test_a_row_without_the_field_does_not_deny_images(provider: str, model: str, sees: bool | None):
+    entry = find(provider, model)
+    assert entry is not None
+    assert entry.sees_images is sees
+
+
+def test_a_row_that_denies_images_is_believed():
+    denied = next(key for key, row in whole_table().items() if row.get("supports_vision") is False)
+    assert Entry(denied, whole_table()[denied]).sees_images is False

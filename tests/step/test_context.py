@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rundry.agent.journal.conversation import Conversation
 from rundry.agent.model import Counter
-from rundry.agent.protocol import Message, ToolCall
+from rundry.agent.protocol import ImageRef, Message, ToolCall
 from rundry.agent.step.context import fit
 from rundry.agent.step.fitting.shorten import cut_middle
 from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
@@ -183,3 +183,47 @@ def test_a_first_message_that_is_larger_than_the_window_leaves_room_for_the_newe
     assert fitted.fits
     assert fitted.messages[-1].text == "result " * 60
     assert "characters are left out here" in fitted.messages[1].text
+
+
+PICTURE = ImageRef(sha="0" * 64, media="image/png", name="a.png", width=1500, height=1000)
+
+
+def count_all(messages, tools=()):
+    return count(messages) + sum(2_000 for m in messages for _ in m.images)
+
+
+def with_images(task: int, newest: int, result: str) -> Conversation:
+    return Conversation(
+        messages=[
+            Message(role="system", text="s"),
+            Message(role="user", text="TASK", images=[PICTURE] * task),
+            Message(role="assistant", text="a"),
+            Message(role="user", text="look", images=[PICTURE] * newest),
+            Message(role="assistant", text="", calls=[ToolCall("c", "read_file", "{}")]),
+            Message(role="tool", text=result, call_id="c"),
+        ]
+    )
+
+
+def test_an_old_image_goes_before_the_texts_of_the_newest_round():
+    fitted = fit(with_images(1, 0, "r" * 20_000), count=count_all, window=8_192, room=6_144)
+    assert (fitted.images, fitted.shortened, fitted.fits) == (1, 0, True)
+    assert fitted.messages[1].text == "TASK\n[image a.png, 1500x1000]"
+    assert fitted.messages[-1].text == "r" * 20_000
+
+
+def test_images_take_half_of_the_room_at_most_and_the_newest_stay():
+    fitted = fit(with_images(2, 1, "r" * 6_000), count=count_all, window=8_192, room=6_144)
+    assert (fitted.images, fitted.shortened, fitted.fits) == (2, 0, True)
+    assert [len(m.images) for m in fitted.messages if m.role == "user"] == [0, 1]
+    said = Message(role="user", text="TASK " + "t" * 2_000, images=[PICTURE] * 8)
+    fitted = fit(Conversation(messages=[said]), count=count_all, window=8_192, room=6_144)
+    assert (len(fitted.messages[0].images), fitted.images, fitted.shortened) == (1, 7, 0)
+    assert fitted.messages[0].text.count("[image a.png") == 7
+
+
+def test_images_that_fit_are_left_alone():
+    conversation = with_images(1, 1, "r" * 400)
+    fitted = fit(conversation, count=count_all, window=32_768, room=28_000)
+    assert fitted.messages == conversation.messages
+    assert fitted.images == 0

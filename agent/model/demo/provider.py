@@ -32,7 +32,7 @@ def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteMode
     """The scripted model. `RUNDRY_DEMO_PACE` sets its tokens a second; 0 is as fast as it goes."""
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
-    facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE)
+    facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
     return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, patience=Patience(first=60.0))
 
 

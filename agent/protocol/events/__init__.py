@@ -75,6 +75,7 @@ from .step import (
     GuardApproved,
     GuardSealed,
     HoldReleased,
+    ImagesRefused,
     PredicateJudged,
     Prompted,
     PromptShortened,
@@ -133,6 +134,7 @@ __all__ = [
     "HandoffClosed",
     "HandoffOpened",
     "HoldReleased",
+    "ImagesRefused",
     "Interrupted",
     "ItemDuplicate",
     "ItemFailed",
@@ -235,6 +237,7 @@ KnownEvent = (
     | StepFinished
     | ContextTrimmed
     | PromptShortened
+    | ImagesRefused
     | CallAdmitted
     | TextArrived
     | ReasoningArrived

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..messages import ImageRef
 from .base import EventBase
 
 
@@ -103,6 +104,7 @@ class Said(EventBase, frozen=True, kw_only=True):
     """`task`, `say` or `steer`."""
     queued_id: int | None = None
     """The command that brought it, where it waited in the queue."""
+    images: list[ImageRef] = []
 
 
 class Queued(EventBase, frozen=True, kw_only=True):
@@ -110,6 +112,7 @@ class Queued(EventBase, frozen=True, kw_only=True):
 
     queued_id: int
     text: str
+    images: list[ImageRef] = []
 
 
 class Unqueued(EventBase, frozen=True, kw_only=True):

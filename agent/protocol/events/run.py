@@ -29,6 +29,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     priced: bool = True
     effort: str | None = None
     """How much the model is to reason, where that was set."""
+    sees_images: bool | None = None
+    """None: not known."""
     sandbox: str | None = None
     """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
     network: bool = False
@@ -123,6 +125,8 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     local: bool = False
     window: int | None = None
     priced: bool = True
+    sees_images: bool | None = None
+    """None: not known."""
     by: str = "person"
     """`person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
     spec: ModelSpec | None = None

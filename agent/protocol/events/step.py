@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..messages import ImageRef
 from .base import EventBase
 
 
@@ -27,6 +28,16 @@ class ContextTrimmed(EventBase, frozen=True, kw_only=True):
     """Messages of the conversation before this index no longer go to the model, the kept ones excepted."""
     shortened: int = 0
     """Texts that were cut in the middle because even the newest round did not fit."""
+    images: int = 0
+    """Images that a line of text stands for in this call, because they did not fit."""
+
+
+class ImagesRefused(EventBase, frozen=True, kw_only=True):
+    """The provider refused a call because of its images. A line of text stands for them in later calls."""
+
+    model: str
+    shas: list[str] = []
+    """The images that this model does not get again; empty: it gets none at all."""
 
 
 class PromptShortened(EventBase, frozen=True, kw_only=True):
@@ -184,6 +195,8 @@ class Prompted(EventBase, frozen=True, kw_only=True):
     """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo`, `wheel`,
     `background`, `compact` or `note`."""
     text: str
+    images: list[ImageRef] = []
+    """Of the person's, in the task of a pass."""
 
 
 class StallDetected(EventBase, frozen=True, kw_only=True):

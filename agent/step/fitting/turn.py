@@ -8,6 +8,7 @@ from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSp
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..context import Fitted, fit
 from ..kit import Kit
+from ..seen import shown_to
 from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
 
@@ -39,7 +40,7 @@ def fit_turn(
         return model.count(messages if form is None else plain_messages(messages), tools)
 
     return fit(
-        kit.facts.conversation(work),
+        shown_to(model, kit.facts, kit.facts.conversation(work)),
         count=count,
         window=model.window,
         room=room,
