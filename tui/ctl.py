@@ -28,6 +28,7 @@ from rundry.agent import (
     what_waits,
 )
 
+from .attaching import with_images
 from .resuming import raised, way_on
 from .start import folder_of, workspace_of
 from .text import one_line
@@ -110,7 +111,7 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
         raise UserError(
             f"{_ended(journal, waits)}: {given.verb} makes no sense any more{_way_on(journal, waits, flags)}"
         )
-    commands = commands_of(given, waits)
+    commands = with_images(commands_of(given, waits), journal)
     began, after = time.monotonic(), journal.last_seq()
     why: str | None = None
     for command in commands:

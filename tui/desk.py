@@ -15,6 +15,7 @@ from rundry.agent import (
     Changes,
     Command,
     GateMode,
+    ImageRef,
     Journal,
     Judge,
     LoopKind,
@@ -46,6 +47,7 @@ from rundry.agent import (
     what_waits,
 )
 
+from .attaching import images_of_message, images_of_task
 from .reducer import reduce_all
 from .state import ViewState
 
@@ -61,8 +63,8 @@ class Link(Protocol):
         """None before the run began."""
         ...
 
-    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None) -> Path:
-        """Make the journal and hand it to the runner. Raises JournalError."""
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
+        """Make the journal, with the bytes of the task's images, and hand it to the runner. Raises JournalError."""
         ...
 
     def expect(self, model: str) -> None:
@@ -71,6 +73,10 @@ class Link(Protocol):
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
         """Hand an existing journal to the runner. Raises JournalError."""
+        ...
+
+    def keep(self, data: bytes) -> None:
+        """Store an image's bytes, for a command that names them. Raises JournalError."""
         ...
 
     def put(self, command: Command) -> int:
@@ -198,6 +204,11 @@ class Desk:
         return getattr(self.link, "said", "")
 
     @property
+    def root(self) -> Path:
+        """Where the relative paths of a message start."""
+        return self.start.workspace if self.start is not None else Path(self.state.workspace)
+
+    @property
     def phase(self) -> str:
         """The state's word, unless the view knows better."""
         if not self.begun:
@@ -256,17 +267,23 @@ class Desk:
         self.is_stopping = self.is_stopping or isinstance(command, Stop)
         return number
 
-    def say(self, text: str) -> None:
-        """A message: begins the run, answers its question, wakes it after its end, or waits. Raises RundryError."""
+    def say(self, text: str, typed: str | None = None) -> None:
+        """A message: begins the run, answers its question, wakes it after its end, or waits. Raises RundryError.
+
+        `typed`: the part in which an `@` attaches an image; None: all of the text.
+        """
+        typed = text if typed is None else typed
         if not self.begun:
-            self.begin(text)
+            self.begin(text, typed)
         elif self.state.question is not None:
             question, text = self.state.question, self._picked(text)
+            if images_of_message(typed, self.root, self.state)[0]:
+                raise RundryError("an answer to a question cannot carry an image: answer first, then send it")
             self.put(Answer(question_id=question.question_id, text=text))
         elif self.is_orphaned:
-            self.take_up(ResumeChanges(hint=text))
+            self.take_up(ResumeChanges(hint=text, images=self._attach(typed)))
         else:
-            self.put(Say(text=text))
+            self.put(Say(text=text, images=self._attach(typed)))
 
     def expect_message(self) -> None:
         """The person types what may become the run's task: its runner gets ready meanwhile."""
@@ -275,12 +292,12 @@ class Desk:
             self._expected = model.name
             self.link.expect(model.name)
 
-    def steer(self, text: str) -> None:
-        """A message that interrupts the step. Raises RundryError."""
+    def steer(self, text: str, typed: str | None = None) -> None:
+        """A message that interrupts the step; `typed` as in `say`. Raises RundryError."""
         if not self.begun or self.is_over or self.state.question is not None:
-            self.say(text)
+            self.say(text, typed)
         else:
-            self.put(Steer(text=text))
+            self.put(Steer(text=text, images=self._attach(text if typed is None else typed)))
 
     def shell(self, command: str) -> None:
         """The person's own command, `!cmd` or, where the model shall not hear of it, `!!cmd`. Raises RundryError."""
@@ -322,25 +339,25 @@ class Desk:
         """What can be undone. Raises RundryError."""
         return Changes() if self.link.journal is None else standing_changes(self.link.journal)
 
-    def begin(self, task: str, *, commanded: bool = False) -> None:
-        """Make the run, which may still be refused. Raises RundryError."""
+    def begin(self, task: str, typed: str | None = None, *, commanded: bool = False) -> None:
+        """Make the run, which may still be refused; `typed` as in `say`. Raises RundryError."""
         if self.start is None:
             raise RundryError("this view cannot begin a run: start `rundry`")
-        spec = self.start.spec(task)
-        self.link.begin(spec, self.start.folder, self.start.notes)
+        spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
+        self.link.begin(spec, self.start.folder, self.start.notes, blobs)
         self.begun, self.draft, self.is_commanded = True, task, commanded
         self.state.task = self.state.task or task
 
     def go_on(self, hint: str) -> None:
         """After a pause, a hand-off or the end. Raises RundryError."""
         if self.is_orphaned:
-            self.take_up(ResumeChanges(hint=hint or None))
+            self.take_up(ResumeChanges(hint=hint or None, images=self._attach(hint)))
         elif self.state.outcome is not None or self.state.handoff is not None:
-            self.put(Say(text=hint or "Go on."))
+            self.put(Say(text=hint or "Go on.", images=self._attach(hint)))
         elif self.state.paused:
             self.put(Unpause())
             if hint:
-                self.put(Say(text=hint))
+                self.put(Say(text=hint, images=self._attach(hint)))
         else:
             raise RundryError("it runs already")
 
@@ -411,6 +428,13 @@ class Desk:
             return (self.content(blob) or b"").decode("utf-8")
         except UnicodeDecodeError:
             raise RundryError("this is no UTF-8 text: it cannot be edited here") from None
+
+    def _attach(self, text: str) -> list[ImageRef]:
+        """The images that the text names, their bytes stored. Raises RundryError."""
+        images, blobs = images_of_message(text, self.root, self.state)
+        for data in blobs:
+            self.link.keep(data)
+        return images
 
     def _picked(self, text: str) -> str:
         """`2` picks the second option of the open question."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .first_frame import FirstFrame, Look, Typed, write_to_terminal
 
 if TYPE_CHECKING:
-    from rundry.agent import Session
+    from rundry.agent import ResumeChanges, Session
 
     from .app import Parting
     from .desk import Desk
@@ -84,7 +84,7 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
     from .resuming import changes_from, find
 
     path = find(ref, flags)
-    changes = changes_from(flags, hint, path)
+    changes = _with_images(changes_from(flags, hint, path), path)
 
     def attach() -> Desk:
         from .desk import Desk
@@ -100,6 +100,21 @@ def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | No
         return desk
 
     return _open(attach, flags, "resume")
+
+
+def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
+    """The images that the hint names are stored before a runner looks for them. Raises RundryError."""
+    if "@" not in (changes.hint or ""):
+        return changes
+    from rundry.agent import Journal
+
+    from .attaching import with_hint_images
+
+    journal = Journal.open(path)
+    try:
+        return with_hint_images(changes, journal)
+    finally:
+        journal.close()
 
 
 def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:

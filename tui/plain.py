@@ -28,6 +28,7 @@ from rundry.agent import (
     RunEnded,
     RunResumed,
     RunStarted,
+    Said,
     ScoreMeasured,
     ScoreNotMeasured,
     Sleeping,
@@ -43,6 +44,7 @@ from rundry.agent import (
     to_json_line,
 )
 
+from .attaching import images_of_task, with_hint_images
 from .reducer import reduce
 from .reducer.numbers import plural, short
 from .reducer.shortening import shortening_lines, trim_words
@@ -74,12 +76,12 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: 
     """Drive the run that these options describe. The exit code. Raises RundryError."""
     from rundry.agent import begin_here, refused_events  # the runner: a screen never needs it
 
-    spec = setup.spec(task)
+    spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(flags, as_json=as_json)
     show = _shown_by(printer)
     try:
-        outcome = asyncio.run(begin_here(spec, path, on_event=show, tell=_say, notes=setup.notes))
+        outcome = asyncio.run(begin_here(spec, path, on_event=show, tell=_say, notes=setup.notes, blobs=blobs))
     except Refusal as refusal:
         if isinstance(printer, JsonPrinter):
             for stamped in refused_events(spec, str(refusal), time.time()):
@@ -99,6 +101,7 @@ def resume_headless(
     try:
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume it without --headless")
+        changes = with_hint_images(changes, journal)
         printer.take_up(journal, since)
         ended = facts_of(journal).ended
     finally:
@@ -167,6 +170,8 @@ class LinePrinter:
                 _say(f"{started.loop.value} {started.run_id} with {_model(started.model)} in {started.workspace}")
                 for note in started.notes:
                     _say(note)
+            case Said(images=images) if images:
+                _say("  ".join(image.label for image in images))
             case RunResumed() as resumed:
                 _say(f"resumed {resumed.run_id}")
                 for note in resumed.notes:

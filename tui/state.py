@@ -169,6 +169,8 @@ class ViewState:
     local: bool = False
     priced: bool = True
     window: int | None = None
+    sees_images: bool | None = None
+    """The model accepts images; None: not known."""
     """Tokens."""
     sandbox: str | None = None
     network: bool = False

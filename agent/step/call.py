@@ -217,7 +217,8 @@ def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record)
 
 
 def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
-    if fitted.dropped or fitted.shortened or fitted.images:
+    images, kit.images_noted = fitted.images - kit.images_noted, fitted.images
+    if fitted.dropped or fitted.shortened or images > 0:
         record(
             ContextTrimmed(
                 dropped_messages=fitted.dropped,

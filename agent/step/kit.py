@@ -98,6 +98,8 @@ class Kit:
     """Of `--edit-format constrained`."""
     noted_shortenings: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """Ways to shorten the fixed part of the prompt that the person knows of."""
+    images_noted: int = 0
+    """Images that a line of text stood for in the newest call that was said to be trimmed."""
     refused_prompts: dict[str, int] = field(default_factory=dict[str, int])
     """Model to the tokens of the shortest prompt that its provider refused as too long."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rich.text import Text
 from textual import events
@@ -11,10 +12,14 @@ from textual.widgets import TextArea
 
 from ..keys import do_bound
 from ..text import bare, in_place
-from .completion import complete
+from .attachments import Attachments
+from .completion import Completion, complete
 from .history import History
 from .pastes import Pastes
 from .suggestions import Suggestions
+
+_MOST_DROPPED = 40
+"""Paths of one paste that are looked at."""
 
 
 class MessageBox(TextArea):
@@ -32,10 +37,12 @@ class MessageBox(TextArea):
     class Sent(Message):
         """The person sent this text; `steer`: it shall interrupt the step."""
 
-        def __init__(self, text: str, steer: bool) -> None:
+        def __init__(self, text: str, steer: bool, typed: str) -> None:
             super().__init__()
             self.text = text
             self.steer = steer
+            self.typed = typed
+            """The text without what stands folded in it: only here an `@` attaches an image, and was shown to."""
 
     class QueueAsked(Message):
         """Up in an empty box while a message is queued: it comes back to be edited."""
@@ -58,7 +65,14 @@ class MessageBox(TextArea):
             self.at = at
             self.empty = empty
 
-    def __init__(self, suggestions: Suggestions, files: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        suggestions: Suggestions,
+        attachments: Attachments,
+        files: Callable[[], Sequence[str]],
+        root: Callable[[], Path | None],
+    ) -> None:
+        """`root`: where relative paths of images start; None where the text goes to no model."""
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
         self.highlight_cursor_line = False
@@ -69,7 +83,9 @@ class MessageBox(TextArea):
         self.has_queue = False
         """A message waits that can be taken back."""
         self._suggestions = suggestions
+        self._attachments = attachments
         self._files = files
+        self._root = root
 
     def get_line(self, line_index: int) -> Text:
         """As it is drawn: a file's name, or a message that comes back, may hold anything."""
@@ -83,14 +99,15 @@ class MessageBox(TextArea):
 
     def send(self, *, steer: bool) -> None:
         """Send what stands here, pastes unfolded."""
-        text = self.pastes.unfold(self.text).strip()
+        typed = self.text
+        text = self.pastes.unfold(typed).strip()
         if not text:
             return
         self.recalled.add(text)
         self.pastes.clear()
         self.text = ""
         self._suggestions.show(None)
-        self.post_message(self.Sent(text, steer))
+        self.post_message(self.Sent(text, steer, typed))
 
     async def _on_key(self, event: events.Key) -> None:
         if event.time < self.deaf_until:
@@ -145,7 +162,7 @@ class MessageBox(TextArea):
                 self._suggestions.move(1)
             case "escape":
                 self._suggestions.show(None)
-            case "enter" if self.text.strip() == chosen.insert.strip():
+            case "enter" if self._typed(completion) == chosen.insert.strip():
                 return False
             case "tab" | "enter":
                 row, column = self.cursor_location
@@ -154,6 +171,10 @@ class MessageBox(TextArea):
                 return False
         return True
 
+    def _typed(self, completion: Completion) -> str:
+        row, column = self.cursor_location
+        return self.document.get_line(row)[completion.start : column].strip()
+
     def _recall(self, text: str | None) -> None:
         if text is not None:
             self.fill(text)
@@ -161,12 +182,34 @@ class MessageBox(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.insert(self.pastes.fold(bare(event.text)))
+        pasted = bare(event.text)
+        self.insert(self._pictures(pasted) or self.pastes.fold(pasted))
+
+    def _pictures(self, pasted: str) -> str | None:
+        """How the message names the pictures whose paths were pasted or dropped; None: it is any other text."""
+        root = self._attaches_from()
+        if root is None or not pasted.strip().startswith(("/", "~/", "'", '"', "file:")):
+            return None
+        from rundry.agent import as_mention, dropped, looks_like_picture
+
+        paths = dropped(pasted)
+        if not paths or len(paths) > _MOST_DROPPED or not all(map(looks_like_picture, paths)):
+            return None
+        names = [str(path.relative_to(root) if path.is_relative_to(root) else path) for path in paths]
+        before = self.document.get_line(self.cursor_location[0])[: self.cursor_location[1]]
+        gap = " " if before and not before[-1].isspace() else ""
+        return gap + " ".join(map(as_mention, names)) + " "
+
+    def _attaches_from(self) -> Path | None:
+        """Where relative paths of images start; None: what stands in the box is no message."""
+        is_message = not self.text.startswith(("!", "/")) or self.text.startswith("//")
+        return self._root() if is_message else None
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Look for completions again."""
         event.stop()
         self.complete()
+        self._attachments.look(self.text, self._attaches_from())
 
     def complete(self) -> None:
         """Suggest what could come next; again when the files are known."""

@@ -40,8 +40,15 @@ def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completi
     at = before.rfind("@")
     if at < 0 or (at > 0 and not before[at - 1].isspace()) or " " in before[at:]:
         return None
-    rows = [Suggestion(path, "", path + " ") for path in best(files, before[at + 1 :])]
+    rows = [Suggestion(path, "", _inserted(path)) for path in best(files, before[at + 1 :])]
     return Completion(at, rows) if rows else None
+
+
+def _inserted(path: str) -> str:
+    """An image keeps its `@`, which attaches it; of another file only the name is meant."""
+    from rundry.agent import as_mention, can_be_attached
+
+    return f"{as_mention(path) if can_be_attached(path) else path} "
 
 
 def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -12,6 +13,7 @@ from textual.widgets import Static
 from ..background import background_lines
 from ..state import ViewState
 from ..text import one_line
+from .attachments import Attachments
 from .box import MessageBox
 from .suggestions import Suggestions
 
@@ -31,10 +33,11 @@ class MessageRow(Vertical):
     }
     """
 
-    def __init__(self, files: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, files: Callable[[], Sequence[str]], root: Callable[[], Path | None]) -> None:
         super().__init__()
         self.suggestions = Suggestions()
-        self.box = MessageBox(self.suggestions, files)
+        self._attachments = Attachments()
+        self.box = MessageBox(self.suggestions, self._attachments, files, root)
         self._beside = Static("", id="beside", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)
@@ -47,6 +50,7 @@ class MessageRow(Vertical):
         yield self.suggestions
         yield self._background
         yield self._queue
+        yield self._attachments
         with Horizontal():
             yield self._prompt
             yield self.box

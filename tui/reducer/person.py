@@ -225,8 +225,12 @@ def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued
                 state.spent = Spent()
                 state.holds.clear()
                 state.busy.settled = state.busy.watched = 0.0
-            if event.kind == "task" and any(b.kind == "task" and b.text == event.text for b in state.blocks[:3]):
+            carries = "  ".join(image.label for image in event.images)
+            first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
+            if event.kind == "task" and (index := next(first, None)) is not None:
+                if carries:
+                    touch(state, index).right = carries
                 return
-            add(state, stamped, event.kind, text=event.text)
+            add(state, stamped, event.kind, text=event.text).right = carries
         case _:
             assert_never(event)

@@ -98,6 +98,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.workspace, state.journal = event.workspace, event.journal
     state.model, state.local, state.window, state.priced = event.model, event.local, event.window, event.priced
     state.effort = event.effort or ""
+    state.sees_images = event.sees_images
     state.sandbox, state.network = event.sandbox, event.network
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
@@ -159,7 +160,7 @@ def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetCh
     match event:
         case ModelSwitched():
             state.model, state.local, state.priced = event.model, event.local, event.priced
-            state.window = event.window
+            state.window, state.sees_images = event.window, event.sees_images
             state.quoted = None
             state.effort = (event.spec.effort if event.spec is not None else None) or ""
             effort = f" {state.effort}" if state.effort else ""

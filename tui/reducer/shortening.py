@@ -11,6 +11,7 @@ def trim_words(event: ContextTrimmed) -> str:
     """`3 older messages left the window, 1 text shortened`."""
     parts = [f"{plural(event.dropped_messages, 'older message')} left the window"] if event.dropped_messages else []
     parts += [f"{plural(event.shortened, 'text')} shortened to fit the window"] if event.shortened else []
+    parts += [f"a line of text stands for {plural(event.images, 'image')}"] if event.images else []
     return ", ".join(parts) or "the context was trimmed"
 
 

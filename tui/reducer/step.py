@@ -16,6 +16,7 @@ from rundry.agent import (
     GuardApproved,
     GuardSealed,
     HoldReleased,
+    ImagesRefused,
     PredicateJudged,
     Prompted,
     PromptShortened,
@@ -53,6 +54,7 @@ FrameEvent = (
     | StepFinished
     | ContextTrimmed
     | PromptShortened
+    | ImagesRefused
     | Snapshotted
     | GuardSealed
     | GuardApproved
@@ -143,6 +145,9 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
         case PromptShortened():
             for line in shortening_lines(event):
                 note(state, stamped, line)
+        case ImagesRefused(model=model, shas=shas):
+            if not shas and model == state.model:
+                state.sees_images = False
         case Prompted():
             # the task and a failed check stand in the transcript already, the system prompt is no news
             if event.kind not in ("system", "task", "check"):

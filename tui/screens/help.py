@@ -25,7 +25,7 @@ _BESIDES = {
         ("↑ ↓", "what was sent before; a message that is queued comes back first"),
         ("esc esc", "in an empty box: back to an earlier message, with the files as they were"),
         ("/", "a command"),
-        ("@", "a file of the workspace"),
+        ("@", "a file of the workspace; an image goes with the message, pasted or dropped too"),
         ("!", "a command of your own; the model is told, of `!!` it is not"),
         ("^c", "copy the selection; twice: leave"),
     ),

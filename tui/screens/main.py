@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -69,7 +68,7 @@ class MainScreen(Screen[None]):
         self.welcome = Welcome(desk)
         self.gate = GatePanel(keys_of("gate", remaps), desk.content, self._mind_the_focus)
         self.gone = GoneNotice()
-        self.message = MessageRow(self._files)
+        self.message = MessageRow(self._files, lambda: None if self.desk.state.driving else self.desk.root)
         self.clockwork = ClockworkLine(self.keymap)
         self.footer = Footer(self.keymap)
         self._notice = Notice()
@@ -221,11 +220,11 @@ class MainScreen(Screen[None]):
             elif text.startswith("!"):
                 self.desk.shell(text)
             elif event.steer:
-                self.desk.steer(text)
+                self.desk.steer(text, event.typed)
             elif self.desk.state.driving:
                 self.desk.act(text)
             else:
-                self.desk.say(text)
+                self.desk.say(text, event.typed)
         except RundryError as error:
             self.tell(str(error))
             self.fill(text)
@@ -373,7 +372,5 @@ class MainScreen(Screen[None]):
         return self._files_found
 
     async def _find_files(self) -> None:
-        start = self.desk.start
-        root = start.workspace if start is not None else Path(self.desk.state.workspace)
-        self._files_found = await asyncio.to_thread(list_files, root)
+        self._files_found = await asyncio.to_thread(list_files, self.desk.root)
         self.message.box.complete()

@@ -117,7 +117,7 @@ class Entries:
             if waits:
                 rows.append([("waiting for you", self.palette.cursor)])
             elif block.right:
-                rows.append(self._marked(one_line(block.right), self.palette.dim))
+                rows += fold(self._marked(one_line(block.right), self.palette.dim), min(self.width, MEASURE))
             return rows
 
         return self._rows(draw, _guess(block.text, self.width))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -249,7 +250,7 @@ class Transcript(LineView):
     # the inside
 
     def _warm(self) -> None:
-        self.run_worker(asyncio.to_thread(prepare), exit_on_error=False)
+        self.run_worker(partial(asyncio.to_thread, prepare), exit_on_error=False)
 
     def on_mount(self) -> None:
         """Show what was given before there was a screen; get ready for what will come."""
