@@ -69,6 +69,7 @@ def test_a_worktree_run_leaves_the_users_tree_byte_for_byte_as_it_was(home: Home
     before, status = everything(project), git(project, "status", "--porcelain")
     with ScriptedServer([NOTE, DONE]) as server:
         ran = run(home, server, project, "--every", "1h", "--worktree", "--steps", "2", "--until", "git log -1")
+        found = home.run("resume", "--headless", "--json", "--steps", "2", cwd=project)
     assert ran.exit_code == 3, ran
     started, finished = ran.of("run_started")[0], ran.of("pass_finished")[0]
     worktree, branch = Path(started["workspace"]), f"rundry/{started['run_id']}"
@@ -78,7 +79,6 @@ def test_a_worktree_run_leaves_the_users_tree_byte_for_byte_as_it_was(home: Home
     assert (worktree / "NOTES.md").read_text().endswith("Looked.\n") and changed_files(worktree) == []
     assert started["interval"]["branch"]["worktree_of"] == str(project) and finished["verdict"] == "kept"
     assert any(branch in note for note in started["notes"])
-    found = home.run("resume", "--headless", "--json", "--steps", "2", cwd=project)
     assert found.events[0]["type"] == "run_resumed", found
 
 
