@@ -14,6 +14,8 @@ from fakes.rundry import RUNDRY, Home
 from .first_frame import EMPTY
 from .idle import cpu_seconds
 from .serving import serving
+from .stream import LAST
+from .stream import TOKENS as FLOOD
 from .table import Row, middle, quantile
 from .typing import Typist, echo_seconds
 
@@ -35,12 +37,14 @@ def measure(folder: Path) -> list[Row]:
         _cpu_of([sys.executable, "-c", "import textual.app, textual.widgets, textual.screen"]) for _ in range(ROUNDS)
     ]
     echoes, share = _steady(_new(folder, "steady"))
+    fast = [_full_speed(_new(folder, f"fast{i}")) for i in range(3)]
     return [
         Row("launch to the first word of an answer", middle(words), "s", middle(screen) + middle(bare), _FLOOR, 5),
         Row("one headless answer, processor time", middle(once), "s", middle(bare), "import of asyncio and aiohttp", 6),
         Row(f"echo of a key at {RATE} tokens a second, 95th percentile", 1000 * quantile(echoes, 0.95), "ms", limit=18),
         Row("  median", 1000 * middle(echoes), "ms"),
         Row(f"processor time for 1,000 tokens at {RATE} a second", share * 1000 / RATE, "s", limit=1.0),
+        Row("processor time for 1,000 tokens at full speed", middle(fast), "s", limit=0.12),
     ]  # fmt: skip
 
 
@@ -109,3 +113,17 @@ def _steady(folder: Path) -> tuple[list[float], float]:
             typist.stop()
             share = (cpu_seconds(terminal) - before) / (time.monotonic() - began)
         return echo_seconds(terminal, typist), share
+
+
+def _full_speed(folder: Path) -> float:
+    """Seconds of processor time, of screen and runner together, for 1,000 of many tokens that come at once."""
+    home, project = Home(folder), _new(folder, "project")
+    with (
+        serving({"then": {"tokens": FLOOD}}, folder) as server,
+        home.screen("--model", "fake", "--api-base", server.base_url, *LIMITS, cwd=project) as terminal,
+    ):
+        terminal.wait_for("›")
+        before = cpu_seconds(terminal)
+        terminal.send("go\r")
+        terminal.wait_for(lambda lines: any(LAST in line.split() for line in lines), 120)
+        return (cpu_seconds(terminal) - before) * 1000 / FLOOD
