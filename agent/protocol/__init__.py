@@ -153,6 +153,7 @@ from .events import (
     event_type,
     to_json_line,
 )
+from .evidence import Confirmation, Confirmed, Evidence, TestCounts
 from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
 from .messages import (
@@ -240,6 +241,8 @@ __all__ = [
     "CommandTaken",
     "Compact",
     "ConfigError",
+    "Confirmation",
+    "Confirmed",
     "ContextTrimmed",
     "ConversationCut",
     "ConversationRestored",
@@ -252,6 +255,7 @@ __all__ = [
     "Estimate",
     "Event",
     "EventBase",
+    "Evidence",
     "EvidenceAdded",
     "FailingCheck",
     "Fault",
@@ -371,6 +375,7 @@ __all__ = [
     "StopCommand",
     "SwitchModel",
     "TakeWheel",
+    "TestCounts",
     "TextArrived",
     "TextPart",
     "TierAsked",

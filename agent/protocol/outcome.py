@@ -9,6 +9,7 @@ import msgspec
 
 from .budget import Tokens
 from .coverage import Coverage, Estimate
+from .evidence import Evidence
 
 
 class Reason(StrEnum):
@@ -89,4 +90,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None = None
     """Of a search by lenses: what no lens found. None: no two lenses searched independently of each other."""
     failed_items: list[str] = []
+    evidence: Evidence | None = None
+    """Of a run with a check; None for others."""
     journal: str = ""

@@ -7,6 +7,7 @@ from typing import Any
 from ..budget import Budget, Tokens
 from ..clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from ..coverage import Coverage, Estimate
+from ..evidence import Evidence
 from ..finder import FinderSpec
 from ..handoff import HandoffRecord
 from ..outcome import FindingCounts, Reason
@@ -251,4 +252,5 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     coverage: Coverage | None = None
     estimate: Estimate | None = None
     failed_items: list[str] = []
+    evidence: Evidence | None = None
     journal: str = ""
