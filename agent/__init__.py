@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "TOOLS",
     "Advice",
     "Attached",
     "Changes",
@@ -30,6 +31,7 @@ __all__ = [
     "RunLine",
     "Sandbox",
     "Session",
+    "Setting",
     "Settings",
     "Share",
     "Survey",
@@ -62,6 +64,7 @@ __all__ = [
     "holder",
     "item_key",
     "lay_out",
+    "limited",
     "list_runs",
     "load_settings",
     "looks_like_picture",
@@ -75,6 +78,7 @@ __all__ = [
     "parse_number",
     "pending",
     "read_finder",
+    "read_limit",
     "refuse_missing_key",
     "refused_events",
     "report",
@@ -89,12 +93,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .config import (
+        Setting,
         Settings,
         Trust,
         Wanted,
         beside,
         config_file,
         crawl_wanted,
+        limited,
         load_settings,
         migrate_wanted,
         parse_deadline,
@@ -102,6 +108,7 @@ if TYPE_CHECKING:
         parse_money,
         parse_number,
         read_finder,
+        read_limit,
         research_wanted,
         to_spec,
     )
@@ -146,6 +153,7 @@ if TYPE_CHECKING:
     from .run.session import Session
     from .run.small_window import check_context
     from .run.usable import check_usable
+    from .tools import TOOLS
     from .workspace import Ignore, Sandbox, form_of
 
 _HOMES: dict[str, str] = {
@@ -214,6 +222,10 @@ _HOMES: dict[str, str] = {
     "list_runs": "journal",
     "load_settings": "config",
     "new_run_id": "journal",
+    "limited": "config",
+    "Setting": "config",
+    "read_limit": "config",
+    "TOOLS": "tools",
     "parse_deadline": "config",
     "parse_duration": "config",
     "parse_money": "config",

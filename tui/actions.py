@@ -42,7 +42,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pause", "Pause after this step, or go on", "f4", hint="pause"),
     Action("resume", "Go on: after a pause, a limit, the end"),
     Action("step", "Run one step, then pause", "f5", hint="one step"),
-    Action("limit", "Change a limit: steps, tokens, usd, time", "f6", takes="NAME VALUE", hint="limit"),
+    Action("limit", "Change a limit: steps, usd, time, window, a tool's quota", "f6", takes="NAME VALUE", hint="limit"),
     Action("model", "Switch the model", "f7", takes="NAME", hint="model"),
     Action("effort", "How much the model reasons", takes="low | medium | high"),
     Action("stop", "Stop with a wrap-up; `now`; or what runs beside it", "f8", takes="[now | NAME]", hint="stop"),

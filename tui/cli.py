@@ -12,7 +12,17 @@ import click
 from .beside import beside_a_run
 from .ending import fail as _fail
 from .ending import guarded as _guarded
-from .options import LOOKED_AT, PLAYED, RESUMED, SEARCHED, finder_options, headless_options, run_options
+from .options import (
+    LIMITED,
+    LOOKED_AT,
+    PLAYED,
+    RESUMED,
+    SEARCHED,
+    finder_options,
+    headless_options,
+    run_options,
+    search_limits,
+)
 from .usage import ABOUT, FIND, FindCommand, RunCommand, Usage
 
 
@@ -64,6 +74,7 @@ def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None
 @click.option("--hint", metavar="TEXT", help="A first message for the model.")
 @click.option("--from", "from_", type=int, metavar="SEQ", help="With --json: print events after this one; 0 for all.")
 @run_options(RESUMED)
+@search_limits
 @headless_options
 def resume(run_: str | None, hint: str | None, from_: int | None, headless: bool, json_: bool, **flags: object) -> None:
     """Go on with RUN (an id, a beginning of one, or a journal); default: this folder's newest unfinished run."""
@@ -203,7 +214,7 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, hea
 
     setup = FindSetup(wanted_of(words, flags), flags, headless=headless)
     if again:
-        kept = {name: flags.get(name) for name in RESUMED}
+        kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED)}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, headless=headless, as_json=as_json)
     if headless:
         from .plain import drive_new

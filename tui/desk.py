@@ -10,6 +10,8 @@ from typing import Protocol
 import msgspec
 
 from rundry.agent import (
+    BUDGET,
+    LIMITS,
     Act,
     Answer,
     Changes,
@@ -18,6 +20,7 @@ from rundry.agent import (
     ImageRef,
     Journal,
     Judge,
+    LimitValue,
     LoopKind,
     Merge,
     ModelSpec,
@@ -369,10 +372,12 @@ class Desk:
         self.is_commanded = False
         self.link.resume(journal.path, changes)
 
-    def set_limit(self, name: str, value: float | None) -> None:
+    def set_limit(self, name: str, value: LimitValue) -> None:
         """Raise or lower a limit; an ended run that stopped on it goes on. Raises RundryError."""
         if not self.begun:
-            raise RundryError(f"there is no run yet: start with --{'time' if name == 'seconds' else name}")
+            flag = "time" if name == "seconds" else name.replace("_", "-")
+            known = name in LIMITS or name in BUDGET
+            raise RundryError(f"there is no run yet: start with {f'--{flag}' if known else f'--quota {name}={value}'}")
         if self.is_orphaned:
             self.take_up(ResumeChanges(limits={name: value}))
         else:

@@ -20,6 +20,7 @@ from rundry.agent import (
     UserError,
     Wanted,
     crawl_wanted,
+    limited,
     list_runs,
     migrate_wanted,
     read_finder,
@@ -90,8 +91,8 @@ class FindSetup(Setup):
 
     def _unjudged(self) -> FinderSpec:
         """Without a model nobody can be a sceptic. Raises UserError where they were asked for."""
-        finder = self.wanted.finder
-        if self.wanted.wants_sceptics:
+        finder = limited(self.wanted, self.settings)
+        if self.wanted.wants_sceptics or (finder.sceptics and "refuters" in self.settings.given):
             count = plural(finder.sceptics, "sceptic")
             raise UserError(
                 f"{count} asked for, and no model that could be one: name it with --model or under [model], or "
@@ -103,7 +104,7 @@ class FindSetup(Setup):
         """What a config says of a goal is none of a search's."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
-        return msgspec.structs.replace(spec, finder=self.wanted.finder, predicates=kept)
+        return msgspec.structs.replace(spec, finder=limited(self.wanted, self.settings), predicates=kept)
 
 
 def _require_program(finder: FinderSpec, workspace: Path) -> None:
@@ -157,11 +158,8 @@ def _of_file(words: Sequence[str], task: str | None) -> Wanted:
 
 
 def _with_options(finder: FinderSpec, flags: Mapping[str, object]) -> FinderSpec:
-    """What the command line says wins. Of migrate, where one file is worked at a time, the checks are those at once."""
-    workers = "checks" if finder.check is not None else "concurrency"
+    """What the command line says wins."""
     changes: dict[str, Any] = {}
-    if flags.get("concurrency") is not None:
-        changes[workers] = flags["concurrency"]
     if flags.get("rate") is not None:
         changes["rate"] = flags["rate"] or None
     for name in ("include", "exclude"):

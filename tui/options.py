@@ -64,11 +64,32 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--min-delta", metavar="X", help="With --score: only improvements by more than X count for --patience (0)."
     ),
     "repeat": _option("--repeat", metavar="N", help="With --score: measure N times and compare the medians (1)."),
+    "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
     "steps": _option("--steps", metavar="N", help="At most so many steps."),
     "tokens": _option("--tokens", metavar="N", help="At most so many billed tokens, e.g. 200k."),
     "usd": _option("--usd", metavar="X", help="At most so many dollars."),
     "time": _option("--time", metavar="D", help="At most so long at work, e.g. 10m."),
+    "quota": _option(
+        "--quota",
+        multiple=True,
+        metavar="TOOL=RATE",
+        help="Calls that a tool may have: run_command=30/min, 20/run.",
+    ),
+    "window": _option("--window", metavar="N", help="A stall: the same action and result N times in a row (4)."),
+    "tool_error_rate": _option(
+        "--tool-error-rate", metavar="X", help="A stall: this share of the newest tool calls failed (0.8)."
+    ),
+    "tool_error_calls": _option(
+        "--tool-error-calls", metavar="N", help="The number of newest calls for --tool-error-rate (10)."
+    ),
+    "check_timeout": _option("--check-timeout", metavar="D", help="A check or score may take this long (5m)."),
+    "command_timeout": _option(
+        "--command-timeout", metavar="D", help="A command may take this long, unless the model sets its time-out (2m)."
+    ),
+    "park": _option(
+        "--park", metavar="D", help="A run that waits with no view attached ends its process after this time (30m)."
+    ),
     "deadline": _option("--deadline", metavar="WHEN", help="Wall-clock bound: a duration from now, or a time."),
     "context": _option("--context", metavar="N", help="Tokens of the model's window."),
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
@@ -85,6 +106,14 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--continue", "continue_", is_flag=True, help="Go on with this folder's newest unfinished run."
     ),
 }
+_SEARCH: Mapping[str, Callable[[bool], Option]] = {
+    "concurrency": _option("--concurrency", metavar="N", help="Workers at once (8); migrate: checks."),
+    "dry_passes": _option("--dry-passes", metavar="N", help="Passes in a row without a new result that end it (2)."),
+    "refuters": _option("--refuters", metavar="N", help="Sceptics for each new finding (3); 0: nobody judges."),
+    "retries": _option("--retries", metavar="N", help="How often a failed item is tried again (3)."),
+    "item_steps": _option("--item-steps", metavar="N", help="Steps that one item or lens may take (15)."),
+}
+"""Limits of a search, which can change when it goes on."""
 _HEADLESS = (
     click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
     click.option("--json", "json_", is_flag=True, help="With --headless: one event a line on stdout."),
@@ -94,15 +123,22 @@ _FINDER = (
     click.option("--task", metavar="TEXT", help="What is looked for; research: the question; migrate: how."),
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
     click.option("--resume", is_flag=True, help="Go on with the newest unfinished run of this search."),
-    click.option(
-        "--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Workers at once (8); migrate: checks."
-    ),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: at most so many pages (10000)."),
     click.option("--rate", type=click.FloatRange(0), metavar="X", help="crawl: requests a second; 0: no limit."),
     click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="crawl: never follow these."),
     click.option("--host", multiple=True, metavar="HOST", help="Lenses may read pages of this host."),
 )
+_LIMITS = (
+    "quota",
+    "window",
+    "tool_error_rate",
+    "tool_error_calls",
+    "check_timeout",
+    "command_timeout",
+    "park",
+)
+"""Limits of every run besides its budget."""
 SEARCHED = (
     "model",
     "api_base",
@@ -115,6 +151,7 @@ SEARCHED = (
     "deadline",
     "context",
     "price",
+    *_LIMITS,
     "gate",
     "network",
     "on_ask",
@@ -133,6 +170,11 @@ RESUMED = (
     "usd",
     "time",
     "deadline",
+    *_LIMITS,
+    "pass_steps",
+    "patience",
+    "min_delta",
+    "repeat",
     "gate",
     "on_stall",
     "quiet",
@@ -141,6 +183,8 @@ RESUMED = (
     "runs_dir",
 )
 """What can be different when a run goes on."""
+LIMITED = tuple(_SEARCH)
+"""Those of a search alone."""
 PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "quiet", "cwd", "runs_dir")
 """What the demo leaves to choose: model, task and check are its own."""
 LOOKED_AT = ("model", "api_base", "effort", "cwd", "trust", "runs_dir")
@@ -160,7 +204,12 @@ def run_options(shown: Collection[str] | None = None, *, others: bool = True) ->
 
 def finder_options(command: Command) -> Command:
     """What a search is made of."""
-    return _added(list(_FINDER))(command)
+    return search_limits(_added(list(_FINDER))(command))
+
+
+def search_limits(command: Command) -> Command:
+    """Limits of a search."""
+    return _added([make(False) for make in _SEARCH.values()])(command)
 
 
 def headless_options(command: Command) -> Command:

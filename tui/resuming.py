@@ -6,21 +6,26 @@ import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from rundry.agent import (
+    LIMITS,
     Budget,
     GateMode,
     Journal,
+    LimitValue,
     ModelSpec,
     Outcome,
     Reason,
     ResumeChanges,
     RunEnded,
+    Setting,
     UserError,
     find_run,
     list_runs,
+    misfit,
     what_waits,
 )
 
@@ -49,11 +54,10 @@ def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
 def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> ResumeChanges:
     """The options that were given besides, as changes to that journal's run. Raises RundryError."""
     setup = Setup(flags, headless=False)
-    asked = {name for name, setting in setup.settings.items() if setting.origin == "flag"}
+    asked = setup.settings.given
     budget = setup.preview().budget or Budget()
-    limits: dict[str, float | None] = {
-        field: getattr(budget, field) for name, field in _LIMITS.items() if name in asked
-    }
+    limits: dict[str, LimitValue] = {field: getattr(budget, field) for name, field in _LIMITS.items() if name in asked}
+    limits |= _other_limits(asked, path)
     mode = setup.settings.get("gate", GateMode) if "gate" in asked else None
     return ResumeChanges(
         limits=limits,
@@ -63,6 +67,22 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
         on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
     )
+
+
+def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitValue]:
+    """Those that are not of the budget. Raises UserError for one that the run does not have."""
+    names = [name for name in LIMITS if name in asked]
+    rates = cast("dict[str, str]", asked["quota"].value) if "quota" in asked else {}
+    if not (names or rates):
+        return {}
+    journal = Journal.open(path)
+    spec = journal.spec
+    journal.close()
+    for name in names:
+        if why := misfit(spec, name):
+            raise UserError(f"--{name.replace('_', '-')}: {why}. Leave it out")
+    limits = {name: cast("LimitValue", asked[name].value) for name in names}
+    return limits | {tool: None if rate == "none" else rate for tool, rate in rates.items()}
 
 
 def _with_effort(setup: Setup, path: Path) -> ModelSpec | None:

@@ -126,7 +126,7 @@ def _named(given: Given) -> list[str]:
 def _limits(given: Given, waits: Waits) -> list[Command]:
     del waits
     if not given.words:
-        raise UserError("limit takes NAME=VALUE, one or several: steps=60 tokens=200k usd=2 time=30m, or `none`")
+        raise UserError("limit takes NAME=VALUE, one or several: steps=60 usd=2 time=30m window=6 run_command=30/min")
     return [_limit(word) for word in given.words]
 
 
@@ -236,7 +236,7 @@ VERBS: Mapping[str, Verb] = {
     "stop": Verb(
         "", "with a wrap-up; --now: at once", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
     ),
-    "limit": Verb("NAME=VALUE...", "steps, tokens, usd, time or deadline", _limits, after_end=True),
+    "limit": Verb("NAME=VALUE...", "steps, usd, window, run_command=30/min, ...", _limits, after_end=True),
     "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
     "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
     "approve": Verb("[PROPOSAL]", "what waits at the gate", _decide),

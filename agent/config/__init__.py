@@ -1,9 +1,9 @@
 """Options with where each came from, and which folders are trusted."""
 
 from .finder_file import read_finder
-from .finding import EVERY_FILE, Wanted, crawl_wanted, migrate_wanted, research_wanted
+from .finding import EVERY_FILE, Wanted, crawl_wanted, limited, migrate_wanted, research_wanted
 from .handing import beside
-from .limits import default_budget
+from .limits import default_budget, near, read_limit
 from .options import KEYS
 from .remember import remember_rule
 from .settings import Setting, Settings, config_file, load_settings
@@ -22,14 +22,17 @@ __all__ = [
     "config_file",
     "crawl_wanted",
     "default_budget",
+    "limited",
     "load_settings",
     "migrate_wanted",
+    "near",
     "parse_deadline",
     "parse_duration",
     "parse_money",
     "parse_number",
     "parse_price",
     "read_finder",
+    "read_limit",
     "remember_rule",
     "research_wanted",
     "to_spec",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ..protocol import (
 from .limits import FIELDS
 from .settings import FLAG, Settings
 
+Passes = TypeVar("Passes", IntervalSpec, ImproveSpec)
 _PICKED = {"every": LoopKind.INTERVAL, "score": LoopKind.IMPROVE}
 _NEEDED = {
     LoopKind.INTERVAL: ("every", "--loop interval: say how often, with --every 5m"),
@@ -61,7 +63,7 @@ def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
     every = settings.get("every", float)
     if every is None:
         raise UserError(_NEEDED[LoopKind.INTERVAL][1])
-    return IntervalSpec(every=every, branch=branch)
+    return _with_pass_steps(IntervalSpec(every=every, branch=branch), settings)
 
 
 def paced_of(settings: Settings) -> PacedSpec:
@@ -73,15 +75,21 @@ def paced_of(settings: Settings) -> PacedSpec:
 def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
     """Whether its budget is one that somebody asked for is told with it."""
     asked = [settings[name].value for name in FIELDS if settings.is_set(name)]
-    return ImproveSpec(
+    spec = ImproveSpec(
         score=settings.get("score", str) or "",
         goal=settings.get("goal", Better) or Better.MAX,
-        patience=settings.get("patience", int) or 3,
-        min_delta=settings.get("min_delta", float) or 0.0,
-        repeat=settings.get("repeat", int) or 1,
+        patience=settings.need("patience", int),
+        min_delta=settings.need("min_delta", float),
+        repeat=settings.need("repeat", int),
         bounded=any(limit is not None for limit in asked),
         branch=branch,
     )
+    return _with_pass_steps(spec, settings)
+
+
+def _with_pass_steps(spec: Passes, settings: Settings) -> Passes:
+    steps = settings.get("pass_steps", int)
+    return spec if steps is None else msgspec.structs.replace(spec, pass_steps=steps)
 
 
 def home_of(settings: Settings, root: Path, run_id: str) -> Branch:

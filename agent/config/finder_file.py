@@ -13,11 +13,11 @@ import msgspec
 
 from ..protocol import EFFORTS, FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
 from .finding import Wanted, require_address
+from .options import MOST_WORKERS, read_rate
 from .request_params import read_params
 from .values import parse_duration, parse_money, parse_number, parse_price
 
 KINDS = ("url", "file", "value")
-_MOST_WORKERS = 1_024
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -41,7 +41,7 @@ class _Budget(_Table, frozen=True):
 
 
 class _Dry(_Table, frozen=True):
-    passes: int = 2
+    passes: int | None = None
 
 
 class _Refute(_Table, frozen=True):
@@ -73,8 +73,10 @@ class _Worker(_Table, frozen=True):
 
 class _File(_Table, frozen=True):
     task: str
-    concurrency: int = 8
-    retries: int = 3
+    concurrency: int | None = None
+    retries: int | None = None
+    item_steps: int | None = None
+    quota: dict[str, str] = {}
     critic: bool = True
     hosts: list[str] = []
     model: _Model = _Model()
@@ -158,6 +160,13 @@ def _wanted(path: Path, file: _File) -> Wanted:
     if recipe is Recipe.CRAWL:
         for seed in file.seed:
             require_address(seed.value)
+    usual = FinderSpec()
+    limits = {
+        "concurrency": file.concurrency,
+        "retries": file.retries,
+        "dry_passes": file.dry.passes,
+        "refuters": file.refute.sceptics,
+    }
     finder = FinderSpec(
         recipe=recipe,
         source=str(path),
@@ -165,10 +174,10 @@ def _wanted(path: Path, file: _File) -> Wanted:
         seeds=[Seed(kind=seed.kind, value=seed.value) for seed in file.seed],
         leads=LeadsSpec(work=file.leads.work, steps=file.leads.steps or LeadsSpec().steps),
         worker=worker,
-        concurrency=file.concurrency,
-        retries=file.retries,
-        dry_passes=file.dry.passes,
-        sceptics=FinderSpec().sceptics if file.refute.sceptics is None else file.refute.sceptics,
+        concurrency=usual.concurrency if file.concurrency is None else file.concurrency,
+        retries=usual.retries if file.retries is None else file.retries,
+        dry_passes=usual.dry_passes if file.dry.passes is None else file.dry.passes,
+        sceptics=usual.sceptics if file.refute.sceptics is None else file.refute.sceptics,
         critic=file.critic,
         hosts=file.hosts,
     )
@@ -177,7 +186,17 @@ def _wanted(path: Path, file: _File) -> Wanted:
         options["model"] = options.pop("name")
     elif file.worker is not None:
         options["model"] = "none"
-    return Wanted(task=file.task.strip(), finder=finder, options=options, wants_sceptics=bool(file.refute.sceptics))
+    if file.item_steps is not None:
+        options["item_steps"] = str(file.item_steps)
+    if file.quota:
+        options["quota"] = [f"{tool}={read_rate(tool, rate)}" for tool, rate in file.quota.items()]
+    return Wanted(
+        task=file.task.strip(),
+        finder=finder,
+        options=options,
+        limits=[name for name, value in limits.items() if value is not None],
+        wants_sceptics=bool(file.refute.sceptics),
+    )
 
 
 def _require_texts(file: _File) -> None:
@@ -198,12 +217,15 @@ def _require_texts(file: _File) -> None:
 
 def _require_numbers(file: _File) -> None:
     for name, number, least, most in (
-        ("concurrency", file.concurrency, 1, _MOST_WORKERS),
+        ("concurrency", file.concurrency, 1, MOST_WORKERS),
         ("retries", file.retries, 0, None),
+        ("item_steps", file.item_steps, 1, None),
         ("[dry] passes", file.dry.passes, 1, None),
-        ("[leads] steps", 1 if file.leads.steps is None else file.leads.steps, 1, None),
-        ("[refute] sceptics", file.refute.sceptics or 0, 0, _MOST_WORKERS),
+        ("[leads] steps", file.leads.steps, 1, None),
+        ("[refute] sceptics", file.refute.sceptics, 0, MOST_WORKERS),
     ):
+        if number is None:
+            continue
         if number < least or (most is not None and number > most):
             raise UserError(f"{name} = {number}: {least} or more" if most is None else f"{name}: {least} to {most}")
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from ..protocol import FinderSpec, Lens, Recipe, Seed, UserError
+from ..protocol import FinderSpec, Lens, Recipe, Seed, UserError, part_with
+from .settings import FLAG, Settings
 
+SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
 EVERY_FILE = "**/*"
 """migrate: where no glob is given."""
 
@@ -42,6 +44,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     finder: FinderSpec
     options: dict[str, object] = {}
+    limits: list[str] = []
+    """Limits of the search that its spec file sets: what a config file says of them does not count."""
     wants_sceptics: bool = False
     """They were asked for by name: without a model the search is refused, not left unjudged."""
 
@@ -77,6 +81,19 @@ def migrate_wanted(task: str | None, check: str | None, globs: Sequence[str]) ->
     wanted = list(globs) or [EVERY_FILE]
     finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=wanted, concurrency=1, sceptics=0)
     return Wanted(task=task or f"make every file pass `{check}`", finder=finder)
+
+
+def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
+    """The search with the limits of the command line and the config files. Raises UserError for one it cannot have."""
+    finder = wanted.finder
+    asked = {name for name in SEARCH_LIMITS if settings[name].origin == FLAG}
+    is_judged = finder.recipe not in (Recipe.CRAWL, Recipe.MIGRATE)
+    if "refuters" in asked and not is_judged:
+        raise UserError(f"--refuters: a {finder.recipe} judges no findings. Leave it out")
+    names = asked | {name for name in SEARCH_LIMITS if settings.is_set(name) and name not in wanted.limits}
+    if not is_judged:
+        names.discard("refuters")
+    return part_with(finder, "finder", {name: settings.need(name, int) for name in names})
 
 
 def require_address(url: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..protocol import Budget, LoopKind
+from collections.abc import Collection
+
+from ..protocol import LIMITS, Budget, LimitValue, LoopKind, UserError
+from .options import OPTIONS, read_rate
 
 _SMALL = Budget(steps=40, tokens=200_000, usd=0.50, seconds=600.0)
 _LARGE = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3_600.0)
@@ -14,3 +17,25 @@ FIELDS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds",
 def default_budget(loop: LoopKind) -> Budget:
     """By the kind of the loop."""
     return _SMALL if loop in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE) else _LARGE
+
+
+def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitValue:
+    """A limit that is not of the budget, as a person wrote it or a view sent it. Raises UserError.
+
+    `tools`: names of the tools, each of which can have a quota.
+    """
+    if name in tools:
+        return None if value in (None, "none") else read_rate(name, str(value))
+    if name not in LIMITS:
+        raise UserError(f"there is no limit {name!r}: {near(name, [*FIELDS, *LIMITS, *tools])}")
+    read = OPTIONS[name].read("none" if value is None else value, 0.0)
+    assert read is None or isinstance(read, (int, float))  # all of these are numbers
+    return read
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """`did you mean X?`, or all that there are."""
+    from difflib import get_close_matches  # only where something is wrong
+
+    found = get_close_matches(name, known, n=1)
+    return f"did you mean {found[0]}?" if found else f"there are {', '.join(known)}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from math import inf
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -83,7 +84,12 @@ def _choice(kind: type[Better | GateMode | LoopKind | Verify] | tuple[str, ...])
 
 
 def _amount(
-    parse: Callable[[str], float | None], *, whole: bool = False, least: float = 0, needed: bool = False
+    parse: Callable[[str], float | None],
+    *,
+    whole: bool = False,
+    least: float = 0,
+    most: float = inf,
+    needed: bool = False,
 ) -> Read:
     def read(value: object, now: float) -> float | None:
         del now
@@ -98,6 +104,8 @@ def _amount(
             return None
         if amount < least:
             raise UserError(f"{value!r} is too small: at least {least:,g}")
+        if amount > most:
+            raise UserError(f"{value!r} is too large: at most {most:,g}")
         return int(amount) if whole else float(amount)
 
     return read
@@ -147,12 +155,34 @@ def _table(value: object, now: float) -> dict[str, str]:
     return {name: _text(text, now) for name, text in cast("dict[str, object]", value).items()}
 
 
+def _share(value: object, now: float) -> float:
+    del now
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if isinstance(value, bool) or not 0 < share <= 1:
+        raise UserError(f"{value!r} is not a share: write a number above 0 and up to 1, such as 0.8 or 80%")
+    return share
+
+
 def _quotas(value: object, now: float) -> dict[str, str]:
-    quotas = _table(value, now)
-    for tool, rate in quotas.items():
-        if not re.fullmatch(r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*", rate):
-            raise UserError(f"{tool} = {rate!r} is no rate: write a number and a span, such as 30/min or 20/run")
-    return quotas
+    """A table of tools, or texts `TOOL=RATE`."""
+    if isinstance(value, (str, list, tuple)):
+        pairs = [str(one).partition("=") for one in _many(_text)(value, now)]  # type: ignore[arg-type]
+        for tool, equals, _ in pairs:
+            if not equals:
+                raise UserError(f"{tool!r} has no rate: write TOOL=RATE, such as run_command=30/min")
+        value = {tool.strip(): rate for tool, _, rate in pairs}
+    return {tool: read_rate(tool, rate) for tool, rate in _table(cast("object", value), now).items()}
+
+
+def read_rate(tool: str, rate: str) -> str:
+    """The rate of a tool's quota, or `none`, which lifts one that was set elsewhere. Raises UserError."""
+    if rate == "none" or re.fullmatch(r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*", rate, re.ASCII):
+        return rate
+    raise UserError(f"{tool} = {rate!r} is not a rate: write a number and a span, such as 30/min or 20/run")
 
 
 def _rules(value: object, now: float) -> list[Rule]:
@@ -172,6 +202,10 @@ def _rule(row: object, now: float) -> Rule:
         raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {mend}")
     return Rule(**fields)
 
+
+MOST_WORKERS = 1_024
+_SECONDS = _amount(parse_duration, least=1, needed=True)
+_COUNT = _amount(parse_number, whole=True, least=1, most=1_000, needed=True)
 
 OPTIONS: dict[str, Option] = {
     "model": Option("model.name", _text),
@@ -194,14 +228,27 @@ OPTIONS: dict[str, Option] = {
     "require": Option("require", _many(_block), [], from_env=False),
     "any": Option("any", _yes_or_no, False, from_env=False),
     "verify": Option("verify", _choice(Verify), Verify.EVERY_STEP),
-    "check_timeout": Option("check_timeout", _amount(parse_duration, least=1, needed=True), 300.0, flag=False),
+    "check_timeout": Option("check_timeout", _SECONDS, 300.0),
+    "command_timeout": Option("command_timeout", _amount(parse_duration, least=1, most=3_600, needed=True), 120.0),
+    "window": Option("window", _amount(parse_number, whole=True, least=2, most=1_000, needed=True), 4),
+    "tool_error_rate": Option("tool_error_rate", _share, 0.8),
+    "tool_error_calls": Option("tool_error_calls", _COUNT, 10),
+    "park": Option("park", _amount(parse_duration, least=1), 1_800.0),
+    "item_steps": Option("find.item_steps", _COUNT, 15),
+    "dry_passes": Option("find.dry_passes", _COUNT, 2),
+    "refuters": Option("find.refuters", _amount(parse_number, whole=True, most=MOST_WORKERS, needed=True), 3),
+    "retries": Option("find.retries", _amount(parse_number, whole=True, most=1_000, needed=True), 3),
+    "concurrency": Option(
+        "find.concurrency", _amount(parse_number, whole=True, least=1, most=MOST_WORKERS, needed=True), 8
+    ),
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
-    "quota": Option("quota", _quotas, {}, from_env=False, flag=False),
+    "quota": Option("quota", _quotas, {}, from_env=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
+    "pass_steps": Option("pass_steps", _COUNT, from_env=False),
     "worktree": Option("worktree", _yes_or_no, False, from_env=False),
     "edit_format": Option("edit_format", _choice((BY_TOOLS, CONSTRAINED)), BY_TOOLS),
     "commit": Option("commit", _yes_or_no, False, from_env=False),

@@ -6,6 +6,7 @@ import time
 import tomllib
 from collections.abc import ItemsView, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -34,8 +35,9 @@ class Setting:
 class Settings:
     """All options by name."""
 
-    def __init__(self, found: Mapping[str, Setting], notes: Iterable[str]) -> None:
-        """`found`: what was set anywhere; all else has its default."""
+    def __init__(self, found: Mapping[str, Setting], notes: Iterable[str], given: Mapping[str, Setting]) -> None:
+        """`found`: what was set anywhere; all else has its default. `given`: what the flags alone say."""
+        self.given = given
         defaults = {name: option.default for name, option in OPTIONS.items()}
         loop = found["loop"].value if "loop" in found else None
         usual = default_budget(loop if isinstance(loop, LoopKind) else LoopKind.GOAL)
@@ -65,6 +67,12 @@ class Settings:
         assert value is None or isinstance(value, kind), f"{name} is no {kind.__name__}"
         return value
 
+    def need(self, name: str, kind: type[Kind]) -> Kind:
+        """The value of an option that always has one."""
+        value = self.get(name, kind)
+        assert value is not None, f"{name} has no default"
+        return value
+
     def texts(self, name: str) -> list[str]:
         """The value of an option that is a list of texts."""
         return list(cast("list[str]", self[name].value))
@@ -76,8 +84,9 @@ class Settings:
 
     @property
     def quota(self) -> dict[str, str]:
-        """Tool name to rate."""
-        return dict(cast("dict[str, str]", self["quota"].value))
+        """Tool name to rate; `none` has lifted the others."""
+        rates = cast("dict[str, str]", self["quota"].value)
+        return {tool: rate for tool, rate in rates.items() if rate != "none"}
 
     @property
     def keys(self) -> dict[str, str]:
@@ -121,7 +130,7 @@ def load_settings(
     """The options that hold in this workspace: flag, then environment, project (where trusted), user, default.
 
     `flags`: by option name, `_` or `-` between words; None, False and empty lists count as not given; names that are
-    no options are left to the caller. Rules and quotas of project and user add up. Raises UserError for a flag or a
+    no options are left to the caller. Rules and quotas of several places add up. Raises UserError for a flag or a
     variable, ConfigError for a file: with the key and the mend.
     """
     now = time.time() if now is None else now
@@ -136,11 +145,14 @@ def load_settings(
                 f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from now on)"
             )
     user = _from_user(env, now)
-    found = {**user, **project, **_from_env(env, now), **_from_flags(flags, now)}
+    given = _from_flags(flags, now)
+    found = {**user, **project, **_from_env(env, now), **given}
     for name in ("rules", "quota"):
-        if name in user and name in project:
-            found[name] = Setting(_joined(user[name].value, project[name].value), f"{USER} and {PROJECT}")
-    return Settings(found, notes)
+        set_in = [place[name] for place in (user, project, given) if name in place]
+        if len(set_in) > 1:
+            value = reduce(_joined, (setting.value for setting in set_in))
+            found[name] = Setting(value, " and ".join(setting.origin for setting in set_in))
+    return Settings(found, notes, given)
 
 
 def config_file(env: Mapping[str, str]) -> Path:

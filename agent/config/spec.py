@@ -16,6 +16,7 @@ from ..protocol import (
     ModelSpec,
     Predicates,
     RunSpec,
+    StallLimits,
     UserError,
     Verify,
 )
@@ -67,6 +68,14 @@ def to_spec(
         ),
         predicates=_predicates(settings),
         on_stall=settings.get("on_stall", str),
+        stalls=StallLimits(
+            window=settings.need("window", int),
+            tool_error_rate=settings.need("tool_error_rate", float),
+            tool_error_calls=settings.need("tool_error_calls", int),
+        ),
+        item_steps=settings.need("item_steps", int),
+        command_timeout=settings.need("command_timeout", float),
+        park=settings.get("park", float),
         escalate=escalate_of(settings, model),
         tiers=tiers_of(settings, model),
         notify=settings.hook,
@@ -118,7 +127,7 @@ def _predicates(settings: Settings) -> Predicates:
         any=bool(settings["any"].value),
         verify=settings.get("verify", Verify) or Verify.EVERY_STEP,
         guard=settings.texts("guard"),
-        timeout=settings.get("check_timeout", float) or 300.0,
+        timeout=settings.need("check_timeout", float),
     )
 
 

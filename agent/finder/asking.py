@@ -191,10 +191,10 @@ class Asking:
                 if is_cut:
                     self._books.frontier.roll_back([item.key])
                 else:
-                    set_aside = hopeless or item.attempts >= self._spec.retries
+                    set_aside = hopeless or item.attempts >= self._kit.facts.search.retries
                     self._books.failed(item, error, record, final=set_aside)
             elif not is_cut:
-                set_aside = hopeless or self._attempt(work, None) > self._spec.retries
+                set_aside = hopeless or self._attempt(work, None) > self._kit.facts.search.retries
             record(
                 WorkFinished(
                     kind=work.kind, about=work.about, ok=False, error=error, interrupted=is_cut, set_aside=set_aside

@@ -51,7 +51,7 @@ class Finder:
         has_model: bool,
         open_model: Callable[[ModelSpec], Awaitable[Model]],
     ) -> None:
-        self.kit, self.spec = kit, spec
+        self.kit = kit
         self.frontier = Frontier(kit.journal)
         self.books = Books(kit, self.frontier, kit.workspace.root)
         self.leads = Leads(kit, spec, self.frontier)
@@ -59,10 +59,15 @@ class Finder:
         self._scope = Scope(kit.workspace, spec)
         self._asking = Asking(kit, spec, self.books, self.leads.told)
         self._asking.open_model = open_model
-        self._items = ItemWorks(kit, spec, self.books, worker, self._asking)
+        self._items = ItemWorks(kit, self.books, worker, self._asking)
         self._worker = worker
         self._migrate = Migrate(kit, spec, self.books) if spec.check is not None else None
         kit.on_ending = self._asking.ended
+
+    @property
+    def spec(self) -> FinderSpec:
+        """With the limits as they are now."""
+        return self.kit.facts.search
 
     @property
     def facts(self) -> FinderFacts:

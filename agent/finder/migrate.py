@@ -178,7 +178,7 @@ class Migrate:
         return self._put_back(item, record, result)
 
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
-        final = final or item.attempts >= self._spec.retries
+        final = final or item.attempts >= self._kit.facts.search.retries
         with self._kit.together():
             self._books.failed(item, error, record, final=final)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
@@ -214,7 +214,7 @@ class Migrate:
             return
         rest = iter(files.items())
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._spec.checks, len(files))):
+            for _ in range(min(self._kit.facts.search.checks, len(files))):
                 group.create_task(self._look_at_some(rest, record, tally))
         if tally.held:
             tally.broken = _unstartable(tally.held[0][2])
@@ -257,7 +257,7 @@ class Migrate:
     def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
         """It was done and is not any more; at most so many times."""
         times = self._facts.regressed.get(row.key, 0)
-        if times < self._spec.retries:
+        if times < self._kit.facts.search.retries:
             self._requeue(row, "regressed", record)
             return
         error = f"it fails again each time, after it was done {times + 1} times: {_why(checked)}"

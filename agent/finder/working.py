@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..journal import Entry
-from ..protocol import Event, FinderSpec, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
+from ..protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ..step import Kit, PersonInterrupted
 from .asking import Asking
 from .books import Books, Brought
@@ -51,8 +51,8 @@ class _End:
 class ItemWorks:
     """Takes items out of the queue and brings each to its end: done, queued again, or set aside."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, worker: Worker | None, asking: Asking) -> None:
-        self._kit, self._spec, self._books, self._worker, self._asking = kit, spec, books, worker, asking
+    def __init__(self, kit: Kit, books: Books, worker: Worker | None, asking: Asking) -> None:
+        self._kit, self._books, self._worker, self._asking = kit, books, worker, asking
         self.offered: dict[str, Item] = {}
         """What the loop may order: in work for the frontier, and for nobody yet."""
         self._begin = Turn(self._begin_all)
@@ -96,7 +96,7 @@ class ItemWorks:
     def _passes(self) -> ItemPasses:
         facts = self._kit.facts.finder
         assert facts is not None  # this is a search
-        return ItemPasses(facts, self._spec)
+        return ItemPasses(facts, self._kit.facts.search)
 
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
@@ -157,7 +157,7 @@ class ItemWorks:
             last = self._books.note_items(surfaced, key, note) + self._books.findings(worked.findings, key, note)
             brought, new = end.brought + last, last.new
             if worked.error:
-                final = worked.hopeless or step.item.attempts >= self._spec.retries
+                final = worked.hopeless or step.item.attempts >= self._kit.facts.search.retries
                 self._books.failed(step.item, worked.error, note, final=final, wait=worked.retry_after)
             note(
                 WorkFinished(

@@ -8,12 +8,14 @@ from ..protocol import (
     Budget,
     BudgetChanged,
     CallAdmitted,
+    FinderSpec,
     GateMode,
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
     ImagesRefused,
     Interrupted,
+    LimitsChanged,
     ModelSpec,
     ModelSwitched,
     PassFinished,
@@ -43,6 +45,7 @@ from ..protocol import (
     Unqueued,
     WheelGiven,
     WorkFinished,
+    with_limits,
 )
 from .actions import Action, close_action, forget_older, paths_read
 from .asking import ASKED, Asking
@@ -62,6 +65,7 @@ class RunFacts:
     """Derived from events alone, so that a resumed run knows what the live one knew."""
 
     spec: RunSpec
+    """As the run began, with the limits that were changed since."""
     budget: Budget = field(init=False)
     gate_mode: GateMode = field(init=False)
     model: str = field(init=False)
@@ -130,6 +134,12 @@ class RunFacts:
     def may_change_files(self) -> bool:
         """Most searches only read, and have no changes that could be undone."""
         return self.spec.finder is None or self.spec.finder.recipe is Recipe.MIGRATE
+
+    @property
+    def search(self) -> FinderSpec:
+        """What is searched, with the limits as they are now. Only an until-dry run has it."""
+        assert self.spec.finder is not None  # the caller belongs to a search
+        return self.spec.finder
 
     @property
     def spent(self) -> Spent:
@@ -239,6 +249,8 @@ class RunFacts:
                 self.ended = ended
             case BudgetChanged(budget=budget):
                 self.budget = budget
+            case LimitsChanged(limits=limits):
+                self.spec = with_limits(self.spec, limits)
             case GateModeChanged(mode=mode):
                 self.gate_mode = mode
             case ModelSwitched(model=model, spec=spec):

@@ -94,6 +94,7 @@ from .events import (
     KnownEvent,
     LensAdded,
     LensBriefed,
+    LimitsChanged,
     ModelQuoted,
     ModelSwitched,
     PassFinished,
@@ -156,6 +157,7 @@ from .events import (
 from .evidence import Confirmation, Confirmed, Evidence, TestCounts
 from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
+from .limits import BUDGET, LIMITS, Limit, LimitValue, misfit, part_with, with_limits
 from .messages import (
     ImageRef,
     Message,
@@ -196,6 +198,7 @@ from .spec import (
     Predicates,
     Rule,
     RunSpec,
+    StallLimits,
     Verify,
 )
 from .work import (
@@ -209,11 +212,13 @@ from .work import (
 
 __all__ = [
     "ALWAYS_COMPLETE",
+    "BUDGET",
     "BY_TOOLS",
     "CACHE_TTL",
     "CONSTRAINED",
     "EFFORTS",
     "FREE",
+    "LIMITS",
     "PROTECTED",
     "Act",
     "AddItem",
@@ -297,6 +302,9 @@ __all__ = [
     "LensAdded",
     "LensBriefed",
     "LensCoverage",
+    "Limit",
+    "LimitValue",
+    "LimitsChanged",
     "LoopKind",
     "Merge",
     "Message",
@@ -366,6 +374,7 @@ __all__ = [
     "Snapshotted",
     "Spent",
     "StallDetected",
+    "StallLimits",
     "Stamped",
     "Steer",
     "StepFinished",
@@ -419,5 +428,8 @@ __all__ = [
     "event_name",
     "event_type",
     "exit_code",
+    "misfit",
+    "part_with",
     "to_json_line",
+    "with_limits",
 ]

@@ -95,9 +95,9 @@ class Stop(_Command, frozen=True, kw_only=True):
 
 class SetLimit(_Command, frozen=True, kw_only=True):
     name: str
-    """`steps`, `tokens`, `usd`, `seconds` or `deadline`."""
-    value: float | None
-    """None: no limit."""
+    """`steps`, `tokens`, `usd`, `seconds` or `deadline`; a name of `LIMITS`; or a tool, for its quota."""
+    value: float | str | None
+    """A text is the rate of a tool: `30/min`. None: no limit."""
 
 
 class SwitchModel(_Command, frozen=True, kw_only=True):

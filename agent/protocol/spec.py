@@ -91,6 +91,17 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Tool name to `N/min`, `N/hour` or `N/run`."""
 
 
+class StallLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When a run counts as stuck (REQUIREMENTS 4.3, 4.4)."""
+
+    window: int = 4
+    """The same action with the same result so often in a row is a stall."""
+    tool_error_rate: float = 0.8
+    """Share of failed calls, above 0 to 1, that is a stall."""
+    tool_error_calls: int = 10
+    """How many of the newest calls that share is taken of."""
+
+
 class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """What makes a goal run `done` (REQUIREMENTS 2.3)."""
 
@@ -153,6 +164,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The USD limit was asked for, not the default: an unpriced remote model is then refused."""
     gate: GatePolicy = GatePolicy()
     predicates: Predicates = Predicates()
+    stalls: StallLimits = StallLimits()
     on_stall: str | None = None
     """`handoff` or `stop`; None: `handoff` where a view is attached, else `stop`."""
     escalate: ModelSpec | None = None
@@ -167,6 +179,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the project instructions that were found (`AGENTS.md`, `CLAUDE.md`)."""
     item_steps: int = 15
     """Steps that one item or lens may take."""
+    command_timeout: float = 120.0
+    """Seconds that a command may take for which the model names no time-out."""
+    park: float | None = 1800.0
+    """Seconds that the process waits for a person while no view is attached. None: it waits without end."""
     finder: FinderSpec | None = None
     """Of an `until-dry` run."""
     interval: IntervalSpec | None = None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from ..protocol import (
+    BUDGET,
     Budget,
     BudgetChanged,
     FileChanged,
     GateModeChanged,
     HandoffClosed,
     Interrupted,
+    LimitsChanged,
+    LimitValue,
     LoopKind,
     Prompted,
     ProposalDecided,
@@ -106,8 +109,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
     kit.guarded.seal()
     charge_lost_calls(kit, arrived)
-    for name, value in changes.limits.items():
-        kit.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))
+    _change_limits(kit, changes.limits)
     if (kept := kept_budget(kit)) != facts.budget:
         kit.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
@@ -127,6 +129,15 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     if before is not None and not before.complete and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
         kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
     return results
+
+
+def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:
+    for name, value in limits.items():
+        if name in BUDGET and not isinstance(value, str):
+            kit.record(BudgetChanged(budget=replace_budget(kit.facts.budget, name, value)))
+    others = {name: value for name, value in limits.items() if name not in BUDGET}
+    if others:
+        kit.record(LimitsChanged(limits=others))
 
 
 def kept_budget(kit: Kit) -> Budget:

@@ -274,11 +274,11 @@ class Conduct:
     async def taken_up_again(self) -> bool:
         """After the end: true when a person who looks on raised a limit, switched the model, or said something."""
         facts, self.stop = self.facts, None
-        budget, model = facts.budget, facts.model
+        limits, model = (facts.budget, facts.spec), facts.model
 
         def moved() -> bool:
             asked = bool(facts.queue) or self.pool.is_stirred or self.wheel_asked
-            return asked or facts.budget != budget or facts.model != model
+            return asked or (facts.budget, facts.spec) != limits or facts.model != model
 
         await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
@@ -318,9 +318,9 @@ class Conduct:
 
     async def _until_more(self, detail: str) -> None:
         """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
-        budget = self.facts.budget
+        limits = self.facts.budget, self.facts.spec
         self.kit.record(Waiting(why="message", detail=detail))
-        await self._until(lambda: bool(self.facts.queue) or self.facts.budget != budget)
+        await self._until(lambda: bool(self.facts.queue) or (self.facts.budget, self.facts.spec) != limits)
 
     async def _until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
         """Looks again at whatever news there is; a stop is always enough. `of_person`: someone has to do something."""

@@ -5,38 +5,56 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import isfinite
 
+from ..config import read_limit
 from ..model import RemoteModel
 from ..protocol import (
+    BUDGET,
     BudgetChanged,
     GateMode,
     GateModeChanged,
+    LimitsChanged,
+    LimitValue,
     ModelQuoted,
     ModelSpec,
     ModelSwitched,
     RundryError,
     Tokens,
+    UserError,
+    misfit,
 )
 from ..protocol import Model as ModelPort
 from ..step import shown_to
 from ..stops import replace_budget
-from ..tools import offered
+from ..tools import TOOLS, offered
 from .conduct import Conduct
 from .small_window import refuse_window
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
-LIMITS = ("steps", "tokens", "usd", "seconds", "deadline")
 
 
-def set_limit(run: Conduct, name: str, value: float | None) -> str | None:
+def set_limit(run: Conduct, name: str, value: LimitValue) -> str | None:
     """Takes effect before the next call (REQUIREMENTS 3.8)."""
-    if name not in LIMITS:
-        return f"there is no limit `{name}`; there are {', '.join(LIMITS)}"
-    if value is not None and not (isfinite(value) and value >= 0):
+    if name not in BUDGET:
+        return _set_other(run, name, value)
+    if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
         return f"a limit is a number of 0 or more, or none; not {value}"
     model = run.kit.model
     if name == "usd" and value is not None and model.price is None:
         return f"no price is known for {model.name}, so a limit in USD cannot be kept"
     run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
+    return None
+
+
+def _set_other(run: Conduct, name: str, value: LimitValue) -> str | None:
+    try:
+        limits = {name: read_limit(name, value, TOOLS)}
+    except UserError as error:
+        return str(error)
+    if why := misfit(run.facts.spec, name):
+        return why
+    run.kit.record(LimitsChanged(limits=limits))
+    if run.finder is not None:
+        run.pool.stir()
     return None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocol import GateMode, ImageRef, ModelSpec, RunSpec
+from ..protocol import GateMode, ImageRef, LimitValue, ModelSpec, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What is different when a run goes on."""
 
-    limits: dict[str, float | None] = {}
+    limits: dict[str, LimitValue] = {}
     """By name as in `SetLimit`."""
     model: ModelSpec | None = None
     gate: GateMode | None = None

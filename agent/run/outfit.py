@@ -88,7 +88,7 @@ async def outfit(
         sandbox=sandbox,
         tools=_tools(journal, facts, workspace, env, sandbox, model),
         guard=guard,
-        quotas=Quotas(spec.gate.quotas, _used(facts)),
+        quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
         env=env,
         watched=journal.watched,
         stall_ends=lambda: _stall_ends(journal, facts, changes),
@@ -102,6 +102,7 @@ async def outfit(
     if spec.edit_format == CONSTRAINED:
         kit.constrained = Constrained(workspace, facts, guard, kit.tools.kept_from)
     kit.tools.seconds_left = kit.seconds_for_work
+    kit.tools.command_seconds = lambda: facts.spec.command_timeout
     await kit.guarded.start()
     if not facts.started:
         kit.notes += kit.guarded.not_held
@@ -202,7 +203,7 @@ def _key_names(*specs: ModelSpec) -> set[str]:
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
     """A dollar limit that cannot be kept is refused where it was asked for, and dropped visibly where it was not."""
     limit = order.changes.limits.get("usd", facts.budget.usd)
-    if model.price is not None or limit is None:
+    if model.price is not None or not isinstance(limit, (int, float)):
         return []
     if facts.spec.usd_asked or "usd" in order.changes.limits:
         raise Refusal(unpriced(model.name, limit))

@@ -16,6 +16,8 @@ from ..loops.state import met
 from ..protocol import (
     Branch,
     FileChanged,
+    ImproveSpec,
+    IntervalSpec,
     PassFinished,
     PassStarted,
     PatchKept,
@@ -45,9 +47,16 @@ class Passes:
 
     def __init__(self, kit: Kit) -> None:
         self.kit = kit
-        spec = kit.facts.spec
-        self._interval, self._improve = spec.interval, spec.improve
         self._repository = PassRepository(kit, self._branch)
+
+    @property
+    def _interval(self) -> IntervalSpec | None:
+        return self.kit.facts.spec.interval
+
+    @property
+    def _improve(self) -> ImproveSpec | None:
+        """With the limits as they are now."""
+        return self.kit.facts.spec.improve
 
     @property
     def facts(self) -> PassFacts:

@@ -42,7 +42,6 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
             workspace=kit.workspace.root,
             env=kit.env,
             sandbox=kit.sandbox,
-            concurrency=spec.concurrency,
             seconds=spec.worker.timeout,
         )
     from ..finder.workers.command import CommandWorker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..config import near
 from ..gate import nonsense
 from ..protocol import LoopKind, RunSpec, UserError
 from ..stops import require_usable
@@ -31,4 +32,4 @@ def check_usable(spec: RunSpec) -> None:
             raise UserError(wrong)
     for tool in spec.gate.quotas:
         if tool not in TOOLS:
-            raise UserError(f"[quota] {tool}: there is no such tool; there are {', '.join(TOOLS)}")
+            raise UserError(f"a quota for {tool!r}: there is no such tool; {near(tool, TOOLS)}")

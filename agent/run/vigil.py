@@ -5,13 +5,14 @@ from __future__ import annotations
 from ..step.holds import release_due
 from .conduct import Conduct
 
-PARK_SECONDS = 1800.0
-"""A run that waits for a person this long with no view attached ends its process and stays resumable."""
 LOOK_SECONDS = 1.0
 
 
 async def keep_vigil(run: Conduct) -> None:
-    """Returns once nobody came for so long. Meanwhile those who wait look again, and a deadline ends their wait."""
+    """Return once nobody came for the seconds of `spec.park`: the process ends, and the run stays resumable.
+
+    Meanwhile those who wait look again, and a deadline ends their wait.
+    """
     kit = run.kit
     alone_since: float | None = None
     while True:
@@ -23,7 +24,7 @@ async def keep_vigil(run: Conduct) -> None:
             alone_since = None
         elif alone_since is None:
             alone_since = kit.clock.monotonic()
-        elif kit.clock.monotonic() - alone_since >= PARK_SECONDS:
+        elif (park := kit.facts.spec.park) is not None and kit.clock.monotonic() - alone_since >= park:
             return
         deadline = kit.facts.budget.deadline
         if at_gate and deadline is not None and kit.clock.now() >= deadline:

@@ -177,7 +177,7 @@ class Kit:
 
     def stall_watch(self, work: str | None) -> StallWatch:
         """The detectors of one conversation."""
-        return self.stalls.setdefault(work, StallWatch())
+        return self.stalls.setdefault(work, StallWatch(limits=lambda: self.facts.spec.stalls))
 
     @property
     def model(self) -> Model:

@@ -39,7 +39,7 @@ class ToolContext:
     """Until the run's time is up; None: no limit."""
     limit: int = 12_000
     """Characters of a result."""
-    command_seconds: float = 120.0
+    command_seconds: Callable[[], float] = lambda: 120.0
     """Time-out of a command that names none."""
     on_output: Callable[[bytes], None] | None = None
     """Hears a command's output while it runs."""

@@ -150,7 +150,11 @@ TOOLS: dict[str, Tool] = {
             "variables do not last.",
             ["command"],
             command=_text("The command line."),
-            timeout={"type": "number", "description": "Seconds; 120 without it.", "exclusiveMinimum": 0},
+            timeout={
+                "type": "number",
+                "description": "Seconds; usually 120 without it.",
+                "exclusiveMinimum": 0,
+            },
         ),
         _tool(
             "command",

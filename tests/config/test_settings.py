@@ -111,6 +111,12 @@ require = ["run_command:pytest"]
 any = true
 verify = "on-change"
 check_timeout = "2m"
+command_timeout = "1m"
+window = 6
+tool_error_rate = "60%"
+tool_error_calls = 5
+park = "none"
+pass_steps = 9
 guard = ["*.lock"]
 on_stall = "stop"
 worktree = true
@@ -140,6 +146,12 @@ on_ask = "handoff"
 rules = [{verdict = "allow", command = "git status"}, {verdict = "deny", path = "secret/**"}]
 [quota]
 run_command = "30/min"
+[find]
+item_steps = 5
+dry_passes = 3
+refuters = 0
+retries = 1
+concurrency = 2
 [sandbox]
 network = true
 [keys]
@@ -165,6 +177,10 @@ kind = "person"
     assert loaded["any"].value is True
     assert loaded.get("verify", Verify) is Verify.ON_CHANGE
     assert loaded.get("check_timeout", float) == 120.0
+    assert (loaded["window"].value, loaded["tool_error_rate"].value, loaded["tool_error_calls"].value) == (6, 0.6, 5)
+    assert (loaded["command_timeout"].value, loaded["park"].value, loaded["pass_steps"].value) == (60.0, None, 9)
+    search = ("item_steps", "dry_passes", "refuters", "retries", "concurrency")
+    assert [loaded[name].value for name in search] == [5, 3, 0, 1, 2]
     assert (loaded["steps"].value, loaded["tokens"].value, loaded["usd"].value) == (7, 2_000_000, None)
     assert (loaded["time"].value, loaded["deadline"].value) == (3600.0, 1_795_007_200.0)
     assert loaded.get("gate", GateMode) is GateMode.EDITS

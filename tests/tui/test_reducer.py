@@ -378,7 +378,7 @@ def _made(hint: object) -> object:
         return LoopKind.GOAL
     if isinstance(hint, type) and hasattr(hint, "__members__"):
         return next(iter(hint))  # type: ignore[call-overload]
-    return [] if "list" in str(hint) else None
+    return [] if "list" in str(hint) else {} if str(hint).startswith("dict") else None
 
 
 def test_what_a_persons_own_command_printed_stands_there_to_be_read_unless_it_is_long():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 import msgspec
@@ -11,6 +12,8 @@ from rundry.agent import (
     BudgetChanged,
     FinderFacts,
     GateModeChanged,
+    LimitsChanged,
+    LimitValue,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -25,6 +28,7 @@ from rundry.agent import (
     Unpaused,
     Waiting,
     Woken,
+    part_with,
 )
 
 from ..state import ViewState
@@ -40,6 +44,7 @@ RunFrame = (
     | PassFinished
     | ModelSwitched
     | BudgetChanged
+    | LimitsChanged
     | GateModeChanged
     | Paused
     | Unpaused
@@ -48,6 +53,7 @@ RunFrame = (
     | Woken
     | RunEnded
 )
+_Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged
 RUN = (
     RunStarted,
     RunResumed,
@@ -56,6 +62,7 @@ RUN = (
     PassFinished,
     ModelSwitched,
     BudgetChanged,
+    LimitsChanged,
     GateModeChanged,
     Paused,
     Unpaused,
@@ -85,7 +92,7 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             see_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
-        case ModelSwitched() | BudgetChanged() | GateModeChanged():
+        case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged():
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
             _standstill(state, stamped, event)
@@ -156,7 +163,7 @@ def _pass(state: ViewState, stamped: Stamped, event: PassStarted | PassFinished)
         )
 
 
-def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetChanged | GateModeChanged) -> None:
+def _changed(state: ViewState, stamped: Stamped, event: _Change) -> None:
     match event:
         case ModelSwitched():
             state.model, state.local, state.priced = event.model, event.local, event.priced
@@ -168,11 +175,22 @@ def _changed(state: ViewState, stamped: Stamped, event: ModelSwitched | BudgetCh
         case BudgetChanged():
             note(state, stamped, "limits: " + _limits(event.budget), right=_unless_person(event.by))
             state.budget = event.budget
+        case LimitsChanged():
+            note(state, stamped, "limits: " + _limit_words(event.limits), right=_unless_person(event.by))
+            _take_limits(state, event.limits)
         case GateModeChanged():
             state.gate_mode = event.mode
             note(state, stamped, f"gate is now {event.mode.value}", right=_unless_person(event.by))
         case _:
             assert_never(event)
+
+
+def _take_limits(state: ViewState, limits: Mapping[str, LimitValue]) -> None:
+    if state.search is not None:
+        state.search = part_with(state.search, "finder", limits)
+        state.dry = (state.dry[0], state.search.dry_passes) if state.dry is not None else None
+    if state.improve is not None:
+        state.improve = part_with(state.improve, "improve", limits)
 
 
 def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | Waiting | Sleeping | Woken) -> None:
@@ -218,6 +236,11 @@ def _limits(budget: Budget) -> str:
     usd = "none" if budget.usd is None else f"{budget.usd:.2f}"
     seconds = "none" if budget.seconds is None else clock(budget.seconds)
     return f"steps {steps}, tokens {tokens}, usd {usd}, time {seconds}"
+
+
+def _limit_words(limits: Mapping[str, LimitValue]) -> str:
+    shown = {name: value if not isinstance(value, float) else f"{value:g}" for name, value in limits.items()}
+    return ", ".join(f"{name} {'none' if value is None else value}" for name, value in shown.items())
 
 
 def _cold(event: ModelSwitched) -> str:

@@ -28,7 +28,7 @@ class _Told(msgspec.Struct):
 class PythonWorker:
     """Calls `module:function` with each item as a dict; what it returns is read as a command's answer is.
 
-    The module is looked for in the workspace first. As many children as there are items at once, at most `concurrency`;
+    The module is looked for in the workspace first. There are as many children as there were items at the same time;
     each is used again until it dies, or is ended because an item took too long.
     """
 
@@ -39,7 +39,6 @@ class PythonWorker:
         workspace: Path,
         env: Mapping[str, str],
         sandbox: Sandbox,
-        concurrency: int = 8,
         seconds: float = 30.0,
         network: bool = False,
     ) -> None:
@@ -49,25 +48,23 @@ class PythonWorker:
             raise UserError(f"worker: python = {function!r}: write module:function")
         self._module, self._name, self._seconds, self._network = module, name, seconds, network
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
-        self._room = asyncio.Semaphore(concurrency)
         self._idle: list[Child] = []
 
     async def work(self, item: WorkItem) -> Worked:
         """What the function returned. Cancelling ends the child that calls it."""
-        async with self._room:
-            child = self._idle.pop() if self._idle else None
-            try:
-                async with asyncio.timeout(self._seconds):
-                    child = await self._living(child)
-                    line = await child.ask(as_json(item))
-            except TimeoutError:
-                return Worked(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
-            except ChildEnded as ended:
-                return Worked(error=_with(await _ended(child), str(ended)))
-            except asyncio.CancelledError:
-                await _ended(child)
-                raise
-            self._idle.append(child)
+        child = self._idle.pop() if self._idle else None
+        try:
+            async with asyncio.timeout(self._seconds):
+                child = await self._living(child)
+                line = await child.ask(as_json(item))
+        except TimeoutError:
+            return Worked(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
+        except ChildEnded as ended:
+            return Worked(error=_with(await _ended(child), str(ended)))
+        except asyncio.CancelledError:
+            await _ended(child)
+            raise
+        self._idle.append(child)
         return _judged(line)
 
     async def close(self) -> None:

@@ -47,6 +47,7 @@ from .run import (
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
+    LimitsChanged,
     ModelQuoted,
     ModelSwitched,
     PassFinished,
@@ -143,6 +144,7 @@ __all__ = [
     "KnownEvent",
     "LensAdded",
     "LensBriefed",
+    "LimitsChanged",
     "ModelQuoted",
     "ModelSwitched",
     "PassFinished",
@@ -220,6 +222,7 @@ KnownEvent = (
     | ModelSwitched
     | ModelQuoted
     | BudgetChanged
+    | LimitsChanged
     | GateModeChanged
     | Paused
     | Unpaused

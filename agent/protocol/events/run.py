@@ -155,6 +155,14 @@ class BudgetChanged(EventBase, frozen=True, kw_only=True):
     by: str = "person"
 
 
+class LimitsChanged(EventBase, frozen=True, kw_only=True):
+    """Limits other than the budget."""
+
+    limits: dict[str, float | str | None]
+    """Name to its new value: a name of `LIMITS`, or a tool, whose value is its quota. None: no limit."""
+    by: str = "person"
+
+
 class GateModeChanged(EventBase, frozen=True, kw_only=True):
     mode: GateMode
     by: str = "person"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from ...protocol import StallLimits
 from .observation import Finding, Observation
 from .windows import DRY_ROUNDS, Sign, Windows
 
-ERROR_RATE, ERROR_WINDOW = 0.8, 10
 _GOOD_AGAIN = 0.5
-"""Below this share of failing calls a hint about them has done its work."""
+"""Below this share of failing calls, or below the limit where that is lower, their hint has done its work."""
+_MOST_CALLS = 1_000
+"""Of which the share of failed calls can be taken."""
 _LASTING = frozenset({"oscillation", "stagnation", "tool-errors"})
 """Kinds that show across changes of the workspace: such a change does not make their hint forgotten."""
 
@@ -18,15 +20,17 @@ _LASTING = frozenset({"oscillation", "stagnation", "tool-errors"})
 class StallWatch:
     """The detectors of one conversation. Pure: the same observations give the same findings."""
 
-    def __init__(self, world: str | None = None) -> None:
-        """`world`: fingerprint of the workspace before the first step, where it is known."""
+    def __init__(self, world: str | None = None, limits: Callable[[], StallLimits] = StallLimits) -> None:
+        """`world`: fingerprint of the workspace before the first step, where it is known. `limits`: those now."""
         self._windows = Windows(world)
+        self._limits = limits
         self._hinted: set[tuple[str, str]] = set()
-        self._failed: deque[bool] = deque(maxlen=ERROR_WINDOW)
+        self._failed: deque[bool] = deque(maxlen=_MOST_CALLS)
 
     def observe(self, seen: Observation) -> Finding | None:
         """Takes in a step. A finding with `hint` comes once for each stall, one with `stop` only after its hint."""
         known_score = self._windows.score
+        self._windows.window = self._limits().window
         is_novel = self._windows.take(seen)
         if is_novel:
             self._hinted = {hinted for hinted in self._hinted if hinted[0] in _LASTING and not _is_about_facts(hinted)}
@@ -51,13 +55,19 @@ class StallWatch:
 
     def _see_rate(self, seen: Observation) -> None:
         self._failed.extend(not call.ok for call in seen.calls if not call.refused)
-        if len(self._failed) == ERROR_WINDOW and sum(self._failed) < _GOOD_AGAIN * ERROR_WINDOW:
+        limits, newest = self._limits(), self._newest()
+        if newest is not None and sum(newest) < min(_GOOD_AGAIN, limits.tool_error_rate) * len(newest):
             self._hinted.discard(("tool-errors", "tool-errors"))
 
     def _rate_signs(self) -> Iterator[Sign]:
-        failed = sum(self._failed)
-        if len(self._failed) == ERROR_WINDOW and failed >= ERROR_RATE * ERROR_WINDOW:
-            yield Sign("tool-errors", "tool-errors", f"{failed} of the last {ERROR_WINDOW} calls failed")
+        limits, newest = self._limits(), self._newest()
+        if newest is not None and sum(newest) >= limits.tool_error_rate * len(newest):
+            yield Sign("tool-errors", "tool-errors", f"{sum(newest)} of the last {len(newest)} calls failed")
+
+    def _newest(self) -> list[bool] | None:
+        """Which of the newest calls failed; None while there are too few of them."""
+        calls = self._limits().tool_error_calls
+        return list(self._failed)[-calls:] if len(self._failed) >= calls else None
 
 
 def _is_about_facts(hinted: tuple[str, str]) -> bool:

@@ -13,7 +13,7 @@ from .chant import find_chant
 from .observation import Call, Observation
 from .signature import canonical, digest, plain_words, readable, settled, shortened
 
-REPEAT, ERROR, REFUSED = 4, 4, 3
+REFUSED = 3
 """So many in a row are a stall; one before that the model is told."""
 SAME_ERROR = 6
 CYCLE_ROUNDS, CYCLE_LONGEST = 3, 5
@@ -63,6 +63,8 @@ class Windows:
     """All windows of one conversation."""
 
     world: str | None = None
+    window: int = 4
+    """The same action and result so often in a row is a stall: REQUIREMENTS 4.3."""
     entries: list[_Entry] = field(default_factory=list[_Entry])
     refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
@@ -164,7 +166,7 @@ class Windows:
         calls = [(key, call) for key, call in calls if not call.aside]
         entry = _aside(asides) if asides and not calls else _entry(calls, seen.text)
         self.entries.append(entry)
-        del self.entries[:-_KEEP]
+        del self.entries[: -max(_KEEP, self.window)]
         facts = {key for key, call in calls if not call.refused} - self.facts
         self.facts |= facts
         self.without_fact = 0 if facts else self.without_fact + 1
@@ -203,7 +205,7 @@ class Windows:
             yield Sign("poll", self.poll.key, self.poll.label)
         yield from self._repeats(full=True)
         for action, (error, count) in self.errors.items():
-            if count >= SAME_ERROR and not _SAYS_NOTHING.fullmatch(error):
+            if count >= max(SAME_ERROR, self.window) and not _SAYS_NOTHING.fullmatch(error):
                 yield Sign("same-error", digest(action, error), shortened(f"{action}: {error}"))
         yield from self._cycles()
         yield from self._wordy()
@@ -211,7 +213,7 @@ class Windows:
             yield Sign(
                 "stagnation", "score", f"the measure stays at {self.score:g} through {self.score_rounds} changes"
             )
-        if self.without_fact >= WITHOUT_FACT:
+        if self.without_fact >= max(WITHOUT_FACT, self.window):
             yield Sign("stagnation", "facts", f"{self.without_fact} steps without anything new")
 
     def _nearly(self) -> Iterator[Sign]:
@@ -229,8 +231,8 @@ class Windows:
         last = self.entries[-1] if self.entries else None
         if last is None or last.kind != "tool":
             return
-        limit = ERROR if last.failed else REPEAT
-        if _in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= (limit if full else limit - 1):
+        needed = self.window if full else max(2, self.window - 1)
+        if _in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= needed:
             yield Sign("error" if last.failed else "repeat", last.key, last.label, full)
 
     def _cycles(self) -> Iterator[Sign]:

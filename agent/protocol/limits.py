@@ -1,0 +1,90 @@
+"""Limits other than the budget: where each is kept in a run's spec, and how a change is applied there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from .spec import RunSpec
+
+Part = TypeVar("Part", bound=msgspec.Struct)
+LimitValue = float | str | None
+"""A limit's value in a command or event: a number, the rate of a tool, or None where the limit is lifted."""
+BUDGET = ("steps", "tokens", "usd", "seconds", "deadline")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit."""
+
+    field: str
+    parts: tuple[str, ...] = ()
+    """Fields of the spec that hold it, each None in a run of another loop; none: the spec itself."""
+    needs: str = ""
+    """Field of the spec that is None where the limit has no meaning."""
+    of: str = ""
+    """Which runs have it, for a message."""
+
+
+_SEARCH = "a search (rundry find)"
+_SCORE = "a run with --score"
+LIMITS: Mapping[str, Limit] = {
+    "window": Limit("window", ("stalls",)),
+    "tool_error_rate": Limit("tool_error_rate", ("stalls",)),
+    "tool_error_calls": Limit("tool_error_calls", ("stalls",)),
+    "check_timeout": Limit("timeout", ("predicates",)),
+    "command_timeout": Limit("command_timeout"),
+    "park": Limit("park"),
+    "item_steps": Limit("item_steps", needs="finder", of=_SEARCH),
+    "dry_passes": Limit("dry_passes", ("finder",), of=_SEARCH),
+    "refuters": Limit("sceptics", ("finder",), of=_SEARCH),
+    "retries": Limit("retries", ("finder",), of=_SEARCH),
+    "concurrency": Limit("concurrency", ("finder",), of=_SEARCH),
+    "pass_steps": Limit("pass_steps", ("interval", "improve"), of="a run with --every or --score"),
+    "patience": Limit("patience", ("improve",), of=_SCORE),
+    "min_delta": Limit("min_delta", ("improve",), of=_SCORE),
+    "repeat": Limit("repeat", ("improve",), of=_SCORE),
+}
+"""By the name of the option. Every other name in `SetLimit` or `LimitsChanged` is a tool's, and its value a rate."""
+
+
+def misfit(spec: RunSpec, name: str) -> str | None:
+    """Say which runs have this limit, where this one does not; None where it does."""
+    limit = LIMITS.get(name)
+    if limit is None:
+        return None
+    holders = [limit.needs] if limit.needs else limit.parts
+    if not holders or any(getattr(spec, holder) is not None for holder in holders):
+        return None
+    return f"only {limit.of} has the limit {name}"
+
+
+def with_limits(spec: RunSpec, limits: Mapping[str, LimitValue]) -> RunSpec:
+    """Return the spec with these limits changed. A limit that the run does not have is ignored."""
+    quotas = {name: str(rate) for name, rate in limits.items() if name not in LIMITS and rate is not None}
+    kept = {tool: rate for tool, rate in spec.gate.quotas.items() if tool not in limits}
+    changes: dict[str, object] = {"gate": msgspec.structs.replace(spec.gate, quotas={**kept, **quotas})}
+    changes |= {limit.field: limits[name] for name, limit in LIMITS.items() if name in limits and not limit.parts}
+    for holder in {part for limit in LIMITS.values() for part in limit.parts}:
+        part = getattr(spec, holder)
+        if part is not None:
+            changes[holder] = part_with(part, holder, limits)
+    return msgspec.structs.replace(spec, **changes)
+
+
+def part_with(part: Part, holder: str, limits: Mapping[str, LimitValue]) -> Part:
+    """Return one part of a spec (`holder`: its field there) with these limits changed."""
+    changes: dict[str, LimitValue] = {
+        _field(part, limit.field): limits[name]
+        for name, limit in LIMITS.items()
+        if name in limits and holder in limit.parts
+    }
+    return msgspec.structs.replace(part, **changes)
+
+
+def _field(part: msgspec.Struct, field: str) -> str:
+    """A migration works one file at a time; what runs at once there is its checks."""
+    return "checks" if field == "concurrency" and getattr(part, "check", None) is not None else field
