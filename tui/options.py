@@ -36,7 +36,13 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "until_py": _option("--until-py", multiple=True, metavar="FILE:FUNCTION", help="Done when this function says so."),
     "schema": _option("--schema", metavar="FILE", help="Done when the final answer fits this JSON Schema."),
-    "require": _option("--require", multiple=True, metavar="ACTION", help="Must have happened: TOOL or TOOL:TEXT."),
+    "require": _option(
+        "--require",
+        multiple=True,
+        metavar="ACTION",
+        help="Must have happened: TOOL, run_command:PROGRAM ARGUMENTS (exited with 0), edit_file:PATH; "
+        "append :after-last-edit for a call after the last change.",
+    ),
     "any": _option("--any", "any_", is_flag=True, default=None, help="One of these is enough; default: all."),
     "guard": _option(
         "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."

@@ -25,14 +25,23 @@ class Action:
     ok: bool | None = None
     result: str = ""
     summary: str | None = None
+    ended: int = 0
+    """Where its result stands in the journal."""
+    edited: bool = False
+    """A file changed while it ran."""
 
 
-def close_action(actions: list[Action], finished: ToolFinished) -> Action | None:
+def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *, edited: bool = False) -> Action | None:
     """Puts the result beside its call; the call with it, or None where there was no such call."""
     for i in range(len(actions) - 1, -1, -1):
         if actions[i].call_id == finished.call_id:
             done = actions[i] = replace(
-                actions[i], ok=finished.ok, result=finished.result[:_KEPT], summary=finished.summary
+                actions[i],
+                ok=finished.ok,
+                result=finished.result[:_KEPT],
+                summary=finished.summary,
+                ended=seq,
+                edited=edited,
             )
             return done
     return None
@@ -48,6 +57,12 @@ def forget_older(actions: list[Action]) -> None:
 def arguments_of(action: Action) -> dict[str, Any]:
     """The parsed arguments, or nothing where the model wrote no object."""
     return cast("dict[str, Any]", action.arguments) if isinstance(action.arguments, dict) else {}
+
+
+def answer_of(finish: Action | None, last: str | None) -> str | None:
+    """The answer that an outcome reports: the accepted finish's, else the newest text."""
+    given = arguments_of(finish).get("answer") if finish is not None else None
+    return str(given) if given else last
 
 
 def paths_read(actions: Iterable[Action]) -> set[str]:

@@ -8,6 +8,7 @@ from ..protocol import (
     Budget,
     BudgetChanged,
     CallAdmitted,
+    FileChanged,
     FinderSpec,
     GateMode,
     GateModeChanged,
@@ -47,9 +48,9 @@ from ..protocol import (
     WorkFinished,
     with_limits,
 )
-from .actions import Action, close_action, forget_older, paths_read
+from .actions import Action, answer_of, close_action, forget_older, paths_read
 from .asking import ASKED, Asking
-from .conversation import SPOKEN, Conversation
+from .conversation import SPOKEN, Conversation, last_text
 from .finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
 from .hands import Hands
@@ -95,6 +96,10 @@ class RunFacts:
     outputs: list[str] = field(default_factory=list[str])
     """Blobs of results that were too long to show."""
     actions: list[Action] = field(default_factory=list[Action])
+    last_edit: int = 0
+    """Where the newest change of a file by the model, its commands, or a person who decided on one stands."""
+    last_result: int = 0
+    """Where the newest result of a tool stands."""
     changes: Changes = field(default_factory=Changes)
     """What can be undone, and which files are not as they were."""
     sealing: SealFacts = field(default_factory=SealFacts)
@@ -182,6 +187,17 @@ class RunFacts:
     def files_changed(self) -> list[str]:
         """Sorted paths whose content differs from what it was before the run's tools touched it."""
         return sorted(path for path, (before, after) in self.changes.files.items() if before != after)
+
+    @property
+    def answer(self) -> str | None:
+        """What an outcome would report as the answer now."""
+        return answer_of(self.finish, last_text(self.main.messages))
+
+    @property
+    def applied(self) -> frozenset[tuple[int | None, str]]:
+        """(step, path) of edits that were not undone."""
+        edits = (landed for landed in self.changes.standing if landed.command is None)
+        return frozenset((landed.step, path) for landed in edits for path in landed.files)
 
     def touched(self) -> set[str]:
         """Paths that this run read or wrote, as the model named them."""
@@ -310,6 +326,8 @@ class RunFacts:
                 self._close_action(finished, stamped.seq)
             case Snapshotted(world=world):
                 self.world = world
+            case FileChanged(by="model" | "person" | "command" | "background"):
+                self.last_edit = stamped.seq
             case _:
                 pass
 
@@ -347,7 +365,8 @@ class RunFacts:
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         if finished.full is not None:
             self.outputs.append(finished.full)
-        done = close_action(self.actions, finished)
+        done = close_action(self.actions, finished, seq, edited=self.last_edit > self.last_result)
+        self.last_result = seq
         if done is not None and done.tool == "finish" and done.ok:
             self.finish, self.finish_seq = done, seq
 

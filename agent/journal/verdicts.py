@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 from ..protocol import (
@@ -25,6 +26,11 @@ _NOT_STARTED = (126, 127)
 """Exit codes of a shell that found no such command, or may not execute it."""
 
 
+def digest_of(answer: str | None) -> str:
+    """Tells one answer from another; empty where there is none."""
+    return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()[:32] if answer else ""
+
+
 def cannot_start(check: CheckFinished) -> bool:
     """The shell could not start what the check names."""
     return check.exit_code in _NOT_STARTED
@@ -45,6 +51,16 @@ class Verdicts:
     """Each check's output as the model last heard it, while that stands in its window."""
     is_check_due: bool = False
     """Something was undone since the predicates were asked: what they said no longer holds."""
+
+    @property
+    def not_guaranteed(self) -> list[str]:
+        """What could not be ruled out about the newest verdicts, for the outcome's evidence."""
+        return sorted({line for judged in self.predicates.values() if judged.passed for line in judged.not_guaranteed})
+
+    def is_about(self, name: str, answer: str | None) -> bool:
+        """The newest verdict of this predicate is about this answer."""
+        judged = self.predicates.get(name)
+        return judged is not None and judged.answer == digest_of(answer)
 
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next of `JUDGED`, in order."""

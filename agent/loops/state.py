@@ -96,10 +96,12 @@ def _verdicts(facts: RunFacts) -> dict[str, bool]:
     """Each wanted predicate, with whether it holds by its newest verdict."""
     wanted = facts.spec.predicates
     verdicts = {f"check passed: {c}": bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
+    of_answer = [*(f"until-py {p}" for p in wanted.until_py), *([f"schema {wanted.schema}"] if wanted.schema else [])]
     others = [
         *(f"until-file {p}" for p in wanted.until_file),
-        *(f"until-py {p}" for p in wanted.until_py),
-        *([f"schema {wanted.schema}"] if wanted.schema else []),
+        *of_answer,
         *(f"require {a}" for a in wanted.require),
     ]
-    return verdicts | {name: bool((j := facts.verdicts.predicates.get(name)) and j.passed) for name in others}
+    passed = {name for name, judged in facts.verdicts.predicates.items() if judged.passed}
+    stale = {name for name in of_answer if not facts.verdicts.is_about(name, facts.answer)}
+    return verdicts | {name: name in passed - stale for name in others}

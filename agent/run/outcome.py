@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..journal.actions import arguments_of
-from ..journal.conversation import last_text
 from ..journal.facts import RunFacts
 from ..protocol import ALWAYS_COMPLETE, FindingCounts, Finish, Outcome, Reason, RunEnded, exit_code
 
@@ -36,7 +35,7 @@ def outcome_of(
         complete=complete,
         exit_code=exit_code(end.reason, complete=complete, retryable=end.retryable),
         retryable=end.retryable,
-        answer=answer or cast("str | None", finish.get("answer")) or last_text(facts.main.messages),
+        answer=answer or facts.answer,
         citations=cast("list[Any]", finish.get("citations", [])) if facts.finish is not None else [],
         steps=spent.steps,
         passes=facts.passes,

@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from ..journal.actions import arguments_of
-from ..journal.conversation import last_text
+from ..journal.verdicts import digest_of
 from ..protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ..stops import CheckResult, Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
+from ..stops import CheckResult, Deeds, Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
 from .fair import Surroundings, fair
 from .kit import Kit
 from .loose_files import loose_mark
@@ -25,17 +24,24 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
     if is_due:
         for command in wanted.until:
             await _check(kit, command, record, baseline=baseline)
-        for path in wanted.until_py:
+    for path in wanted.until_py:
+        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit, f"until-py {path}")):
             await _judge_python(kit, path, record)
     for path in wanted.until_file:
         _judged(judge_file(path, kit.workspace), record)
     for action in wanted.require:
-        _judged(judge_required(action, kit.facts.actions), record)
-    if wanted.schema is not None and claim:
+        _judged(judge_required(action, _deeds(kit)), record)
+    if wanted.schema is not None and (claim or _is_stale(kit, f"schema {wanted.schema}")):
         await _judge_schema(kit, wanted.schema, record)
     kit.verified_world, kit.unverified = kit.facts.world, False
     if is_due and wanted.verify is Verify.ON_CHANGE:
         kit.verified_files = await _files(kit)
+
+
+def _is_stale(kit: Kit, name: str) -> bool:
+    """It has a verdict, on another answer than the one that the outcome would report now."""
+    verdicts = kit.facts.verdicts
+    return name in verdicts.predicates and not verdicts.is_about(name, kit.facts.answer)
 
 
 async def _is_due(kit: Kit, *, claim: bool) -> bool:
@@ -98,24 +104,32 @@ def check_finished(result: CheckResult, uncounted: str | None, *, baseline: bool
 async def _judge_python(kit: Kit, path: str, record: Record) -> None:
     async def run(around: Surroundings) -> Verdict:
         with kit.watch.running():
-            judging = judge_python(path, kit.workspace, _state(kit), env=around.env, timeout=_seconds(kit))
+            judging = judge_python(
+                path, kit.workspace, _state(kit), env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
+            )
             return await kit.interruptible(judging)
 
     await _judge_fairly(kit, f"until-py {path}", run, record)
 
 
 async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
-    async def run(_: Surroundings) -> Verdict:
-        return judge_schema(path, _answer(kit), kit.workspace.root)
+    async def run(around: Surroundings) -> Verdict:
+        with kit.watch.running():
+            judging = judge_schema(
+                path, kit.facts.answer, kit.workspace, env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
+            )
+            return await kit.interruptible(judging)
 
     await _judge_fairly(kit, f"schema {path}", run, record)
 
 
 async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Awaitable[Verdict]], record: Record) -> None:
+    """The verdict counts for the answer of now only."""
+    answer = digest_of(kit.facts.answer)
     verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
     if uncounted is not None:
         verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
-    _judged(verdict, record)
+    _judged(verdict, record, answer)
 
 
 def _seconds(kit: Kit) -> float:
@@ -124,15 +138,27 @@ def _seconds(kit: Kit) -> float:
     return own if left is None else max(1.0, min(own, left))
 
 
-def _judged(verdict: Verdict, record: Record) -> None:
-    record(PredicateJudged(name=verdict.name, passed=verdict.passed, detail=verdict.detail))
+def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None:
+    record(
+        PredicateJudged(
+            name=verdict.name,
+            passed=verdict.passed,
+            detail=verdict.detail,
+            answer=answer,
+            not_guaranteed=verdict.not_guaranteed,
+        )
+    )
 
 
-def _answer(kit: Kit) -> str | None:
-    """The final answer: the accepted finish's, else the newest text."""
-    if kit.facts.finish is not None:
-        return str(arguments_of(kit.facts.finish).get("answer", ""))
-    return last_text(kit.facts.main.messages)
+def _deeds(kit: Kit) -> Deeds:
+    facts = kit.facts
+    return Deeds(
+        actions=facts.actions,
+        applied=facts.applied,
+        last_edit=facts.last_edit,
+        is_watched=facts.world is not None,
+        root=kit.workspace.root,
+    )
 
 
 def _state(kit: Kit) -> dict[str, object]:
@@ -142,7 +168,7 @@ def _state(kit: Kit) -> dict[str, object]:
         "run_id": facts.spec.run_id,
         "task": facts.spec.task,
         "workspace": facts.spec.workspace,
-        "answer": _answer(kit),
+        "answer": facts.answer,
         "steps": facts.spent.steps,
         "tokens": msgspec.to_builtins(facts.spent.tokens),
         "usd": None if facts.spent.unpriced else facts.spent.usd,

@@ -6,16 +6,16 @@ from .failing import count_failing
 from .finish import reject_finish
 from .guard import Guard, default_guard, guard_of_items
 from .margin import Margin
-from .predicates import judge_file, judge_python, judge_required, require_usable
+from .predicates import Deeds, judge_file, judge_python, judge_required, judge_schema, require_usable
 from .quota import Quotas
 from .reserve import Reserve, reserve_for
-from .schema import judge_schema
 from .stall import Call, Finding, Observation, StallWatch, find_chant, one_spelling
 from .verdict import Verdict
 
 __all__ = [
     "Call",
     "CheckResult",
+    "Deeds",
     "Exhausted",
     "Finding",
     "Grant",

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
     from ..gate.shell import Apart
 
+_CHANGES_SHELL = re.compile(
+    r"\.|source|eval|exec|exit|return|break|continue|logout|trap|alias|unalias|set|shopt|enable|hash|bind|read|mapfile"
+    r"|readarray|getopts|coproc|complete|fc|history|suspend|kill"
+)
+"""Builtins after which nobody knows what a later name means, or whether a later command runs."""
+DECIDES_PROGRAMS = re.compile(r"PATH|ENV|BASH_\w*|BASHOPTS|SHELLOPTS|LD_\w+|DYLD_\w+")
+"""Variables that decide which program a name stands for."""
+_HARMLESS_SET = re.compile(r"-[eux]*o?|[+-]?x|errexit|nounset|pipefail|xtrace")
+_DEEPEST = 60
 _LONGEST = 1.0
 """Seconds of processor time for one text."""
 _CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
@@ -31,6 +41,8 @@ class Simple(msgspec.Struct, frozen=True):
     """Name and arguments, without quotes and without assignments before the name."""
     given: list[str] = []
     """These assignments, as `NAME=value`."""
+    is_sure: bool = False
+    """It surely ran and exited with 0 if the whole line exited with 0 and its name is that of a program."""
 
 
 def simple_commands(line: str) -> list[Simple]:
@@ -61,20 +73,132 @@ def _serve() -> None:
         line = sys.stdin.buffer.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
         signal.setitimer(signal.ITIMER_PROF, _LONGEST)
         tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
-        answer = msgspec.msgpack.encode(list(_walk(tree.root_node)))
+        sure = _Sure(tree.root_node).found if not _CONTROL.search(line) else set[int]()
+        answer = msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.buffer.write(len(answer).to_bytes(4, "big") + answer)
         sys.stdout.buffer.flush()
 
 
-def _walk(node: Node) -> Iterator[Simple]:
+def _walk(node: Node, sure: set[int]) -> Iterator[Simple]:
     if node.type == "command":
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
         given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield Simple(words, given)
+            yield Simple(words, given, node.start_byte in sure)
     for child in node.named_children:
-        yield from _walk(child)
+        yield from _walk(child, sure)
+
+
+class _Sure:
+    """Finds the commands whose own exit status is 0 whenever that of the whole line is 0.
+
+    What is not understood proves nothing: a grammar error, a function, a loop, a command that may change the shell.
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.found: set[int] = set()
+        """Where these commands begin, in bytes."""
+        self._exits_on_error = self._pipes_fail = False
+        if not root.has_error:
+            self._sequence(root.children, 0)
+
+    def _sequence(self, children: list[Node], depth: int) -> None:
+        """The last statement gives the status. With `set -e`, those before it have 0 too."""
+        statements = [child for child in children if child.is_named and child.type != "comment"]
+        in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
+        leading = depth == 0
+        for statement in statements:
+            if leading and self._take_options(statement):
+                continue
+            leading = False
+            is_plain = statement.type in ("command", "pipeline", "redirected_statement")
+            if statement.id not in in_background and (
+                statement == statements[-1] or (self._exits_on_error and is_plain and depth == 0)
+            ):
+                self._zero(statement, depth + 1)
+            if not _keeps_shell(statement):
+                return
+
+    def _take_options(self, statement: Node) -> bool:
+        """`set -euo pipefail` at the beginning."""
+        words = [_text(child) for child in statement.named_children] if statement.type == "command" else []
+        if words[:1] != ["set"] or not all(_HARMLESS_SET.fullmatch(word) for word in words[1:]):
+            return False
+        short = "".join(word for word in words[1:] if word.startswith("-"))
+        self._exits_on_error |= "e" in short or "errexit" in words
+        self._pipes_fail |= "pipefail" in words
+        return True
+
+    def _zero(self, node: Node, depth: int) -> None:
+        """The status of this statement is 0."""
+        named = [child for child in node.named_children if child.type != "comment"]
+        if depth > _DEEPEST or not named:
+            return
+        match node.type:
+            case "command":
+                self.found.add(node.start_byte)
+            case "redirected_statement" if not any(map(_continues_line, named)):
+                self._zero(named[0], depth + 1)
+            case "list" if len(named) == 2:
+                self._list(node, named[0], named[1], depth)
+            case "pipeline" if not any(child.type == "negated_command" for child in named):
+                for child in named if self._pipes_fail else named[-1:]:
+                    self._zero(child, depth + 1)
+            case "subshell" | "compound_statement":
+                self._sequence(node.children, depth + 1)
+            case _:
+                pass
+
+    def _list(self, node: Node, left: Node, right: Node, depth: int) -> None:
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        if operator == "&&":
+            self._zero(left, depth + 1)
+            if _keeps_shell(left):
+                self._zero(right, depth + 1)
+        elif operator == "||" and _surely_fails(right):
+            self._zero(left, depth + 1)
+
+
+def _continues_line(node: Node) -> bool:
+    """A here document behind which the line goes on: the grammar puts that part inside of it."""
+    parts = ("heredoc_start", "heredoc_body", "heredoc_end")
+    return node.type == "heredoc_redirect" and any(child.type not in parts for child in node.named_children)
+
+
+def _surely_fails(node: Node) -> bool:
+    words = [_text(child) for child in node.named_children] if node.type == "command" else []
+    return words == ["false"] or (words[:1] == ["exit"] and bool(re.fullmatch(r"[1-9]\d?", "".join(words[1:]))))
+
+
+def _keeps_shell(node: Node) -> bool:
+    """After it, the shell goes on, and each name still stands for the same program."""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        todo += one.named_children
+        if one.type in ("function_definition", "ERROR"):
+            return False
+        if one.type in ("declaration_command", "unset_command"):
+            words = [_text(child) for child in one.named_children if child.type != "variable_assignment"]
+            if any(word.startswith("-") or UNKNOWN in word for word in words):
+                return False
+        is_set = one.type == "variable_name" and (one.parent is None or "expansion" not in one.parent.type)
+        if is_set and DECIDES_PROGRAMS.fullmatch(_text(one)):
+            return False
+        if one.type == "command" and not _is_harmless(one):
+            return False
+    return True
+
+
+def _is_harmless(command: Node) -> bool:
+    words = [_text(child) for child in command.named_children if child.type != "variable_assignment"]
+    first = words[0] if words else UNKNOWN
+    if UNKNOWN in first or _CHANGES_SHELL.fullmatch(first):
+        return False
+    if first in ("builtin", "command"):
+        return not any(UNKNOWN in word or _CHANGES_SHELL.fullmatch(word) for word in words)
+    return first != "printf" or not any(word.startswith("-v") for word in words)
 
 
 def _assigned(node: Node) -> str:

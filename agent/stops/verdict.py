@@ -12,3 +12,5 @@ class Verdict(msgspec.Struct, frozen=True):
     """As on the command line: `until-file out.txt`."""
     passed: bool
     detail: str
+    not_guaranteed: list[str] = []
+    """What could not be ruled out, for people."""

@@ -195,7 +195,7 @@ import importlib, pkgutil, rundry.agent, rundry.tui
 for package in (rundry.agent, rundry.tui):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         parts = found.name.split(".")
-        if "project" not in parts and parts[-1] not in ("__main__", "predicate_child", "alone", "grep"):
+        if "project" not in parts and parts[-1] not in ("__main__", "alone", "grep"):
             if not parts[-1].endswith("_child"):
                 importlib.import_module(found.name)
 from rundry.agent.model.library import litellm

@@ -12,6 +12,7 @@ from fakes.turns import Call, call, calls, finish, say
 
 from rundry.agent.protocol import Predicates, Verify
 
+LINT = call("run_command", command="python3 -m compileall -q calc")
 WRITE = call("write_file", path="report.md", content="# Report\n")
 
 
@@ -24,21 +25,18 @@ async def test_until_file_is_met_by_a_file_that_exists_and_is_not_empty(runs: Pa
     assert ran.outcome["files_changed"] == ["report.md"]
 
 
-async def test_a_predicate_of_the_users_own_gets_the_runs_state_in_a_process_without_keys(
-    runs: Path, project: Path, tmp_path: Path
-):
+async def test_a_predicate_of_the_users_own_gets_the_runs_state_in_a_process_without_keys(runs: Path, project: Path):
     code = (
         "import json, os\n"
         "def ready(state):\n"
-        f"    open({str(tmp_path / 'seen.json')!r}, 'w').write(json.dumps([state, sorted(os.environ), os.getpid()]))\n"
+        "    open('seen.json', 'w').write(json.dumps([state, sorted(os.environ), os.getpid()]))\n"
         "    return 'report.md' in state['files_changed']\n"
     )
-    own = tmp_path / "own.py"
-    own.write_text(code)
+    (project / "own.py").write_text(code)
     with ScriptedServer([read("NOTES.md"), WRITE]) as server:
-        ran = await play(runs, server, project, predicates=Predicates(until_py=[f"{own}:ready"]))
+        ran = await play(runs, server, project, predicates=Predicates(until_py=["own.py:ready"]))
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
-    state, environment, _ = json.loads((tmp_path / "seen.json").read_text())
+    state, environment, _ = json.loads((project / "seen.json").read_text())
     assert [a["tool"] for a in state["actions"]] == ["read_file", "write_file"]
     assert not [name for name in environment if name.endswith("_API_KEY")]
 
@@ -55,12 +53,12 @@ async def test_a_schema_judges_the_final_answer_and_says_what_is_wrong(runs: Pat
 
 
 async def test_a_required_action_must_have_happened_besides_the_check(runs: Path, project: Path):
-    turns = [FIX_BOTH, say("It is green."), call("run_command", command="echo linted")]
-    wanted = Predicates(until=[CHECK], require=["run_command:linted"])
+    turns = [FIX_BOTH, say("It is green."), call("run_command", command="echo python3"), LINT]
+    wanted = Predicates(until=[CHECK], require=["run_command:python3 -m compileall"])
     with ScriptedServer(turns) as server:
         ran = await play(runs, server, project, predicates=wanted)
-    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 3), ran.story()
-    assert "run_command:linted" in ran.outcome["detail"]
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 4), ran.story()
+    assert "run_command:python3 -m compileall" in ran.outcome["detail"]
 
 
 async def test_with_any_one_predicate_is_enough_and_the_outcome_says_which(runs: Path, project: Path):

@@ -254,6 +254,10 @@ class PredicateJudged(EventBase, frozen=True, kw_only=True):
     """As on the command line: `until-file out.txt`."""
     passed: bool
     detail: str
+    answer: str | None = None
+    """Digest of the answer that was judged, where the verdict is about it. It counts for this answer only."""
+    not_guaranteed: list[str] = []
+    """What could not be ruled out about the verdict, for people."""
 
 
 class ScoreMeasured(EventBase, frozen=True, kw_only=True):

@@ -1,0 +1,21 @@
+"""`--until-file`: a file exists and is not empty (REQUIREMENTS 2.3.3)."""
+
+from __future__ import annotations
+
+from ...workspace import Workspace
+from ..verdict import Verdict
+
+
+def judge_file(path: str, workspace: Workspace) -> Verdict:
+    """`path` is relative to the workspace."""
+    target = workspace.root / path
+    name = f"until-file {path}"
+    try:
+        if not target.exists():
+            return Verdict(name, False, f"{path} does not exist")
+        if not target.is_file():
+            return Verdict(name, False, f"{path} is not a file")
+        size = target.stat().st_size
+    except OSError as error:
+        return Verdict(name, False, f"{path}: {error.strerror or error}")
+    return Verdict(name, size > 0, f"{path} has {size:,} bytes" if size else f"{path} is empty")

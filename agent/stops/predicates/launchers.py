@@ -1,0 +1,76 @@
+"""Programs that end with the exit status of the program behind them, and options that keep one from working."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Launcher(msgspec.Struct, frozen=True):
+    """How its own options are told from the program. Another option hides the program."""
+
+    flags: frozenset[str] = frozenset()
+    """Options without a value."""
+    valued: frozenset[str] = frozenset()
+    """Options with a value, in the next word or behind `=`."""
+    skip: int = 0
+    """Words between the options and the program: the duration of `timeout`."""
+    assigns: bool = False
+    """`NAME=value` may stand before the program."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _launcher(flags: str = "", valued: str = "", skip: int = 0, *, assigns: bool = False) -> Launcher:
+    return Launcher(_words(flags), _words(valued), skip, assigns)
+
+
+LAUNCHERS: dict[tuple[str, ...], Launcher] = {
+    ("timeout",): _launcher("-v --verbose --foreground", "-k -s --kill-after --signal", 1),
+    ("time",): _launcher("-p"),
+    ("nice",): _launcher("", "-n --adjustment"),
+    ("ionice",): _launcher("-t", "-c -n --class --classdata"),
+    ("stdbuf",): _launcher("", "-i -o -e --input --output --error"),
+    ("env",): _launcher("", "-u --unset", assigns=True),
+    ("nohup",): _launcher(),
+    ("command",): _launcher("-p"),
+    ("exec",): _launcher(),
+    ("chronic",): _launcher(),
+    ("unbuffer",): _launcher(),
+    ("xvfb-run",): _launcher("-a --auto-servernum", "-s --server-args"),
+    ("uv", "run"): _launcher(
+        "-q --quiet -v --frozen --locked --no-sync --offline --isolated --all-extras --all-groups --dev --no-dev",
+        "--with --extra --group -p --python --project --directory --env-file --package --with-requirements",
+    ),
+    ("uvx",): _launcher("-q --quiet --isolated --offline", "--with -p --python"),
+    ("poetry", "run"): _launcher(),
+    ("pipenv", "run"): _launcher(),
+    ("pdm", "run"): _launcher(),
+    ("hatch", "run"): _launcher(),
+    ("rye", "run"): _launcher(),
+    ("pixi", "run"): _launcher(),
+    ("bundle", "exec"): _launcher(),
+    ("mise", "exec"): _launcher(),
+    ("direnv", "exec"): _launcher("", "", 1),
+    ("npx",): _launcher("-y --yes --no --no-install"),
+    ("bunx",): _launcher(),
+    ("npm", "exec"): _launcher("-y --yes --no"),
+    ("pnpm", "exec"): _launcher(),
+    ("pnpm", "dlx"): _launcher(),
+    ("yarn", "exec"): _launcher(),
+    ("yarn", "dlx"): _launcher(),
+    ("coverage", "run"): _launcher("--branch -a --append -p --parallel-mode", "--source --rcfile --data-file --omit"),
+}
+"""By the words that begin the command."""
+MODULE_FLAGS = _words("-I -B -b -E -s -S -u -v -O -OO -q -P")
+MODULE_VALUED = _words("-W -X")
+"""Options of Python that may stand before `-m` or the script."""
+IDLE = _words(
+    """--help --version --collect-only --collectonly --co --fixtures --markers --setup-plan --dry-run --just-print
+    --recon --list-tests --listTests --list --if-present --exit-zero --print-config --showconfig --no-run
+    --passWithNoTests"""
+)
+"""With one of these, a program prints something and ends, or it exits with 0 whatever it finds."""
+IDLE_ALONE = _words("-h -V -v -n help version")
+"""The same, where it is the only argument."""

@@ -1,0 +1,184 @@
+"""`--require`: actions that must have happened, from the journal and not from what the model says of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Protocol, cast
+
+import msgspec
+
+from ...protocol import UserError
+from ..shell_words import UNKNOWN, simple_commands
+from ..verdict import Verdict
+from .commands_run import has_run
+
+AFTER_LAST_EDIT = "after-last-edit"
+_COMMANDS = ("run_command", "start_command")
+_WRITERS = ("edit_file", "write_file")
+_OF_FILES = (*_WRITERS, "read_file")
+
+
+class Acted(Protocol):
+    """A tool call with what came of it, as the journal's facts hold it."""
+
+    @property
+    def tool(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def arguments(self) -> object:
+        """As the model gave them."""
+        ...
+
+    @property
+    def step(self) -> int | None:
+        """The step that made the call."""
+        ...
+
+    @property
+    def ok(self) -> bool | None:
+        """None: it has not ended."""
+        ...
+
+    @property
+    def ended(self) -> int:
+        """Where its result stands in the journal."""
+        ...
+
+    @property
+    def edited(self) -> bool:
+        """The workspace changed while it ran: it is a command that changed files."""
+        ...
+
+
+class Deeds(msgspec.Struct, frozen=True):
+    """What happened in a run."""
+
+    actions: Sequence[Acted]
+    applied: frozenset[tuple[int | None, str]] = frozenset()
+    """(step, path) of edits that were applied and were not undone."""
+    last_edit: int = 0
+    """Where the newest change of a file stands in the journal."""
+    is_watched: bool = True
+    """Changes by commands are known. False: the workspace is too large for snapshots."""
+    root: Path = Path("/nonexistent")
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """A parsed `--require`."""
+
+    tool: str
+    text: str
+    after_last_edit: bool
+
+    @property
+    def call(self) -> str:
+        """The call, for messages."""
+        return f"`{self.tool}` with `{self.text}`" if self.text else f"`{self.tool}`"
+
+    @property
+    def shown(self) -> str:
+        """The whole, for messages."""
+        return f"{self.call} after the last edit" if self.after_last_edit else self.call
+
+
+def parse_requirement(action: str) -> Requirement:
+    """`TOOL`, `TOOL:TEXT`, each also with `:after-last-edit`. Raises UserError with the fix."""
+    tool, _, text = action.partition(":")
+    bare = text.removesuffix(AFTER_LAST_EDIT)
+    after = bare != text and (not bare or bare.endswith(":"))
+    text = bare.removesuffix(":") if after else text
+    if not tool.isidentifier():
+        raise UserError(f"--require {action}: write a tool's name, or TOOL:TEXT")
+    if tool in _COMMANDS and text.strip():
+        _wanted_words(action, text)
+    return Requirement(tool, text.strip(), after)
+
+
+def _wanted_words(action: str, text: str) -> list[str]:
+    commands = simple_commands(text)
+    if len(commands) != 1 or not commands[0].is_sure or any(UNKNOWN in word for word in commands[0].words):
+        fix = "write one program with its arguments, and one --require for each program"
+        raise UserError(f"--require {action}: `{text}` is not one plain command; {fix}")
+    return commands[0].words
+
+
+def judge_required(action: str, deeds: Deeds) -> Verdict:
+    """Such a call was made, succeeded and was applied. A command counts if it surely exited with 0 itself."""
+    wanted = parse_requirement(action)
+    words = _wanted_words(action, wanted.text) if wanted.tool in _COMMANDS and wanted.text else []
+    done = [a for a in deeds.actions if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, deeds)]
+    name = f"require {action}"
+    if not done:
+        return Verdict(
+            name, False, f"no call of {wanted.shown.removesuffix(' after the last edit')} has succeeded{_hint(wanted)}"
+        )
+    if wanted.after_last_edit and not any(_is_after_edits(a, words, deeds) for a in done):
+        return Verdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
+    times = "once" if len(done) == 1 else f"{len(done)} times"
+    return Verdict(name, True, f"{wanted.shown} succeeded {times}")
+
+
+def _hint(wanted: Requirement) -> str:
+    if wanted.tool != "run_command" or not wanted.text:
+        return " in this run"
+    return f" in this run: run `{wanted.text}` so that its own exit status is that of the whole command line"
+
+
+def _fits(action: Acted, wanted: Requirement, words: Sequence[str], deeds: Deeds) -> bool:
+    if action.tool in _WRITERS and not _was_applied(action, deeds):
+        return False
+    if not wanted.text:
+        return True
+    if action.tool in _COMMANDS:
+        return has_run(words, _argument(action, "command"), deeds.root)
+    if action.tool in _OF_FILES:
+        return _is_path(_relative(_argument(action, "path"), deeds.root), wanted.text)
+    return _mentions(action.arguments, wanted.text)
+
+
+def _was_applied(action: Acted, deeds: Deeds) -> bool:
+    return (action.step, _relative(_argument(action, "path"), deeds.root)) in deeds.applied
+
+
+def _is_after_edits(action: Acted, words: Sequence[str], deeds: Deeds) -> bool:
+    """Nothing changed after it, nor by another command of the same line."""
+    if deeds.last_edit > action.ended:
+        return False
+    if action.edited and not has_run(words, _argument(action, "command"), deeds.root, alone=True):
+        return False
+    later = (other for other in deeds.actions if other.tool in _COMMANDS and other.ended > action.ended)
+    return deeds.is_watched or not any(later)
+
+
+def _argument(action: Acted, name: str) -> str:
+    given = action.arguments
+    return str(cast("dict[str, object]", given).get(name, "")) if isinstance(given, dict) else ""
+
+
+def _relative(path: str, root: Path) -> str:
+    return os.path.relpath(os.path.normpath(root / path), root).replace(os.sep, "/")
+
+
+def _is_path(path: str, wanted: str) -> bool:
+    """The whole path, its last parts, or a glob."""
+    bare = os.path.normpath(wanted).replace(os.sep, "/")
+    return path == bare or path.endswith(f"/{bare}") or fnmatchcase(path, bare) or PurePosixPath(path).match(bare)
+
+
+def _mentions(arguments: object, text: str) -> bool:
+    match arguments:
+        case str():
+            return text in arguments
+        case dict():
+            return any(_mentions(value, text) for value in cast("dict[str, object]", arguments).values())
+        case list():
+            return any(_mentions(value, text) for value in cast("list[object]", arguments))
+        case bool() | None:
+            return False
+        case _:
+            return text == str(arguments)

@@ -1,0 +1,120 @@
+"""`--schema`: the answer that the outcome reports has to fit a JSON Schema (REQUIREMENTS 2.3.3)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from ...protocol import UserError
+from ...workspace import Finished, Sandbox, Workspace
+from ..verdict import Verdict
+from .schema_refs import require_known_dialect, require_local
+
+SECONDS = 5.0
+"""Processor time for one validation; a pattern can need years."""
+_STARTING = 30.0
+"""Seconds on top, for the start of the process on a busy machine."""
+_LARGEST = 4_000_000
+_CHILD = Path(__file__).with_name("schema_child.py")
+_FIX = "name a file with a JSON Schema"
+
+
+class _Answer(msgspec.Struct):
+    passed: bool
+    detail: str
+
+
+async def judge_schema(
+    path: str,
+    answer: str | None,
+    workspace: Workspace,
+    *,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
+    sandbox: Sandbox,
+    seconds: float = SECONDS,
+) -> Verdict:
+    """The answer is JSON that fits the schema. A process in the sandbox validates, because a pattern may never end.
+
+    `path` is relative to the workspace; `seconds`: processor time of the validation.
+    """
+    name = f"schema {path}"
+    if answer is None or not answer.strip():
+        return Verdict(name, False, "there is no answer yet")
+    try:
+        schema = load_schema(workspace.root / path)
+    except UserError as error:
+        return Verdict(name, False, str(error))
+    argv = [sys.executable, "-I", "-B", "-c", _CHILD.read_text(encoding="utf-8"), str(seconds)]
+    finished = await sandbox.run(
+        argv,
+        workspace.root,
+        cwd=workspace.root,
+        env=env,
+        timeout=min(timeout, seconds + _STARTING),
+        stdin=json.dumps([schema, answer]).encode(),
+        apart=True,
+    )
+    return _verdict(name, finished, seconds)
+
+
+def _verdict(name: str, finished: Finished, seconds: float) -> Verdict:
+    if finished.timed_out:
+        return Verdict(name, False, f"validation {finished.error}")
+    if finished.exit_code is None:
+        return Verdict(name, False, f"validation could not be started: {finished.error}")
+    try:
+        found = msgspec.json.decode(finished.full, type=_Answer)
+    except msgspec.DecodeError:
+        why = f"validation did not end within {seconds:g} s of processor time, or crashed"
+        return Verdict(name, False, f"{why} (exit code {finished.exit_code}): simplify the patterns of the schema")
+    return Verdict(name, found.passed, found.detail)
+
+
+def load_schema(path: Path) -> dict[str, Any]:
+    """The schema. Raises UserError for a missing file, broken JSON, an invalid schema, or a reference out of it."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    option = f"--schema {path}"
+    known = _read(path, option)
+    try:
+        require_known_dialect(known, option)
+        validator_for(known).check_schema(known)
+        require_local(known, option)
+    except SchemaError as error:
+        why = f"{error.json_path}: {error.message[:200]}"
+        raise UserError(f"{option}: it is not a valid JSON Schema at {why}") from None
+    except (AttributeError, TypeError) as error:  # a reference leads to something that is not a schema
+        raise UserError(f"{option}: a part of it is not a schema ({error}); correct it") from None
+    except RecursionError:
+        raise UserError(f"{option}: it is nested too deeply; {_FIX} with fewer levels") from None
+    return known
+
+
+def _read(path: Path, option: str) -> dict[str, Any]:
+    try:
+        if path.is_dir():
+            raise UserError(f"{option}: it is a folder; {_FIX}")
+        if path.exists() and not path.is_file():
+            raise UserError(f"{option}: it is not a regular file; {_FIX}")
+        data = path.read_bytes()
+        if len(data) > _LARGEST:
+            raise UserError(f"{option}: it has {len(data):,} bytes, and {_LARGEST:,} are allowed; {_FIX}")
+        schema: object = json.loads(data)
+    except FileNotFoundError:
+        raise UserError(f"{option}: there is no such file; {_FIX}") from None
+    except OSError as error:
+        raise UserError(f"{option}: it cannot be read ({error.strerror or error}); {_FIX}") from None
+    except ValueError as error:
+        raise UserError(f"{option}: it is not JSON ({error}); {_FIX}") from None
+    except RecursionError:
+        raise UserError(f"{option}: it is nested too deeply; {_FIX} with fewer levels") from None
+    if not isinstance(schema, dict):
+        raise UserError(f"{option}: a JSON Schema is an object; {_FIX}")
+    return cast("dict[str, Any]", schema)

@@ -1,0 +1,57 @@
+"""Validate an answer against a JSON Schema: `python -I -B -c schema_child.py SECONDS`, both as JSON on standard input.
+
+Prints `{"passed": ..., "detail": ...}`. More processor time than SECONDS ends the process, also within a pattern.
+Imports nothing of rundry.
+"""
+
+import json
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+
+def unfenced(answer: str) -> str:
+    """The answer without one code fence around all of it."""
+    lines = answer.strip().splitlines()
+    fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
+    return "\n".join(lines[1:-1]) if fenced else answer
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """NaN and Infinity are not JSON."""
+    raise ValueError(f"{name} is not JSON")
+
+
+def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
+    """Whether the answer fits, and what to say about it."""
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    signal.setitimer(signal.ITIMER_PROF, float(sys.argv[1]))
+    try:
+        value = json.loads(unfenced(answer), parse_constant=refuse_constant)
+        # An empty registry: a `$ref` to the network is not fetched.
+        validator = validator_for(schema)(schema, registry=Registry())
+        error = min(validator.iter_errors(value), key=lambda error: len(error.absolute_path), default=None)
+    except ValueError as error:
+        return False, f"the answer is not JSON: {error}"
+    except Unresolvable as unknown:
+        return False, f"the schema refers to {unknown.ref}, which is not in it"
+    except RecursionError:
+        return False, "the answer or the schema is nested too deeply"
+    if error is None:
+        return True, "the answer fits the schema"
+    return False, f"the answer does not fit the schema at {error.json_path}: {error.message[:300]}"
+
+
+def main() -> None:
+    """Read the schema and the answer, print the verdict."""
+    passed, detail = judge(*json.load(sys.stdin))
+    print(json.dumps({"passed": passed, "detail": detail}), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
