@@ -32,7 +32,7 @@ from .attaching import with_images
 from .resuming import raised, way_on
 from .start import folder_of, workspace_of
 from .text import one_line
-from .verbs import VERBS, Given, commands_of, near, verb_of
+from .verbs import QUEUED, VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0
 """Until a command must have been taken out of the inbox."""
@@ -55,11 +55,29 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """From the command to its answer."""
 
 
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A queued message, as `--json` prints it."""
+
+    number: int
+    text: str
+    images: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """What `queued --json` prints."""
+
+    run_id: str
+    verb: str = QUEUED
+    queued: list[Message]
+
+
 def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool) -> int:
     """Give one command and print what became of it: 0 taken, 1 refused by the run. Raises RundryError."""
     ref, given = _given(words, flags)
     verb_of(given.verb)
     path = find_run(ref, folder_of(flags), None) if ref is not None else _newest_live(flags)
+    if given.verb == QUEUED:
+        return _list_queue(path, given, as_json=as_json)
     session = Session(Journal.open(path), None, "ctl")  # not attached: nobody looks on for longer than this
     try:
         answered = _ask(session, path, given, flags)
@@ -72,6 +90,25 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
     else:
         print(f"rundry: {answered.run_id} refused {given.verb}: {one_line(answered.why or '')}", file=sys.stderr)
     return 0 if answered.taken else 1
+
+
+def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
+    journal = Journal.open(path)
+    try:
+        waits = what_waits(journal)
+    finally:
+        journal.close()
+    commands_of(given, waits)
+    run_id = journal.spec.run_id
+    messages = [Message(number=n, text=one.text, images=len(one.images)) for n, one in sorted(waits.queue.items())]
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(Listed(run_id=run_id, queued=messages)) + b"\n")
+        return 0
+    for message in messages:
+        print(f"{message.number:>4}  {one_line(message.text)}")
+    if not messages:
+        print(one_line(f"{run_id}  no message is queued"))
+    return 0
 
 
 def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | None, Given]:

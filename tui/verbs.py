@@ -30,6 +30,7 @@ from rundry.agent import (
     SwitchModel,
     Undo,
     Unpause,
+    Unqueue,
     UserError,
     Waits,
     Wake,
@@ -37,6 +38,9 @@ from rundry.agent import (
 
 from .limits import parse_limit
 from .text import one_line
+
+QUEUED = "queued"
+"""The verb that asks nothing of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +94,16 @@ def near(name: str) -> str:
     return f"did you mean `{found[0]}`? " if found else ""
 
 
+def _nothing(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    if given.words:
+        raise UserError(f"{given.verb} takes nothing more: {' '.join(given.words)[:60]!r}")
+    return []
+
+
 def _plain(make: Callable[[Given], Command]) -> Callable[[Given, Waits], list[Command]]:
     def commands(given: Given, waits: Waits) -> list[Command]:
-        del waits
-        if given.words:
-            raise UserError(f"{given.verb} takes nothing more: {' '.join(given.words)[:60]!r}")
-        return [make(given)]
+        return [*_nothing(given, waits), make(given)]
 
     return commands
 
@@ -113,6 +121,22 @@ def _said(given: Given) -> str:
     if not text:
         raise UserError(f'{given.verb} takes a text: rundry ctl RUN {given.verb} "..."')
     return text
+
+
+def _withdraw(given: Given, waits: Waits) -> list[Command]:
+    """The newest message, the one of that number, or the one with that text in it."""
+    if not waits.queue:
+        raise UserError("no message is queued in this run, so there is nothing to withdraw")
+    text = " ".join(given.words).strip()
+    if not text:
+        return [Unqueue(queued_id=max(waits.queue))]
+    if text.isdecimal() and int(text) in waits.queue:
+        return [Unqueue(queued_id=int(text))]
+    found = [number for number, queued in waits.queue.items() if text in queued.text]
+    if len(found) != 1:
+        count = "no queued message has" if not found else f"{len(found)} queued messages have"
+        raise UserError(f"{count} the text {one_line(text)[:40]!r}: `queued` lists each with its number")
+    return [Unqueue(queued_id=found[0])]
 
 
 def _named(given: Given) -> list[str]:
@@ -232,6 +256,8 @@ VERBS: Mapping[str, Verb] = {
     "step": Verb("", "one step, then pause", _plain(lambda _: StepOnce())),
     "steer": Verb("TEXT", "say it at once: interrupts the step", _text(lambda text: Steer(text=text)), after_end=True),
     "queue": Verb("TEXT", "say it after this step", _text(lambda text: Say(text=text)), after_end=True),
+    QUEUED: Verb("", "list the messages that wait, each with its number", _nothing, after_end=True),
+    "withdraw": Verb("[NUMBER | TEXT]", "take a queued message back; default: the newest", _withdraw, after_end=True),
     "interrupt": Verb("", "end the call or the tool that runs", _plain(lambda _: Interrupt())),
     "stop": Verb(
         "", "with a wrap-up; --now: at once", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))

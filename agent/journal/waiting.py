@@ -21,11 +21,14 @@ from ..protocol import (
     ProposalRebased,
     QuestionAnswered,
     QuestionAsked,
+    Queued,
     RunEnded,
     RunResumed,
     RunStarted,
+    Said,
     Stamped,
     Unpaused,
+    Unqueued,
 )
 from .encoding import decode
 from .journal import Journal
@@ -41,10 +44,13 @@ _ASKED = (
     ProposalRebased,
     QuestionAnswered,
     QuestionAsked,
+    Queued,
     RunEnded,
     RunResumed,
     RunStarted,
+    Said,
     Unpaused,
+    Unqueued,
 )
 
 
@@ -58,6 +64,8 @@ class Waits:
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """By their id, oldest first, re-based ones as they are now."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
+    queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
+    """Messages that wait for the step's end, by their id."""
     handoff: HandoffOpened | None = None
     paused: Paused | None = None
     started: RunStarted | None = None
@@ -101,6 +109,10 @@ class Waits:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id):
                 self.questions.pop(question_id, None)
+            case Queued(queued_id=queued_id) as queued:
+                self.queue[queued_id] = queued
+            case Unqueued(queued_id=queued_id) | Said(queued_id=int(queued_id)):
+                self.queue.pop(queued_id, None)
             case _:
                 pass
 

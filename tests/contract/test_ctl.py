@@ -74,6 +74,36 @@ def test_a_script_pauses_limits_steers_and_stops_a_run_that_someone_else_drives(
     refused(gone, "has ended (user:", "rundry resume")
 
 
+def test_a_script_lists_queued_messages_and_takes_them_back(home: Home, project: Path):
+    with ScriptedServer([HELD, HELD]) as server, headless(home, project, server, "--gate", "edits") as running:
+
+        def ctl(*words: str) -> Ran:
+            return home.run("ctl", *words, cwd=project)
+
+        assert "no message is queued" in ctl("queued").stdout
+        refused(ctl("withdraw"), "no message is queued")
+        for text in ("look at mul", "look at add", "use sums\nonly", "and hurry"):
+            assert ctl("queue", text).exit_code == 0
+        listed = json.loads(ctl("queued", "--json").stdout)["queued"]
+        assert [message["text"] for message in listed] == ["look at mul", "look at add", "use sums\nonly", "and hurry"]
+        shown = ctl("queued").stdout.splitlines()
+        assert shown[0].split(maxsplit=1) == [str(listed[0]["number"]), "look at mul"]
+        refused(ctl("withdraw", "look"), "2 queued messages", "number")
+        refused(ctl("withdraw", "sing"), "no queued message", "sing")
+        assert ctl("withdraw").exit_code == 0
+        assert running.wait_event("unqueued")["queued_id"] == listed[3]["number"]
+        assert ctl("withdraw", "sums").exit_code == 0
+        assert ctl("withdraw", str(listed[0]["number"])).exit_code == 0
+        assert [message["text"] for message in json.loads(ctl("queued", "--json").stdout)["queued"]] == ["look at add"]
+        assert ctl("steer", "go on").exit_code == 0
+        requests = server.wait_requests(2)
+        said = [text_of(message) for message in requests[1].messages if message["role"] == "user"]
+        assert said[-2:] == ["look at add", "go on"] or "look at add" in said[-1], said
+        assert not any("mul" in text or "sums" in text or "hurry" in text for text in said[1:])
+        assert ctl("stop", "--now").exit_code == 0
+        running.finish()
+
+
 def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_BOTH, HELD]) as server:
