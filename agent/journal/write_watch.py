@@ -45,8 +45,9 @@ class WriteWatch:
     async def wait(self, most: float = STILL_SECONDS) -> None:
         """Return when the next look is due, after `most` seconds at the latest."""
         self._start()
-        if time.monotonic() - self._woken_at < SETTLE_SECONDS:
-            await asyncio.sleep(min(self._busy, most))
+        since = time.monotonic() - self._woken_at
+        if since < SETTLE_SECONDS:  # each pause is twice as long as the one before, until the next write
+            await asyncio.sleep(min(max(self._busy, since), most))
             return
         self._woken.clear()
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..step.holds import release_due
 from .conduct import Conduct
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 
 
 async def keep_vigil(run: Conduct) -> None:
@@ -16,7 +16,9 @@ async def keep_vigil(run: Conduct) -> None:
     kit = run.kit
     alone_since: float | None = None
     while True:
-        await kit.clock.sleep(LOOK_SECONDS)
+        deadline = kit.facts.budget.deadline
+        left = LOOK_SECONDS if deadline is None else max(0.1, deadline - kit.clock.now())
+        await kit.clock.sleep(min(LOOK_SECONDS, left))
         kit.news.set()
         release_due(kit)
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)

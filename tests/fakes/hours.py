@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.protocol import Outcome
+from rundry.agent.run.vigil import LOOK_SECONDS
 
 from .clock import ManualClock
 from .driven import Driven
@@ -32,8 +33,8 @@ async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outco
 
 
 def _is_asleep(clock: ManualClock, times: int) -> bool:
-    """The run went to sleep that often; what looks out for it sleeps a second at a time."""
-    return sum(seconds > 1.0 for seconds in clock.slept) >= times
+    """Whether the run went to sleep that often; the vigil's short sleeps do not count."""
+    return sum(seconds > LOOK_SECONDS for seconds in clock.slept) >= times
 
 
 def make_repository(folder: Path, branch: str = "work") -> Path:

@@ -14,9 +14,9 @@ from ..desk import Desk
 
 CLOCK_SECONDS = 0.25
 """Between two redraws without news, while a clock on the screen runs or the person does something."""
-STILL_SECONDS = 0.5
+STILL_SECONDS = 1.0
 """Between two looks while nothing happens: the end of a runner is not written to the journal."""
-REST_SECONDS = 5.0
+REST_SECONDS = 10.0
 """Between two redraws while nothing happens."""
 GRACE_SECONDS = 1 / 20
 """Between two redraws while the gate waits for a moment without keys."""
@@ -24,7 +24,7 @@ TOUCHED_SECONDS = 1.0
 """How long after a key or a click the screen is redrawn as if a clock ran."""
 BEHIND_SECONDS = 0.5
 """While a long journal is read, so much of it is not drawn in between."""
-BEAT_SECONDS = 5.0
+BEAT_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
