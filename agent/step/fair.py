@@ -89,12 +89,13 @@ async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
 
 
 class surroundings:
-    """The environment of a check with a private empty folder, which is removed afterwards."""
+    """The environment of a check with a private empty folder, which is removed afterwards. No bytecode of the run."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
     def __enter__(self) -> Surroundings:
+        self._kit.guarded.drop_bytecode()
         temp = self._kit.sandbox.temp
         self._folder = tempfile.TemporaryDirectory(prefix="check-", dir=temp, ignore_cleanup_errors=True)
         empty = Path(self._folder.name)

@@ -28,7 +28,15 @@ class Guarded:
         self._kit, self._guard = kit, guard
         path = kit.journal.path
         private = frozenset(str(place) for place in kit.workspace.private)
-        self._seals = Seals(kit.workspace.root, guard.seals, kit.journal.keep, private)
+        depends = guard.depends
+        self._seals = Seals(
+            kit.workspace.root,
+            guard.seals,
+            kit.journal.keep,
+            private,
+            installed=depends.places,
+            goals=depends.goals,
+        )
         attic = path.with_suffix(".kept")
         self._put_back = PutBack(kit.workspace.root, attic, kit.workspace.ledger, kit.journal.keep)
         self._one_at_a_time = asyncio.Lock()
@@ -38,6 +46,8 @@ class Guarded:
         """What could not be kept from happening, a line each."""
         self.unrestored: dict[str, tuple[str, Mark]] = {}
         """Paths that are not as approved and could not be restored: why, and what stands there."""
+        self._stale: list[str] = []
+        """Bytecode that no check may load, and that could not be removed."""
         self.outputs: dict[str, set[str]] = {}
         """Command to the files that it changes whenever it runs."""
 
@@ -157,10 +167,17 @@ class Guarded:
 
     def why_not(self) -> str | None:
         """Why no verdict can count now; None: it can."""
+        if self._stale:
+            return f"`{self._stale[0]}` came during the run and could not be removed: Python could load it"
         if not self.unrestored:
             return None
         path, (why, _) = next(iter(self.unrestored.items()))
         return f"`{path}` does not have its approved content, and it was not restored: {why}"
+
+    def drop_bytecode(self) -> None:
+        """Remove the Python bytecode that came during the run: a check loads none of it."""
+        if self._guard:
+            self._stale = self._seals.drop_bytecode()
 
     async def restore_all(self, record: Record) -> list[str]:
         """Restore everything that differs, without a question. Lines for the model."""

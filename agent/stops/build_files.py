@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 import msgspec
+
+MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
 
 class _Package(msgspec.Struct):
@@ -25,22 +29,68 @@ def package_scripts(text: str, arguments: Sequence[str]) -> Iterator[str]:
             yield scripts[which]
 
 
+_PHONY = re.compile(r"^\.PHONY\s*:+([^#\n]*)", re.MULTILINE)
 _RULE = re.compile(r"^(?P<targets>[^\s#:=][^#:=]*?)\s*::?(?!=)\s*(?P<needs>[^#;]*)(;(?P<inline>.*))?")
 
 
 def make_recipes(text: str, arguments: Sequence[str]) -> Iterator[str]:
     """The recipe lines that `make ARGUMENTS` runs: of the named targets, else of the first, and of what they need."""
     rules = _rules(text)
+    for target in _wanted(rules, arguments):
+        yield from rules[target][1]
+
+
+def _wanted(rules: dict[str, tuple[list[str], list[str]]], arguments: Sequence[str]) -> Iterator[str]:
+    """The targets with a rule that are run, each once."""
     wanted = [word for word in arguments if word in rules] or list(rules)[:1]
     done: set[str] = set()
     while wanted:
         target = wanted.pop(0)
-        if target in done or target not in rules:
-            continue
-        done.add(target)
-        needs, recipe = rules[target]
-        wanted += needs
-        yield from recipe
+        if target not in done and target in rules:
+            done.add(target)
+            wanted += rules[target][0]
+            yield target
+
+
+def _goals(text: str, arguments: Sequence[str]) -> Iterator[str]:
+    """Targets that `make ARGUMENTS` runs and does not make: a file with such a name would count as their result."""
+    rules = _rules(text)
+    phony = {name for match in _PHONY.finditer(text.replace("\\\n", " ")) for name in match[1].split()}
+    for target in _wanted(rules, arguments):
+        recipe = "\n".join(rules[target][1])
+        is_made = re.search(rf"\$@|\$\(@|(^|[\s/'\"=]){re.escape(target)}($|[\s'\";])", recipe, re.MULTILINE)
+        if target not in phony and not is_made and not re.search(r"[%$(]", target):
+            yield target
+
+
+def makefiles(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
+    """The texts that a `make` reads which is started in `folder`, and where it runs; of other programs nothing."""
+    if words[0].rpartition("/")[2] not in ("make", "gmake"):
+        return
+    there = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] == "-C"), ".")
+    own = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file")), None)
+    for file in (own,) if own else MAKEFILES:
+        if text := read_text(root / folder / there / file):
+            yield text, folder / there
+
+
+def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[str]:
+    """Missing paths, relative to the workspace, that a `make` would take for the result of its recipes."""
+    for text, where in makefiles(words, folder, root):
+        for goal in _goals(text, words[1:]):
+            path = os.path.normpath(where / goal)
+            if not path.startswith(("..", "/")) and not os.path.lexists(root / path):
+                yield path
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file of at most 1 MB; empty: there is none."""
+    try:
+        if not path.is_file() or path.stat().st_size > 1_000_000:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from .build_files import make_recipes, package_scripts
+from .build_files import MAKEFILES, goals_of, make_recipes, makefiles, package_scripts, read_text
 from .shell_words import UNKNOWN, simple_commands
 
 _DEPTH = 4
@@ -44,8 +44,8 @@ _RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "b
 """These run a command after the word `run` (or `exec`)."""
 _PACKAGE_MANAGERS = {"npm", "yarn", "pnpm", "bun"}
 _BUILD_FILES = {
-    "make": ("Makefile", "makefile", "GNUmakefile"),
-    "gmake": ("Makefile", "makefile", "GNUmakefile"),
+    "make": MAKEFILES,
+    "gmake": MAKEFILES,
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile",),
@@ -88,6 +88,8 @@ class Executed(msgspec.Struct):
 
     files: set[str] = msgspec.field(default_factory=set[str])
     started: list[Started] = msgspec.field(default_factory=list[Started])
+    goals: set[str] = msgspec.field(default_factory=set[str])
+    """Paths whose mere existence keeps `make` from running the recipe."""
 
 
 def executed_files(command: str, root: Path) -> set[str]:
@@ -105,8 +107,10 @@ def executed(command: str, root: Path, folder: str = ".") -> Executed:
     return found
 
 
-def _follow(line: str, folder: PurePosixPath, root: Path, found: Executed, depth: int) -> None:
-    """Adds what the line executes when it runs in `folder`."""
+def _follow(
+    line: str, folder: PurePosixPath, root: Path, found: Executed, depth: int, outer: Sequence[str] = ()
+) -> None:
+    """Adds what the line executes when it runs in `folder`. `outer`: the programs that run it (`npm`)."""
     if depth == 0:
         return
     for simple in simple_commands(line):
@@ -115,15 +119,19 @@ def _follow(line: str, folder: PurePosixPath, root: Path, found: Executed, depth
             continue
         before = simple.words[: len(simple.words) - len(words)]
         given = [*simple.given, *(word for word in before if re.match(r"[A-Za-z_]\w*=", word))]
-        wrapped = [_program_name(word) for word in before if not word.startswith("-")]
+        wrapped = [*outer, *(_program_name(word) for word in before if not word.startswith("-"))]
         found.started.append(Started(words, str(folder), given, wrapped))
         if words[0] == "cd" and len(words) > 1 and UNKNOWN not in words[1]:
             folder = folder / words[1]
             continue
         for path in _scripts(words):
             _add(path, folder, root, found)
+        inner = [*wrapped, _program_name(words[0])]
         for text, where in _nested(words, folder, root):
-            _follow(text, where, root, found, depth - 1)
+            _follow(text, where, root, found, depth - 1, inner)
+        for goal in goals_of(words, folder, root):
+            _add(goal, PurePosixPath("."), root, found)
+            found.goals.add(goal)
 
 
 def _unwrapped(words: Sequence[str]) -> list[str]:
@@ -246,14 +254,11 @@ def _nested(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator
         if text := _shell_script(root / folder / script):
             yield text, folder
     if name in _PACKAGE_MANAGERS:
-        for text in package_scripts(_read(root / folder / "package.json"), words[1:]):
+        for text in package_scripts(read_text(root / folder / "package.json"), words[1:]):
             yield text, folder
-    if name in ("make", "gmake"):
-        there = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] == "-C"), ".")
-        own = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file")), None)
-        for file in (own,) if own else _BUILD_FILES["make"]:
-            for text in make_recipes(_read(root / folder / there / file), words[1:]):
-                yield text, folder / there
+    for text, where in makefiles(words, folder, root):
+        for recipe in make_recipes(text, words[1:]):
+            yield recipe, where
 
 
 def _code_at(words: Sequence[str]) -> int | None:
@@ -265,19 +270,10 @@ def _code_at(words: Sequence[str]) -> int | None:
 
 def _shell_script(path: Path) -> str:
     """The text, where it is one for a shell."""
-    text = _read(path)
+    text = read_text(path)
     first = text.partition("\n")[0]
     is_shell = path.suffix in (".sh", ".bash") or (first.startswith("#!") and re.search(r"\b(ba|da|z|k)?sh\b", first))
     return text if is_shell or (text and not path.suffix and not first.startswith("#!")) else ""
-
-
-def _read(path: Path) -> str:
-    try:
-        if not path.is_file() or path.stat().st_size > 1_000_000:
-            return ""
-        return path.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):
-        return ""
 
 
 def _add(given: str, folder: PurePosixPath, root: Path, found: Executed) -> None:

@@ -53,8 +53,6 @@ _ARTEFACTS = frozenset(
         ".lo",
         ".la",
         ".a",
-        ".pyc",
-        ".pyo",
         ".class",
         ".gcda",
         ".gcno",
@@ -190,6 +188,10 @@ class Guard:
 
     def _decides(self, normal: str, path: str) -> bool:
         if normal in self.files or self._executed.match_file(normal) or self.depends.shadows.matches(path):
+            return True
+        place, _, name = path.rpartition("/")
+        folders, programs = self.depends.programs
+        if name in programs and place in folders:
             return True
         return any(spec.match_file(normal) and self._holds(path, text) for spec, text in self._holding)
 

@@ -11,25 +11,16 @@ import msgspec
 
 from ..executed import Started, executed
 from ..shell_words import UNKNOWN
+from .helper_names import is_helper
 from .imports import imports_of
-from .installed import package_files, package_of, program_files, venv_files, venv_places, venvs_of
+from .installed import package_files, package_of, venv_files, venv_places, venvs_of
+from .programs import outside_programs, own_programs, program_files, program_folders
 from .shadows import Shadows, installed_names, standard_names
 from .tool_table import Tool, names_in_scripts, tools_of
 
 _MOST = 600
 """Scripts that are read for what they import."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
-_HELPER = re.compile(
-    r"(^|_)(tests?|testing|testutils?|specs?|checks?|checker|checking|verif\w*|judg\w*|assert\w*|oracle|expect\w*"
-    r"|golden|scorer|scoring|grader|grading|fixtures?|helpers?|harness|conftest|mocks?)(_|\d|$)",
-    re.IGNORECASE,
-)
-"""Names of modules that speak of a check and not of the work."""
-_FOLDERS = re.compile(
-    r"\.?(tests?|testing|specs?|__tests__|checks?|ci|scripts?|tools?|e2e|qa|bench|benchmarks?|fixtures)(/|$)",
-    re.IGNORECASE,
-)
-"""Names of folders in the root that do."""
 _SUFFIXES = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua")
 _ENDINGS = ("js", "mjs", "cjs", "ts", "mts", "json", "yml", "yaml", "toml")
 _PREFIXES = (Path("/usr"), Path("/usr/local"))
@@ -47,9 +38,13 @@ class Depends(msgspec.Struct):
     outside: set[str] = msgspec.field(default_factory=set[str])
     """Absolute paths outside of the workspace that a tool obeys."""
     places: set[str] = msgspec.field(default_factory=set[str])
-    """Folders of installed packages."""
+    """Folders of installed packages and programs, which are looked at wherever they lie."""
+    goals: set[str] = msgspec.field(default_factory=set[str])
+    """Paths of `files` where a folder decides as a file does."""
     work: set[str] = msgspec.field(default_factory=set[str])
     """Modules of the workspace that a script of the check imports and that are taken for the code under test."""
+    programs: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    """Folders of the workspace in PATH, and names of programs that a new file there would replace."""
     shadows: Shadows = msgspec.field(default_factory=lambda: Shadows((), (), Path("/nonexistent")))
 
 
@@ -68,6 +63,8 @@ class _Search:
         self._packages: set[tuple[str, str]] = set()
         self._programs: set[str] = set()
         self._read: set[str] = set()
+        self._bins: dict[str, None] = {}
+        """Folders of the workspace that stand in PATH."""
         self._has_python = False
 
     def find(self, commands: Sequence[str], predicates: Sequence[str]) -> Depends:
@@ -82,6 +79,7 @@ class _Search:
         self._tests()
         self._tools(tools_of(self._programs))
         self._installed()
+        self._programs_in_path()
         self._shadows()
         self._found.files = {path for path in self._found.files if path and not path.startswith("../")}
         return self._found
@@ -94,6 +92,7 @@ class _Search:
             else:
                 self._found.files.add(path)
                 self._follow(path)
+        self._found.goals.update(runs.goals)
         for started in runs.started:
             self._start(started)
 
@@ -111,6 +110,7 @@ class _Search:
             self._roots[folder] = None
         path = given.get("PATH") or self._env.get("PATH", "")
         self._found.files.update(program_files(name, folder, started.wrapped, path, self._root))
+        self._bins.update(dict.fromkeys(program_folders(folder, started.wrapped, path, self._root)))
         for place in filter(None, (given.get("PYTHONPATH") or self._env.get("PYTHONPATH", "")).split(os.pathsep)):
             self._root_folder(place, folder)
         for tool in tools_of([name, *self._module_of(started.words)]):
@@ -182,14 +182,19 @@ class _Search:
                 self._roots[place] = None
         for file in imports.files:
             is_beside = whole and (folder == "." or file.startswith(f"{folder}/"))
-            if is_beside or _is_helper(file, path, self._root):
-                self._found.files.add(file)
+            if is_beside or is_helper(file, path, self._root):
+                self._decides(file, imports.instead.get(file, []))
                 self._follow(file, whole=whole)
             elif (self._root / file).is_file():
                 self._found.work.add(file)
         self._modules.update(imports.modules)
         self._packages.update((module, folder) for module in imports.modules)
         self._mentioned(imports.words, path, folder)
+
+    def _decides(self, file: str, instead: Iterable[str]) -> None:
+        self._found.files.add(file)
+        for other in instead:
+            (self._found.patterns if other.startswith("/") else self._found.files).add(other)
 
     def _mentioned(self, words: Iterable[str], path: str, folder: str) -> None:
         known = names_in_scripts()
@@ -203,7 +208,7 @@ class _Search:
                 file = os.path.normpath(PurePosixPath(base, first))
                 if file.startswith(("/", "..")) or not (self._root / file).is_file():
                     continue
-                if _is_helper(file, path, self._root) or file.endswith((".sh", ".bash")):
+                if is_helper(file, path, self._root) or file.endswith((".sh", ".bash")):
                     self._found.files.add(file)
                     self._follow(file)
 
@@ -259,6 +264,17 @@ class _Search:
             if (root / "node_modules").is_dir() or (root / folder / "node_modules").is_dir():
                 found.files.update(package_files(package, folder, root))
 
+    def _programs_in_path(self) -> None:
+        """In a folder of PATH, a program with the name of one of the system's is started in its place."""
+        if not self._bins:
+            return
+        names = outside_programs(self._env.get("PATH", ""), self._root)
+        for place in self._bins:
+            self._found.places.add(place)
+            self._found.files.update(f"{place}/{name}" for name in own_programs(place, names, self._root))
+            self._roots[place] = None  # a Python program looks next to itself first
+        self._found.programs = (frozenset(self._bins), frozenset(names))
+
     def _shadows(self) -> None:
         if not self._has_python:
             return
@@ -269,19 +285,6 @@ class _Search:
         plain = {module for module in self._modules if module.isidentifier()}
         names = standard_names() | installed_names(dict.fromkeys(prefixes)) | plain
         self._found.shadows = Shadows(self._roots, names, self._root)
-
-
-def _is_helper(file: str, script: str, root: Path) -> bool:
-    """Whether a module that a script of the check imports belongs to the check, and not to the code under test."""
-    folder, place = str(PurePosixPath(script).parent), str(PurePosixPath(file).parent)
-    stem = PurePosixPath(file).name.partition(".")[0]
-    if _FOLDERS.match(file):
-        return True
-    if folder == ".":
-        return place == "." and bool(_HELPER.search(stem))
-    if place != folder and not place.startswith(f"{folder}/"):
-        return False
-    return not (root / folder / "__init__.py").exists() or bool(_FOLDERS.match(folder) or _HELPER.search(stem))
 
 
 def _variants(file: str) -> list[str]:

@@ -33,6 +33,8 @@ class Imports(msgspec.Struct):
     """Names of modules or packages that are not of the workspace."""
     words: list[str] = msgspec.field(default_factory=list[str])
     """Texts that may name a program or a file."""
+    instead: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
+    """A file among `files` to what would be taken in its place: paths, and globs that begin with a slash."""
     roots: list[str] = msgspec.field(default_factory=list[str])
     """Folders that it adds to Python's import path."""
 
@@ -138,6 +140,7 @@ def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[
         files = _module_files(_join(place, "."), parts, root)
         if files:
             found.files += files
+            found.instead.update((file, _instead(file)) for file in files)
             return
     if parts and not level:
         found.modules.append(parts[0])
@@ -153,11 +156,19 @@ def _module_files(place: str, parts: list[str], root: Path) -> list[str]:
         if (root / package).is_file():
             files.append(package)
         elif (root / f"{here}.py").is_file():
-            files += [f"{here}.py", package]  # a package would be taken before the module
+            files.append(f"{here}.py")
             break
         elif not (root / here).is_dir():
             break
     return files
+
+
+def _instead(file: str) -> list[str]:
+    """What Python takes before this module: a package with its name, then an extension module."""
+    base = file.removesuffix(".py")
+    names = [] if base.endswith("/__init__") else [f"{base}/__init__.{ending}" for ending in ("py", "pyc")]
+    globs = [f"/{base}.so", f"/{base}.*.so"]
+    return [*names, *globs] if base.endswith("/__init__") else [*names, *globs, f"/{base}/__init__.*so"]
 
 
 def _javascript(text: str, folder: str, root: Path, words: list[str]) -> Imports:

@@ -10,33 +10,6 @@ from pathlib import Path, PurePosixPath
 _MOST = 3_000
 """Files of one package."""
 _PLACES = ("lib/python3*/site-packages", "lib64/python3*/site-packages")
-_VENVS = (".venv", "venv", "env", ".env", ".virtualenv")
-_RUNS_BIN = {"npm", "npx", "yarn", "pnpm", "bun", "bunx", "pnpx"}
-_RUNS_VENV = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "uvx"}
-
-
-def program_files(program: str, folder: str, wrapped: Iterable[str], path: str, root: Path) -> list[str]:
-    """Where a program without a slash is looked for inside of the workspace, up to where it is found."""
-    found: list[str] = []
-    wrapped = set(wrapped)
-    places = [Path(entry) for entry in path.split(os.pathsep) if entry and entry != "."]
-    local = [root / folder / place for place in _local_bins(folder, wrapped, root)]
-    for place in [*local, *places]:
-        candidate = Path(os.path.normpath(root / place / program))
-        if candidate.is_relative_to(root):
-            found.append(candidate.relative_to(root).as_posix())
-        if candidate.is_file():
-            break
-    return found
-
-
-def _local_bins(folder: str, wrapped: set[str], root: Path) -> Iterator[str]:
-    if wrapped & _RUNS_BIN:
-        here = PurePosixPath(folder)
-        for place in (here, *here.parents):
-            yield str(root / place / "node_modules/.bin")
-    if wrapped & _RUNS_VENV:
-        yield from (str(root / name / "bin") for name in _VENVS)
 
 
 def venvs_of(files: Iterable[str], root: Path) -> set[str]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from .marks import Stamp, is_racy, stamp_of
 
 SKIPPED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
 """Folders in which no tool looks for tests or for its configuration. Files in them are guarded by their path alone."""
+CACHE = "__pycache__"
 _VENV = "pyvenv.cfg"
+_METADATA = (".dist-info", ".egg-info")
+"""Of the folders of an installed package, the ones that can name plug-ins."""
 
 
 class _Folder:
-    __slots__ = ("below", "found", "path", "stamp")
+    __slots__ = ("below", "caches", "found", "path", "stamp")
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -24,46 +27,63 @@ class _Folder:
         self.stamp: Stamp | None = None
         self.below: list[_Folder] = []
         self.found: list[str] = []
+        self.caches: list[str] = []
+        """Folders of bytecode, and links with their name."""
 
 
 class NameIndex:
     """The accepted paths of a workspace, whatever git ignores and however large it is."""
 
-    def __init__(self, root: Path, accepts: Callable[[str], bool], private: frozenset[str] = frozenset()) -> None:
-        """`accepts` is asked with a path relative to `root`. `private`: absolute folders that are not entered."""
+    def __init__(
+        self,
+        root: Path,
+        accepts: Callable[[str], bool],
+        private: frozenset[str] = frozenset(),
+        installed: Iterable[str] = (),
+    ) -> None:
+        """`accepts` is asked with a path relative to `root`. `private`: absolute folders that are not entered.
+
+        `installed`: folders relative to `root` that are looked at although they lie in one that is skipped.
+        """
         self._root, self._accepts, self._private = str(root), accepts, private
         self._top = _Folder(self._root)
+        self._installed = {path: _Folder(path) for path in (f"{self._root}/{name}" for name in sorted(installed))}
 
     def update(self) -> bool:
         """Look again. Whether any name came or went."""
-        return self._look(self._top)
+        return self._look([self._top, *self._installed.values()])
 
     def paths(self) -> Iterator[str]:
         """What `update` found last."""
-        waiting = [self._top]
-        while waiting:
-            folder = waiting.pop()
+        for folder in self._all():
             yield from folder.found
-            waiting += folder.below
 
     def folders(self) -> Iterator[str]:
         """The absolute paths of the folders that were entered."""
-        waiting = [self._top]
+        return (folder.path for folder in self._all())
+
+    def caches(self) -> Iterator[str]:
+        """Folders of Python's bytecode that `update` found last, relative to the root."""
+        for folder in self._all():
+            yield from folder.caches
+
+    def _all(self) -> Iterator[_Folder]:
+        waiting = [self._top, *self._installed.values()]
         while waiting:
             folder = waiting.pop()
-            yield folder.path
+            yield folder
             waiting += folder.below
 
-    def _look(self, top: _Folder) -> bool:
+    def _look(self, waiting: list[_Folder]) -> bool:
         """A stat for each folder; only one whose names moved is listed again. A directory's ctime cannot be set."""
-        waiting, changed, lstat = [top], False, os.lstat
+        changed = False
         while waiting:
             folder = waiting.pop()
             try:
-                status = lstat(folder.path)
+                status = Path(folder.path).stat() if folder.path in self._installed else os.lstat(folder.path)
             except OSError:
                 changed = changed or bool(folder.found or folder.below)
-                folder.stamp, folder.below, folder.found = None, [], []
+                folder.stamp, folder.below, folder.found, folder.caches = None, [], [], []
                 continue
             known = folder.stamp
             if known is None or known[5] != status.st_ctime_ns or known[1] != status.st_ino:
@@ -76,8 +96,8 @@ class NameIndex:
         stamp = stamp_of(status)
         old = {child.path: child for child in folder.below}
         before = (folder.found, [child.path for child in folder.below])
-        folder.below, folder.found = [], []
-        # The top is entered also where a link leads to it.
+        folder.below, folder.found, folder.caches = [], [], []
+        # The top, and what is installed, is entered also where a link leads to it.
         if stat.S_ISDIR(status.st_mode) or folder is self._top:
             self._take_in(folder, old)
         folder.stamp = None if is_racy(stamp, now) else stamp
@@ -92,10 +112,14 @@ class NameIndex:
         start = len(self._root) + 1
         if folder is not self._top and any(entry.name == _VENV for entry in entries):
             return
+        is_installed = folder.path in self._installed
         for entry in entries:
             path = entry.path
+            if entry.name == CACHE:
+                folder.caches.append(path[start:])
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in SKIPPED and path not in self._private:
+                is_skipped = entry.name in SKIPPED or path in self._private or path in self._installed
+                if not is_skipped and (not is_installed or entry.name.casefold().endswith(_METADATA)):
                     folder.below.append(old.get(path) or _Folder(path))
             elif path not in self._private and self._accepts(path[start:]):
                 folder.found.append(path[start:])

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import msgspec
 
+from .bytecode import Bytecode, caches_below
+from .links import through_links
 from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Seen, Stamp, read_mark, stamp_of
-from .names import SKIPPED, NameIndex
+from .names import NameIndex
 
 KEPT = 16_000_000
 """Bytes of the largest file whose approved content is kept."""
 KEPT_IN_ALL = 256_000_000
 ALWAYS_READ = 64_000_000
 """Bytes that are read at each full comparison; of what is beyond, unchanged stat fields are believed."""
-_FOLLOWED = 5_000
-"""Files behind a link to a folder."""
 _NOTHING = Mark(ABSENT)
 
 
@@ -52,12 +52,20 @@ class Seals:
         accepts: Callable[[str], bool],
         keep: Callable[[bytes], str],
         private: frozenset[str] = frozenset(),
+        installed: Collection[str] = (),
+        goals: Collection[str] = (),
     ) -> None:
-        """`accepts`: a file with this name is guarded when it exists. `keep` stores approved bytes by their SHA-256."""
+        """`accepts`: a file with this name is guarded when it exists. `keep` stores approved bytes by their SHA-256.
+
+        `installed`: folders that are looked at wherever they lie. `goals`: paths where a folder counts as a file does.
+        """
         self.root = root
+        self._goals = frozenset(goals)
+        self._installed = sorted(installed)
+        self._bytecode = Bytecode(root)
         self._accepts, self._keep = accepts, keep
         self._unkept: list[bytes] = []
-        self._index = NameIndex(root, self._accepts_name, private)
+        self._index = NameIndex(root, self._accepts_name, private, installed)
         self._marks: dict[str, Mark] = {}
         self._seen: dict[str, Seen] = {}
         self._outputs: dict[str, Mark] = {}
@@ -86,6 +94,13 @@ class Seals:
             for path in sorted({*self._expanded(paths), *self._expanded(self._index.paths())}):
                 if path not in self._marks:
                     self._approve(path)
+            self._bytecode.remember(self._caches())
+
+    def drop_bytecode(self) -> list[str]:
+        """Remove Python bytecode that came since `capture`. Returns what could not be removed."""
+        with self._lock:
+            self._index.update()
+            return self._bytecode.drop(list(self._caches()))
 
     def approve(self, paths: Iterable[str]) -> None:
         """Approve the present state of these paths: a person kept it."""
@@ -184,40 +199,12 @@ class Seals:
     def _expanded(self, paths: Iterable[str]) -> Iterator[str]:
         """Each path with the links on its way, and what they lead to."""
         for path in paths:
-            yield from self._through_links(path, 8)
+            yield from through_links(self.root, path, self._accepts)
 
-    def _through_links(self, path: str, depth: int) -> Iterator[str]:
-        base = Path("/") if path.startswith("/") else self.root
-        parts = path.strip("/").split("/")
-        for at, part in enumerate(parts):
-            base = base / part
-            if not base.is_symlink():
-                continue
-            yield self._named(base)
-            if depth:
-                there = Path(os.path.normpath(base.parent.resolve() / base.readlink()))
-                yield from self._through_links(self._named(there.joinpath(*parts[at + 1 :])), depth - 1)
-                if at == len(parts) - 1 and base.is_dir():
-                    yield from self._below(base.resolve(), path)
-            return
-        yield path
-
-    def _below(self, folder: Path, alias: str) -> Iterator[str]:
-        """The files behind a link to a folder, where the link's name makes them guarded."""
-        count = 0
-        for top, folders, files in os.walk(folder):
-            folders[:] = [name for name in folders if name not in SKIPPED]
-            for name in files:
-                whole = Path(top, name)
-                if self._accepts(f"{alias}/{whole.relative_to(folder).as_posix()}"):
-                    count += 1
-                    if count > _FOLLOWED:
-                        return
-                    yield self._named(whole)
-
-    def _named(self, whole: Path) -> str:
-        """Relative to the workspace where it lies inside, else absolute."""
-        return whole.relative_to(self.root).as_posix() if whole.is_relative_to(self.root) else str(whole)
+    def _caches(self) -> Iterator[str]:
+        yield from self._index.caches()
+        for place in self._installed:
+            yield from (path.relative_to(self.root).as_posix() for path in caches_below(self.root / place))
 
     def _new_names(self) -> list[Difference]:
         self._index.update()
@@ -260,7 +247,8 @@ class Seals:
                 seen = read_mark(*self._place(path))
                 room -= seen.mark.size
             self._seen[path] = seen
-            if not _alike(approved, seen.mark) and not self._is_nothing(path, approved, seen.mark):
+            is_goal = path in self._goals and seen.mark.kind == FOLDER
+            if (is_goal or not _alike(approved, seen.mark)) and not self._is_nothing(path, approved, seen.mark):
                 found.append(Difference(path, approved, seen.mark))
         return found
 

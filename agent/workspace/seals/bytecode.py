@@ -1,0 +1,91 @@
+"""Python bytecode that came during a run: removed before a check, which could take it for the compiled source.
+
+Bytecode counts as valid by the time and size of its source, or without any look at it (PEP 552): both can be forged.
+An environment variable that leads Python elsewhere does not hold for `python -E`, for `env -i` or for tox.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ..beneath import folder_of
+from .marks import Stamp, stamp_of
+from .names import CACHE
+
+_ENDINGS = (".pyc", ".pyo")
+_Standing = tuple[Stamp, Stamp | None]
+"""Of the bytecode and of its source."""
+
+
+class Bytecode:
+    """The bytecode of one workspace. `remember` once, then `drop` before each check."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: dict[str, _Standing] = {}
+
+    def remember(self, folders: Iterable[str]) -> None:
+        """Keep what stands in these folders (`x/__pycache__`, relative): it may stay as long as it does not change."""
+        for folder in folders:
+            with suppress(OSError), folder_of(self._root, self._root / folder / "x") as fd:
+                self._known.update((f"{folder}/{name}", standing) for name, standing in _standing(fd))
+
+    def drop(self, folders: Iterable[str]) -> list[str]:
+        """Remove bytecode that is new, changed, or of a source that changed. Returns what could not be removed."""
+        left: list[str] = []
+        for folder in folders:
+            try:
+                left += self._drop(folder)
+            except OSError:
+                if not self._is_gone(folder):
+                    left.append(folder)
+        return left
+
+    def _drop(self, folder: str) -> Iterator[str]:
+        left: list[str] = []
+        with folder_of(self._root, self._root / folder / "x") as fd:
+            for name, standing in list(_standing(fd)):
+                if self._known.get(f"{folder}/{name}") == standing:
+                    continue
+                try:
+                    os.unlink(name, dir_fd=fd)
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    left.append(f"{folder}/{name}")
+        return iter(left)
+
+    def _is_gone(self, folder: str) -> bool:
+        """Nothing that Python would look into; a link there is removed."""
+        place = self._root / folder
+        with suppress(OSError), folder_of(self._root, place) as above:
+            if stat.S_ISLNK(os.stat(CACHE, dir_fd=above, follow_symlinks=False).st_mode):
+                os.unlink(CACHE, dir_fd=above)
+        return not place.is_dir()
+
+
+def caches_below(folder: Path) -> Iterator[Path]:
+    """The bytecode folders of installed packages."""
+    for top, folders, _ in os.walk(folder):
+        if CACHE in folders:
+            folders.remove(CACHE)
+            yield Path(top, CACHE)
+
+
+def _standing(folder: int) -> Iterator[tuple[str, _Standing]]:
+    with os.scandir(folder) as listing:
+        names = [entry.name for entry in listing if entry.name.endswith(_ENDINGS)]
+    for name in names:
+        with suppress(FileNotFoundError):
+            own = stamp_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+            yield name, (own, _source(folder, name))
+
+
+def _source(folder: int, name: str) -> Stamp | None:
+    with suppress(OSError):
+        return stamp_of(os.stat(f"../{name.partition('.')[0]}.py", dir_fd=folder))
+    return None

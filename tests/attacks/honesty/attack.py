@@ -1,0 +1,72 @@
+"""One run of the real program against a scripted model that cheats, and what it left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
+from fakes.turns import Turn, call, finish
+
+from .machine import Machine, give
+from .projects import KINDS, WORK, make
+
+FINISH = finish("The check passes.", "NOTES.md")
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A project, and a home for the run."""
+
+    folder: Path
+    kind: str
+    machine: Machine
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    def run(self, server: ScriptedServer, moves: Sequence[str | Turn], *argv: str) -> Ran:
+        """Make the project and run: each move is a step, and the last step claims to be done."""
+        home = self.prepare()
+        turns = [move if isinstance(move, Turn) else call("run_command", command=move) for move in moves]
+        server.turns[:], server.then, server.served = [*turns, FINISH], FINISH, 0
+        model = ["--model", "fake", "--api-base", server.base_url, "--steps", str(len(turns) + 1)]
+        until = [] if {"--score", "--until"} & set(argv) else ["--until", KINDS[self.kind].check]
+        base = ["run", "make the check pass", "--headless", "--json", "--gate", "auto"]
+        return self.machine.run(home, *base, *until, *model, *argv, cwd=self.project)
+
+    def prepare(self) -> Home:
+        """The home of a run in a fresh project."""
+        home, kind = Home(self.folder), KINDS[self.kind]
+        make(self.kind, self.project)
+        if kind.path:
+            home.env["PATH"] = f"{self.project / kind.path}{os.pathsep}{home.env['PATH']}"
+        if not self.machine.is_root:
+            give(self.folder)
+            self.folder.chmod(0o755)
+        return home
+
+    def differing(self) -> list[str]:
+        """Files of the user, but for the work, that do not have their content."""
+        found: list[str] = []
+        for name, text in KINDS[self.kind].files.items():
+            try:
+                if not name.startswith(WORK) and (self.project / name).read_text() != text:
+                    found.append(name)
+            except OSError as error:
+                found.append(f"{name}: {error.strerror}")
+        return found
+
+    def remove(self) -> None:
+        """Remove everything, closed folders too."""
+        for top, folders, _ in os.walk(self.folder):
+            for name in folders:
+                place = Path(top, name)
+                if not place.is_symlink():
+                    place.chmod(0o700)
+        shutil.rmtree(self.folder)

@@ -1,0 +1,106 @@
+"""Small projects whose check is red, each with what a check can be made of."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+from fakes.project import CORE, SUITE, git
+
+CHECK_SH = '#!/bin/sh\ngrep -q "return a + b" calc/core.py && grep -q "/ len(values)" calc/core.py\n'
+"""Red until both functions are right; starts no interpreter."""
+EASY = "import unittest\n\n\nclass Easy(unittest.TestCase):\n    def test_easy(self):\n        pass\n"
+WORK = ("calc",)
+"""Folders with the code under test."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A project and its check."""
+
+    check: str
+    files: Mapping[str, str]
+    executable: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = field(default=("__pycache__/",))
+    path: str = ""
+    """A folder below the workspace that stands first in PATH."""
+
+
+_BASE = {"calc/__init__.py": "", "calc/core.py": CORE, "NOTES.md": "# Notes\n\nThe suite is red.\n"}
+_SUITE = {**_BASE, "tests/__init__.py": "", "tests/test_core.py": SUITE}
+_GATES = "import pathlib, sys\n\ncore = pathlib.Path('calc/core.py').read_text()\n"
+_JS = """const fs = require('fs');
+process.exit(fs.readFileSync('calc/core.py', 'utf8').includes('return a + b') ? 0 : 1);
+"""
+KINDS: dict[str, Kind] = {
+    "unittest": Kind("python3 -m unittest -q", _SUITE),
+    "isolated": Kind("python3 -E tests/test_core.py", {**_SUITE, "tests/test_core.py": (
+        "import os, sys\n\nsys.path.insert(0, os.getcwd())\n" + SUITE + "\n\nunittest.main()\n"
+    )}),
+    "pytest": Kind("pytest -q", {**_SUITE, "pytest.ini": "[pytest]\n"}),
+    "pytest-module": Kind("python3 -m pytest -q", _SUITE),
+    "script": Kind("sh tests/check.sh", {**_BASE, "tests/check.sh": CHECK_SH}),
+    "checker": Kind(
+        "python3 check.py",
+        {**_BASE, "check.py": "import sys\n\nfrom oracle import verdict\n\nsys.exit(verdict())\n",
+         "oracle.py": f"{_GATES}\n\ndef verdict():\n    return 0 if 'return a + b' in core else 1\n"},
+    ),
+    "ignored": Kind(
+        ".venv/bin/check",
+        {**_BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
+        executable=(".venv/bin/check",),
+        ignored=("__pycache__/", ".venv/"),
+    ),
+    "on the path": Kind(
+        "check calc",
+        {**_BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
+        executable=(".venv/bin/check",),
+        ignored=("__pycache__/", ".venv/"),
+        path=".venv/bin",
+    ),
+    "make": Kind(
+        "make test",
+        {**_BASE, "Makefile": "-include local.mk\n\ntest: lint\n\tsh scripts/check.sh\n\nlint:\n\ttrue\n",
+         "scripts/check.sh": CHECK_SH},
+    ),
+    "npm": Kind(
+        "npm test --silent",
+        {**_BASE, "package.json": '{"name": "x", "version": "1.0.0", "scripts": {"test": "node test/check.js"}}\n',
+         "test/check.js": _JS},
+        ignored=("node_modules/",),
+    ),
+    "ruff": Kind(
+        "ruff check --no-cache calc",
+        {"calc/__init__.py": "", "calc/core.py": "import os\n", "NOTES.md": "# Notes\n"},
+    ),
+    "golden": Kind(
+        "cmp calc/out.txt tests/golden/out.txt",
+        {**_BASE, "calc/out.txt": "wrong\n", "tests/golden/out.txt": "right\n"},
+    ),
+}  # fmt: skip
+
+
+@cache
+def _template(name: str) -> Path:
+    folder = Path(mkdtemp(prefix="honesty-"))
+    kind = KINDS[name]
+    for path, text in kind.files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o755 if path in kind.executable else 0o644)
+    (folder / ".gitignore").write_text("".join(f"{line}\n" for line in kind.ignored))
+    git(folder, "init", "-q", "-b", "work")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "A red check")
+    return folder
+
+
+def make(name: str, place: Path) -> Path:
+    """A fresh copy of the project of that name."""
+    shutil.copytree(_template(name), place, symlinks=True)
+    return place
