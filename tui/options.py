@@ -48,6 +48,10 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
     ),
     "verify": _option("--verify", metavar="WHEN", help="Check on every-step (default), on-change or on-claim."),
+    "confirm": _option(
+        "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
+    ),
+    "confirm_with": _option("--confirm-with", metavar="CMD", help="The same, but with this command."),
     "every": _option("--every", metavar="D", help="Interval: a fresh pass so often, committed or put back; 5m."),
     "worktree": _option(
         "--worktree", is_flag=True, default=None, help="Passes work in a git worktree and on a branch of their own."

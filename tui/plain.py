@@ -11,7 +11,10 @@ from pathlib import Path
 
 from rundry.agent import (
     CheckFinished,
+    ConfirmationFinished,
     ContextTrimmed,
+    DependenciesFound,
+    DependenciesRecorded,
     Fault,
     HandoffOpened,
     ItemDuplicate,
@@ -46,6 +49,7 @@ from rundry.agent import (
 
 from .attaching import images_of_task, with_hint_images
 from .reducer import reduce
+from .reducer.confirming import confirming_words, dependency_line
 from .reducer.numbers import plural, short
 from .reducer.shortening import shortening_lines, trim_words
 from .reducer.titles import stall_words
@@ -180,6 +184,11 @@ class LinePrinter:
                 self._step(stamped, finished)
             case CheckFinished(baseline=True) as check:
                 _say(f"check {check.command}: {'passed' if check.passed else self._state.blocks[-1].right}")
+                self._first_block = len(self._state.blocks)
+            case DependenciesFound() | DependenciesRecorded() as folders:
+                _say(dependency_line(folders))
+            case ConfirmationFinished() as finished:
+                _say(f"confirm {finished.command}: {confirming_words(finished)}")
                 self._first_block = len(self._state.blocks)
             case Fault() as fault:
                 again = "" if fault.retry_in is None else f", again in {fault.retry_in:.0f} s"

@@ -241,6 +241,8 @@ OPTIONS: dict[str, Option] = {
     "concurrency": Option(
         "find.concurrency", _amount(parse_number, whole=True, least=1, most=MOST_WORKERS, needed=True), 8
     ),
+    "confirm": Option("confirm", _yes_or_no, False, from_env=False),
+    "confirm_with": Option("confirm_with", _block, from_env=False),
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),

@@ -25,6 +25,8 @@ from .handing import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
 
+_CONFIRMED = (LoopKind.GOAL, LoopKind.PACED)
+"""Loops that end on their predicates."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
 
@@ -66,7 +68,7 @@ def to_spec(
             on_ask=settings.get("on_ask", str),
             quotas=settings.quota,
         ),
-        predicates=_predicates(settings),
+        predicates=_confirmed(settings, loop),
         on_stall=settings.get("on_stall", str),
         stalls=StallLimits(
             window=settings.need("window", int),
@@ -129,6 +131,25 @@ def _predicates(settings: Settings) -> Predicates:
         guard=settings.texts("guard"),
         timeout=settings.need("check_timeout", float),
     )
+
+
+def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
+    """With what confirms them. Raises UserError where an option asks for a confirmation that cannot be."""
+    wanted = _predicates(settings)
+    with_ = settings.get("confirm_with", str)
+    asked = next((name for name in ("confirm_with", "confirm") if settings[name].origin == FLAG), None)
+    option = f"--{(asked or '').replace('_', '-')}"
+    if loop not in _CONFIRMED or not wanted.exist:
+        if asked is None:
+            return wanted
+        if loop not in _CONFIRMED:
+            raise UserError(f"{option}: a {loop} run does not end on a check; leave it out and use `rundry verify RUN`")
+        raise UserError(f"{option}: there is nothing to confirm; give a check with --until CMD")
+    if with_ is None and settings["confirm"].value and not wanted.until:
+        if asked is None:
+            return wanted
+        raise UserError("--confirm runs the check again, and there is no --until CMD; give --confirm-with CMD instead")
+    return msgspec.structs.replace(wanted, confirm=bool(settings["confirm"].value), confirm_with=with_)
 
 
 def _instructions(root: Path) -> str | None:

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from ..protocol import (
     CheckFinished,
+    ConfirmationFinished,
+    Confirmed,
     ContextTrimmed,
+    DependenciesRecorded,
     Event,
     PassStarted,
     PredicateJudged,
@@ -45,6 +48,13 @@ class Verdicts:
     checked_seq: int = 0
     """Where the newest one stands."""
     predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
+    judged_seq: int = 0
+    """Where the newest verdict of a check or another predicate stands."""
+    confirmation: ConfirmationFinished | None = None
+    """The newest one; None: there was none since the last message or undo."""
+    confirmation_seq: int = 0
+    dependencies: DependenciesRecorded | None = None
+    """The dependency folders at the start."""
     prompted_seq: int = 0
     """Where the model was last told something."""
     told: dict[str, str] = field(default_factory=dict[str, str])
@@ -62,6 +72,17 @@ class Verdicts:
         judged = self.predicates.get(name)
         return judged is not None and judged.answer == digest_of(answer)
 
+    @property
+    def is_confirmation_due(self) -> bool:
+        """The predicates were asked since the newest confirmation, or there is none."""
+        return self.confirmation is None or self.judged_seq > self.confirmation_seq
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """What holds in the workspace failed in a clean checkout."""
+        failed = self.confirmation is not None and self.confirmation.result is Confirmed.FAILED
+        return failed and not self.is_confirmation_due
+
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next of `JUDGED`, in order."""
         match stamped.event:
@@ -75,11 +96,16 @@ class Verdicts:
                 self.told.clear()
             case CheckFinished() as check if stamped.work is None:
                 self.checks[check.command] = check
-                self.checked_seq = stamped.seq
+                self.checked_seq = self.judged_seq = stamped.seq
                 self.is_check_due = False
             case PredicateJudged() as judged:
                 self.is_check_due = False
                 self.predicates[judged.name] = judged
+                self.judged_seq = stamped.seq
+            case ConfirmationFinished() as confirmation:
+                self.confirmation, self.confirmation_seq = confirmation, stamped.seq
+            case DependenciesRecorded() as dependencies:
+                self.dependencies = dependencies
             case PassStarted(fresh=True):
                 self.told.clear()
                 self.checked_seq = self.prompted_seq = 0
@@ -96,6 +122,7 @@ class Verdicts:
     def _forget(self, *, is_due: bool) -> None:
         self.checks.clear()
         self.predicates.clear()
+        self.confirmation = None
         self.is_check_due = is_due
 
 
@@ -111,6 +138,8 @@ JUDGED = frozenset[type[Event]](
         Undone,
         WheelGiven,
         Rewound,
+        ConfirmationFinished,
+        DependenciesRecorded,
     )
 )
 """What `Verdicts` takes in; others change nothing."""

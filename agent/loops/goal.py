@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..journal.facts import RunFacts
-from ..protocol import CONSTRAINED, Again, Decision, Finish, Reason, Work
-from ..step import NOTHING, feedback, hint
+from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, Reason, Work
+from ..step import NOTHING, feedback, hint, unconfirmed
 from .state import LoopState, ends, failing_checks, is_silent, met, never_started
 
 NUDGE = (
@@ -21,6 +21,8 @@ def decide(state: LoopState) -> Decision:
     """The next step, with what the model has to hear first; or the end."""
     facts = state.facts
     if fired := met(state):
+        if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
+            return Confirm()
         early = ", already met" if facts.step == 0 else ""
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
     if refused := never_started(facts):
@@ -39,6 +41,9 @@ def next_words(facts: RunFacts) -> tuple[str, str | None]:
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
         parts += [("check", feedback(check, facts.verdicts.told.get(check.command))) for check in failing_checks(facts)]
+    failed = facts.verdicts.confirmation
+    if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
+        parts.append(("check", unconfirmed(failed)))
     parts += [
         ("check", f"Not met yet: {judged.name}: {judged.detail}")
         for judged in facts.verdicts.predicates.values()

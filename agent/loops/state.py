@@ -57,7 +57,12 @@ def stall_reason(kind: str) -> Reason:
 
 
 def met(state: LoopState) -> str | None:
-    """Which success predicates hold, in words, if enough of them do; None: not yet."""
+    """Which success predicates hold, in words, if enough of them do; None: not yet.
+
+    What failed in a clean checkout does not hold.
+    """
+    if state.facts.verdicts.is_unconfirmed:
+        return None
     wanted = state.facts.spec.predicates
     verdicts = _verdicts(state.facts)
     if not verdicts:

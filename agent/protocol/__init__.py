@@ -67,10 +67,15 @@ from .events import (
     CheckStarted,
     CommandRefused,
     CommandTaken,
+    ConfirmationFinished,
+    ConfirmationStarted,
     ContextTrimmed,
     ConversationCut,
     ConversationRestored,
     CriticSpoke,
+    DependenciesFound,
+    DependenciesRecorded,
+    DependencyFolder,
     Event,
     EventBase,
     EvidenceAdded,
@@ -120,6 +125,7 @@ from .events import (
     RunEnded,
     RunResumed,
     RunStarted,
+    RunVerified,
     Said,
     ScopeCounted,
     ScoreMeasured,
@@ -154,7 +160,7 @@ from .events import (
     event_type,
     to_json_line,
 )
-from .evidence import Confirmation, Confirmed, Evidence, TestCounts
+from .evidence import Confirmation, Confirmed, Evidence, TestCounts, confirmation_words
 from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
 from .limits import BUDGET, LIMITS, Limit, LimitValue, misfit, part_with, with_limits
@@ -203,6 +209,7 @@ from .spec import (
 )
 from .work import (
     Again,
+    Confirm,
     Decision,
     Finish,
     Wait,
@@ -246,7 +253,10 @@ __all__ = [
     "CommandTaken",
     "Compact",
     "ConfigError",
+    "Confirm",
     "Confirmation",
+    "ConfirmationFinished",
+    "ConfirmationStarted",
     "Confirmed",
     "ContextTrimmed",
     "ConversationCut",
@@ -255,6 +265,9 @@ __all__ = [
     "CriticSpoke",
     "Decide",
     "Decision",
+    "DependenciesFound",
+    "DependenciesRecorded",
+    "DependencyFolder",
     "EditQueued",
     "EndPart",
     "Estimate",
@@ -357,6 +370,7 @@ __all__ = [
     "RunResumed",
     "RunSpec",
     "RunStarted",
+    "RunVerified",
     "RundryError",
     "Said",
     "Say",
@@ -419,6 +433,7 @@ __all__ = [
     "WorkStarted",
     "WorkerSpec",
     "command_type",
+    "confirmation_words",
     "coverage_words",
     "decode_command",
     "decode_event",

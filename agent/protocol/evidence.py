@@ -27,6 +27,17 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds; None where the confirmation belongs to the end itself."""
 
 
+def confirmation_words(confirmation: Confirmation) -> str:
+    """For people: `confirmed in a clean checkout`, or why not."""
+    match confirmation.result:
+        case Confirmed.PASSED:
+            return "confirmed in a clean checkout"
+        case Confirmed.FAILED:
+            return f"fails in a clean checkout: {confirmation.detail}"
+        case Confirmed.NOT_CONFIRMED:
+            return f"not confirmed: {confirmation.detail}"
+
+
 class TestCounts(msgspec.Struct, frozen=True):
     """What a check's output counts, summed over all checks of the run."""
 

@@ -121,6 +121,17 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """Globs that are guarded besides the default ones; `none` alone switches the guard off."""
     timeout: float = 300.0
     """Seconds that one check may take."""
+    confirm: bool = False
+    """Once they hold, the checks must also pass in a clean checkout of the result."""
+    confirm_with: str | None = None
+    """The command that must pass there instead of the checks."""
+
+    @property
+    def confirming(self) -> list[str]:
+        """The commands that must pass in a clean checkout; none: a result is not confirmed."""
+        if self.confirm_with is not None:
+            return [self.confirm_with]
+        return self.until if self.confirm else []
 
     @property
     def exist(self) -> bool:

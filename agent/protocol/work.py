@@ -82,4 +82,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the work is complete; None: as the reason says."""
 
 
-Decision = Again | Wait | Finish
+class Confirm(msgspec.Struct, frozen=True):
+    """The predicates hold: the result has to be confirmed in a clean checkout before the run may end."""
+
+
+Decision = Again | Wait | Confirm | Finish

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from ..loops import decider
-from ..protocol import Again, Finish, Outcome, Wait, WorkResult
+from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
 from .conduct import Conduct
+from .confirming import confirm
 
 
 async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
@@ -25,6 +26,8 @@ async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
             case Wait():
                 await run.wait(decision)
                 results = ()
+            case Confirm():
+                await confirm(run)  # what the last works left is still to be decided on
             case Finish():
                 outcome = await run.end(decision)
                 if outcome is not None:

@@ -8,7 +8,17 @@ from typing import Any, cast
 
 from ..journal.actions import arguments_of
 from ..journal.facts import RunFacts
-from ..protocol import ALWAYS_COMPLETE, FindingCounts, Finish, Outcome, Reason, RunEnded, exit_code
+from ..protocol import (
+    ALWAYS_COMPLETE,
+    Confirmation,
+    Evidence,
+    FindingCounts,
+    Finish,
+    Outcome,
+    Reason,
+    RunEnded,
+    exit_code,
+)
 
 
 def outcome_of(
@@ -48,8 +58,20 @@ def outcome_of(
         coverage=searched.coverage() if searched is not None else None,
         estimate=searched.estimate() if searched is not None else None,
         failed_items=list(failed_items),
+        evidence=_evidence(facts),
         journal=str(journal),
     )
+
+
+def _evidence(facts: RunFacts) -> Evidence | None:
+    confirmation = _confirmation(facts)
+    return Evidence(confirmation=confirmation) if confirmation is not None else None
+
+
+def _confirmation(facts: RunFacts) -> Confirmation | None:
+    """What the newest confirmation said; None: there was none."""
+    found = facts.verdicts.confirmation
+    return Confirmation(result=found.result, command=found.command, detail=found.detail) if found is not None else None
 
 
 def ended_event(outcome: Outcome) -> RunEnded:

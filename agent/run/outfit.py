@@ -67,8 +67,8 @@ async def outfit(
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
-    env = command_env(outside.env, provider_key_names=_key_names(spec.model, asked))
-    guard = _guard(spec, workspace.root, env)
+    env = command_env(outside.env, provider_key_names=key_names(spec.model, asked))
+    guard = guard_of(spec, workspace.root, env)
     snapshots = Snapshots(workspace, store)
     if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
         await snapshots.start()
@@ -110,7 +110,7 @@ async def outfit(
     return kit
 
 
-def _guard(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
+def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
     """Of a migration, what its check depends on, but for the files that it is about."""
     finder = spec.finder
     if finder is None or finder.check is None:
@@ -194,7 +194,7 @@ def _result_limit(window: int) -> int:
     return max(1_000, min(12_000, window))
 
 
-def _key_names(*specs: ModelSpec) -> set[str]:
+def key_names(*specs: ModelSpec) -> set[str]:
     """Variables that no command may see."""
     known = {name for names in KEY_NAMES.values() for name in names}
     return known | secret_names() | {spec.key_from for spec in specs if spec.key_from}

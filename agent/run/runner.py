@@ -30,6 +30,7 @@ from ..step import Kit
 from .beginning import bare_start, begin, take_up
 from .calling import call_hook
 from .conduct import Conduct
+from .confirming import Dependencies
 from .drive import drive
 from .inbox import Inbox
 from .orders import Order
@@ -122,6 +123,15 @@ async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
         results = await take_up(run, order)
     else:
         begin(run, order)
+    dependencies = Dependencies(run.kit)
+    dependencies.begin()
+    try:
+        return await _drive_on(run, order, env, results)
+    finally:
+        await dependencies.close()
+
+
+async def _drive_on(run: Conduct, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
     await _baseline(run)
     while True:
         outcome = await drive(run, results)

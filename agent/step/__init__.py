@@ -5,7 +5,7 @@ from __future__ import annotations
 from .act import OVER_QUOTA, perform_calls
 from .commands import note_lost_command, settle_lost_command
 from .constrained import NOTHING
-from .feedback import feedback
+from .feedback import feedback, unconfirmed
 from .kit import Kit, PersonInterrupted
 from .lost import charge_lost_calls
 from .observe import hint
@@ -34,6 +34,7 @@ __all__ = [
     "shown_to",
     "summarise",
     "system_prompt",
+    "unconfirmed",
     "verify",
     "wrap_up",
 ]

@@ -12,7 +12,7 @@ import msgspec
 
 from ..protocol import Prompted, Record
 from ..stops.guarding import check_environment
-from ..workspace import SnapshotDamaged
+from ..workspace import Sandbox, SnapshotDamaged
 
 if TYPE_CHECKING:
     from .kit import Kit
@@ -57,7 +57,8 @@ async def fair(
             again = bool(notes or kit.background.names())
             before = await guarded.differences(full=full) if again else []
             stamps, world = guarded.stamps(), kit.snapshots.fingerprint()
-            with surroundings(kit) as around:
+            kit.guarded.drop_bytecode()
+            with surroundings(kit.sandbox, kit.env) as around:
                 result = await run(around)
             if not passed(result):
                 return result, None
@@ -89,18 +90,17 @@ async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
 
 
 class surroundings:
-    """The environment of a check with a private empty folder, which is removed afterwards. No bytecode of the run."""
+    """The environment of a check with a private empty folder, which is removed afterwards."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, sandbox: Sandbox, env: Mapping[str, str]) -> None:
+        self._sandbox, self._env = sandbox, env
 
     def __enter__(self) -> Surroundings:
-        self._kit.guarded.drop_bytecode()
-        temp = self._kit.sandbox.temp
+        temp = self._sandbox.temp
         self._folder = tempfile.TemporaryDirectory(prefix="check-", dir=temp, ignore_cleanup_errors=True)
         empty = Path(self._folder.name)
-        seen = Path("/tmp") / empty.name if self._kit.sandbox.kind == "bubblewrap" else empty
-        return Surroundings(check_environment(self._kit.env, seen), empty)
+        seen = Path("/tmp") / empty.name if self._sandbox.kind == "bubblewrap" else empty
+        return Surroundings(check_environment(self._env, seen), empty)
 
     def __exit__(self, *how: object) -> None:
         with suppress(OSError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..protocol import CheckFinished
+from ..protocol import CheckFinished, ConfirmationFinished
 
 _DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
@@ -29,6 +29,20 @@ def feedback(check: CheckFinished, told: str | None = None) -> str:
             return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
         head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
     return f"{head}\n{check.output.strip() or '(no output)'}"
+
+
+def unconfirmed(failed: ConfirmationFinished) -> str:
+    """What the model reads when the checks pass in the workspace and not in a clean checkout of the result."""
+    head = f"The goal is not met: it holds in the workspace, but `{failed.command}` fails in a clean checkout"
+    if failed.repeated:
+        return f"{head}, and nothing that belongs to a checkout has changed since."
+    text = (
+        f"{head} ({failed.detail}). A clean checkout has the files that git does not ignore, the guarded files as they "
+        "were approved, and the dependency folders of the start; no ignored file, no cache, nothing from .git."
+    )
+    if failed.left_out:
+        text += f" Ignored here, so not in it: {', '.join(f'`{path}`' for path in failed.left_out)}."
+    return f"{text} Its output:\n{failed.output.strip() or '(no output)'}"
 
 
 def _timeless(output: str) -> str:

@@ -45,6 +45,10 @@ class PersonInterrupted(Exception):
     """A person ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
+async def _at_once() -> None:
+    """Nothing has to be known."""
+
+
 @dataclass(slots=True)
 class Kit:
     """One run's tools of the trade. `record` is the only way by which events come into the journal."""
@@ -102,6 +106,8 @@ class Kit:
     """Images that a line of text stood for in the newest call that was said to be trimmed."""
     refused_prompts: dict[str, int] = field(default_factory=dict[str, int])
     """Model to the tokens of the shortest prompt that its provider refused as too long."""
+    before_acting: Callable[[], Coroutine[Any, Any, None]] = field(default=_at_once)
+    """What has to be known before the first tool is performed; returns when it is."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _saved_seq: int = 0

@@ -94,6 +94,7 @@ async def _step(
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
+        await kit.interruptible(kit.before_acting())
         names = [spec.name for spec in specs] if form is None else TOOLS
         acted = await act(kit, reply, record, step=number, work=work.work, names=names)
         runs = "check"

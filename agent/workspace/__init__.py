@@ -1,5 +1,6 @@
 """The machine around a run: paths, files, processes, snapshots, watching, the sandbox, the clock."""
 
+from .bubblewrap import Stage
 from .clock import SystemClock
 from .content import form_of
 from .environment import command_env
@@ -33,6 +34,7 @@ __all__ = [
     "Sandbox",
     "SnapshotDamaged",
     "Snapshots",
+    "Stage",
     "StaleFile",
     "SystemClock",
     "UnreadableFile",

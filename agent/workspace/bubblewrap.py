@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from .places import hidden, is_real_folder, protected
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
@@ -17,6 +19,16 @@ _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", 
 """`--unshare-all` without the network, which was joined."""
 _NAMED = "bash"
 """Who says that a program was not found."""
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """A folder that commands see in place of the workspace, which is then out of sight."""
+
+    folder: Path
+    mounts: tuple[tuple[Path, Path], ...] = ()
+    """What is seen read-only in it: where it stands, and where it is seen."""
+    empty: tuple[Path, ...] = ()
+    """Folders that are seen empty."""
 
 
 def find_bubblewrap(avoid: Path | None) -> Path | None:
@@ -44,13 +56,14 @@ def bubblewrap(
     read_only: Sequence[Path] = (),
     empty: Path | None = None,
     joined: Sequence[str] = (),
+    stage: Stage | None = None,
 ) -> list[str]:
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
     No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
-    network; without them it has one of its own.
+    network; without them it has one of its own. `stage`: what is seen at `ws` instead.
     """
-    own, ws_words = str(temp), str(ws)
+    own = str(temp)
     words = [
         *(*joined, str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
@@ -65,7 +78,7 @@ def bubblewrap(
     for place in writable:
         words += ["--bind-try", str(place), str(place)]
     # After the temp folder, or a workspace below /tmp vanishes.
-    words += ["--bind", ws_words, ws_words, *_read_only(ws, writable, read_only)]
+    words += ["--bind", str(ws), str(ws), *_read_only(ws, writable, read_only)] if stage is None else _staged(ws, stage)
     if empty is not None:
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
     for place in hidden(ws, hide):
@@ -74,6 +87,16 @@ def bubblewrap(
     words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
     words += ["--die-with-parent", "--new-session"]
     return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
+
+
+def _staged(ws: Path, stage: Stage) -> list[str]:
+    """Sources are those outside of the sandbox: also what stands below the workspace that is covered here."""
+    words = ["--bind", str(stage.folder), str(ws)]
+    for source, seen in stage.mounts:
+        words += ["--ro-bind", str(source), str(seen)]
+    for folder in stage.empty:
+        words += ["--tmpfs", str(folder)]
+    return words
 
 
 def _resolver() -> list[str]:

@@ -62,11 +62,16 @@ def landlock(
     network: bool,
     writable: Sequence[Path],
     processes: int,
+    read: Sequence[Path] = (),
 ) -> list[str]:
-    """`ws` and `temp` can be written, and what is let through this once; all else only read, or not even that."""
+    """`ws` and `temp` can be written, and what is let through this once; all else only read, or not even that.
+
+    `read`: folders in what is hidden that can be read.
+    """
     settings = {
         "write": [str(path) for path in (ws, temp, *_DEVICES, *writable)],
         "hide": [str(path) for path in hidden(ws, hide)],
+        "read": [str(path) for path in read],
         "network": network,
         "processes": processes,
     }

@@ -1,6 +1,7 @@
 """Holds itself back with Landlock, then becomes the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
 
-SETTINGS is JSON: `write` (files and folders), `hide` (not even to be read), `network`, `processes` (how many may be).
+SETTINGS is JSON: `write` (files and folders), `hide` (not even to be read), `read` (but these in it), `network`,
+`processes` (how many may be).
 Where it cannot hold back what the kernel says that it can, nothing runs. Imports nothing of rundry.
 """
 
@@ -84,7 +85,7 @@ def hold(settings: dict[str, object], abi: int) -> None:
     files = handled(abi, network=network)[0]
     attributes = ruleset_bytes(abi, network=network)
     ruleset = _checked(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
-    for path in readable(_texts(settings, "hide")):
+    for path in readable(_texts(settings, "hide")) + _texts(settings, "read"):
         _allow(ruleset, path, READ_FILE)
     for path in _texts(settings, "write"):
         _allow(ruleset, path, files)
@@ -113,7 +114,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _texts(settings: dict[str, object], name: str) -> list[str]:
-    value = settings[name]
+    value = settings.get(name)
     return [str(item) for item in value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 

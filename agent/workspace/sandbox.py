@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from .bubblewrap import bubblewrap, find_bubblewrap
+from .bubblewrap import Stage, bubblewrap, find_bubblewrap
 from .environment import command_env
 from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
@@ -61,6 +61,7 @@ class Sandbox:
         self._program = program or Path("bwrap")
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
+        self._stage: Stage | None = None
         self.why_apart = ""
         """Why each command has a loopback network of its own, where that is so."""
 
@@ -82,6 +83,17 @@ class Sandbox:
                 return found
             why.append(not_this)
         return Sandbox(None, f"no sandbox: {'; '.join(why)}")
+
+    def staged(self, stage: Stage, hide: Sequence[Path] = ()) -> Sandbox:
+        """The same sandbox with another folder in place of the workspace, a temp folder and a loopback of its own.
+
+        `hide`: what commands may not read besides. Landlock shows nothing in another place: there the command runs in
+        the folder itself, and what the stage mounts can be read although it is hidden.
+        """
+        hidden = [*self._hide, *hide]
+        found = Sandbox(self.kind, self.why_none, hidden, network=self.network, program=self._program)
+        found._stage = stage
+        return found
 
     @property
     def not_held(self) -> list[str]:
@@ -122,7 +134,14 @@ class Sandbox:
         network = network or self.network
         if self.kind == "landlock":
             return landlock(
-                argv, ws, temp=self.temp, hide=self._hide, network=network, writable=writable, processes=_PROCESSES
+                argv,
+                ws,
+                temp=self.temp,
+                hide=self._hide,
+                network=network,
+                writable=writable,
+                processes=_PROCESSES,
+                read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
             )
         joined = [] if network else self._join()
         return bubblewrap(
@@ -137,6 +156,7 @@ class Sandbox:
             read_only=read_only,
             empty=empty,
             joined=joined,
+            stage=self._stage,
         )
 
     def _join(self) -> list[str]:
@@ -199,7 +219,9 @@ class Sandbox:
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
         """
         argv = shell(command) if isinstance(command, str) else command
-        around = _Around(ws, writable, judged=may_configure, put_back=self.kind == "landlock")
+        is_staged = self._stage is not None  # the folder is gone afterwards, and the workspace was out of reach
+        put_back = self.kind == "landlock" and not is_staged
+        around = _Around(ws, writable, judged=may_configure or is_staged, put_back=put_back)
         lines: list[str] = []
         try:
             done = await run_process(

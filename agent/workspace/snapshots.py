@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from .checkout.lay import lay_tree
 from .objects import FOLDER, LARGE, Entry, ObjectStore
 from .paths import Workspace
 from .restore import Restorer, Was
@@ -89,6 +90,13 @@ class Snapshots:
         """These files as they were in a tree; None: there was none. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._were, tree, paths)
 
+    async def lay(self, tree: str, folder: Path) -> list[str]:
+        """Write the files of a tree into an empty folder. Returns those that were too large to be kept.
+
+        Raises SnapshotDamaged, OSError.
+        """
+        return await asyncio.to_thread(self._lay, tree, folder)
+
     async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         """Which folders on the way to these files a tree has. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._had_folders, tree, paths)
@@ -138,6 +146,10 @@ class Snapshots:
         with self._lock:
             store = self._store()
             return {path: _was(store, _find(store, tree, path)) for path in paths}
+
+    def _lay(self, tree: str, folder: Path) -> list[str]:
+        with self._lock:
+            return lay_tree(self._store(), tree, folder)
 
     def _had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}

@@ -18,6 +18,7 @@ from rundry.agent import (
 )
 
 from ..state import ViewState
+from .confirming import CONFIRMING, see_confirming
 from .finder import FINDER, see_finder, see_flights
 from .handoff import HANDOFF, see_handoff
 from .hands import HANDS, see_hands
@@ -32,6 +33,7 @@ _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(PERSON, see_person),
     **dict.fromkeys(HANDOFF, see_handoff),
     **dict.fromkeys(HANDS, see_hands),
+    **dict.fromkeys(CONFIRMING, see_confirming),
     **dict.fromkeys(FINDER, see_finder),
     TextArrived: see_words,
     ReasoningArrived: see_words,

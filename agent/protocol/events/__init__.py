@@ -8,6 +8,14 @@ from typing import Any, get_args
 import msgspec
 
 from .base import EventBase
+from .confirm import (
+    ConfirmationFinished,
+    ConfirmationStarted,
+    DependenciesFound,
+    DependenciesRecorded,
+    DependencyFolder,
+    RunVerified,
+)
 from .finder import (
     CriticSpoke,
     EvidenceAdded,
@@ -117,10 +125,15 @@ __all__ = [
     "CheckStarted",
     "CommandRefused",
     "CommandTaken",
+    "ConfirmationFinished",
+    "ConfirmationStarted",
     "ContextTrimmed",
     "ConversationCut",
     "ConversationRestored",
     "CriticSpoke",
+    "DependenciesFound",
+    "DependenciesRecorded",
+    "DependencyFolder",
     "Event",
     "EventBase",
     "EvidenceAdded",
@@ -170,6 +183,7 @@ __all__ = [
     "RunEnded",
     "RunResumed",
     "RunStarted",
+    "RunVerified",
     "Said",
     "ScopeCounted",
     "ScoreMeasured",
@@ -300,6 +314,11 @@ KnownEvent = (
     | ShellStarted
     | WheelGiven
     | WheelTaken
+    | DependenciesFound
+    | DependenciesRecorded
+    | ConfirmationStarted
+    | ConfirmationFinished
+    | RunVerified
 )
 Event = KnownEvent | Unknown
 

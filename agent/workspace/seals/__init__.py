@@ -3,6 +3,6 @@
 from .marks import Mark, Seen, read_mark
 from .names import SKIPPED, NameIndex
 from .put_back import PutBack
-from .seals import KEPT, Difference, Seals
+from .seals import KEPT, Difference, Sealed, Seals
 
-__all__ = ["KEPT", "SKIPPED", "Difference", "Mark", "NameIndex", "PutBack", "Seals", "Seen", "read_mark"]
+__all__ = ["KEPT", "SKIPPED", "Difference", "Mark", "NameIndex", "PutBack", "Sealed", "Seals", "Seen", "read_mark"]

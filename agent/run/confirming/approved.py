@@ -1,0 +1,75 @@
+"""The guarded files of a run as they were approved, from its journal, and how a checkout gets them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from ...journal import Journal
+from ...journal.sealing import SealFacts
+from ...stops import Guard
+from ...workspace.ledger import Ledger
+from ...workspace.seals import Mark, PutBack, Sealed, read_mark
+from .not_set_up import NotSetUp
+
+_RESTORED = ("absent", "file", "link")
+_ABSENT = Mark("absent")
+
+
+class Approved(msgspec.Struct, frozen=True):
+    """Approved marks, by the path relative to the workspace."""
+
+    marks: dict[str, Mark]
+    lost: list[str]
+    """Paths whose approved bytes are not kept."""
+    known: list[str]
+    """Modules that stood at the start."""
+
+
+def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
+    """What the seal says, and what was approved since. Raises NotSetUp where the seal is damaged."""
+    if sealing.seal is None:
+        return Approved({}, [], [])
+    try:
+        sealed = msgspec.msgpack.decode(journal.blob(sealing.seal), type=Sealed)
+    except (KeyError, msgspec.DecodeError):
+        raise NotSetUp("the record of the guarded files is damaged") from None
+    marks = {path: mark for path, mark in sealed.marks.items() if not path.startswith("/")}
+    for path, blob in sealing.written.items():
+        if path in marks or guard.matches(path):
+            mode = marks[path].mode if path in marks else 0
+            marks[path] = _ABSENT if blob is None else Mark("file", blob, mode or 0o644)
+    for path, kept in sealing.kept.items():
+        marks[path] = Mark(kept.kind, kept.digest, kept.mode, kept.size)
+    lost = {*sealed.lost} - {*sealing.written} - {*sealing.kept}
+    return Approved(marks, sorted(lost), sealed.known)
+
+
+def lay_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, without: list[str]) -> None:
+    """Bring every guarded path of a checkout to its approved content, and remove what was never approved.
+
+    `without`: folders that are mounted. Raises NotSetUp, OSError.
+    """
+    outside = tuple(f"{path}/" for path in without)
+    if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:
+        raise NotSetUp(f"{lost[0]} is guarded, and its approved content was too large to keep")
+    guard.depends.shadows.known = guard.depends.shadows.known & frozenset(found.known)
+    put_back = PutBack(folder, folder.with_name(f"{folder.name}.aside"), Ledger(), lambda data: "")
+    for path, mark in found.marks.items():
+        if mark.kind not in _RESTORED or path.startswith(outside) or read_mark(folder, path).mark == mark:
+            continue
+        try:
+            put_back.restore(path, mark, journal.blob)
+        except KeyError:
+            raise NotSetUp(f"the approved content of {path} is not in the journal") from None
+    for path in [path for path in _files(folder) if path not in found.marks and guard.seals(path)]:
+        (folder / path).unlink()
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for top, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.relpath(f"{top}/{name}", folder)

@@ -1,0 +1,142 @@
+"""A clean checkout of a run's result, from its snapshots: what its check needs is in it, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...journal import Journal
+from ...journal.facts import RunFacts
+from ...stops import Guard
+from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
+from ...workspace.checkout import OBJECTS, lay_git, lay_tracked, leads_back
+from ...workspace.own_temp import own_temp
+from ...workspace.repository import GitFailed
+from ..outfit import guard_of
+from .approved import approved, lay_approved
+from .dependencies import Mounted, unchanged
+from .not_set_up import NotSetUp
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run made, and where."""
+
+    journal: Journal
+    facts: RunFacts
+    workspace: Workspace
+    snapshots: Snapshots
+    sandbox: Sandbox
+    env: Mapping[str, str]
+    """Of checks."""
+    tree: str
+    """The snapshot; empty: there is none."""
+    guard: Guard | None = None
+    """Of the run that goes on; None: it has ended, and the workspace may have changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Where a check runs."""
+
+    workspace: Workspace
+    """As the check sees it: at the path of the original where the sandbox can show it there."""
+    sandbox: Sandbox
+    env: Mapping[str, str]
+    original: Path | None
+    """The original workspace, where a check can still come upon its path; None: it is out of sight."""
+
+
+class _Owner:
+    """Holds a temp folder."""
+
+
+@asynccontextmanager
+async def checkout(result: Result) -> AsyncGenerator[Checkout]:
+    """Make it in a private temp folder, and remove it afterwards. Raises NotSetUp."""
+    owner = _Owner()
+    folder = own_temp(owner) / (result.workspace.root.name or "workspace")
+    try:
+        try:
+            made = await _made(result, folder)
+        except OSError as error:
+            raise NotSetUp(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+        except (GitFailed, SnapshotDamaged, StaleFile) as error:
+            raise NotSetUp(str(error)) from error
+        yield made
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        del owner
+
+
+async def _made(result: Result, folder: Path) -> Checkout:
+    if not result.tree:
+        raise NotSetUp(result.snapshots.too_large or "the run has no snapshot of its result")
+    root = result.workspace.root
+    mounted = Mounted()
+    if root.is_dir():
+        mounted = await asyncio.to_thread(unchanged, result.journal, result.facts, root)
+    elif result.facts.verdicts.dependencies is not None and result.facts.verdicts.dependencies.folders:
+        raise NotSetUp(f"the workspace {root} is gone, with its dependency folders")
+    stands_there = root.is_dir() and result.sandbox.kind == "bubblewrap"
+    if not stands_there:
+        await asyncio.to_thread(_refuse_elsewhere, result, mounted)
+    await asyncio.to_thread(folder.mkdir)
+    await _lay_files(result, folder, mounted)
+    seen = root if stands_there else folder
+    mounts = [(root / path, seen / path) for path in mounted.paths]
+    mounts += await _lay_git(result, folder, seen)
+    if result.sandbox.kind == "landlock":
+        await asyncio.to_thread(_link, root, folder, mounted.paths)
+    stage = Stage(folder, tuple(mounts), tuple(seen / path for path in mounted.empty))
+    sandbox = result.sandbox.staged(stage, [] if stands_there else [root])
+    return Checkout(Workspace(seen), sandbox, result.env, None if stands_there else root)
+
+
+async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
+    """The tree, then the guarded files."""
+    for path in await result.snapshots.lay(result.tree, folder):
+        if result.guard is None:
+            raise NotSetUp(f"{path} is too large for a snapshot")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(shutil.copy2, result.workspace.root / path, folder / path, follow_symlinks=False)
+
+    def lay() -> None:
+        guard = result.guard or guard_of(result.journal.spec, folder, result.env)
+        found = approved(result.journal, result.facts.sealing, guard)
+        lay_approved(result.journal, found, guard, folder, mounted.paths)
+
+    await asyncio.to_thread(lay)
+
+
+async def _lay_git(result: Result, folder: Path, seen: Path) -> list[tuple[Path, Path]]:
+    """A repository of its own, where the workspace is one. What has to be mounted for it."""
+    root = result.workspace.root
+    own = await lay_git(root, folder, result.env, root / OBJECTS if seen == root else None)
+    if own is None:
+        return []
+    await lay_tracked(root if result.guard is not None else None, folder, result.env, own)
+    return [(own, seen / OBJECTS)]
+
+
+def _link(root: Path, folder: Path, paths: Sequence[str]) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).symlink_to(os.path.realpath(root / path))
+
+
+def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
+    """The check would run in a temp folder. Raises NotSetUp where that is not the same."""
+    root, kind = result.workspace.root, result.sandbox.kind
+    if mounted.paths and kind is None:
+        raise NotSetUp(f"no sandbox can mount {mounted.paths[0]} read-only ({result.sandbox.why_none or 'none works'})")
+    if mounted.empty:
+        raise NotSetUp(f"{mounted.empty[0]} holds caches, and only bubblewrap can leave them out")
+    for path in mounted.paths:
+        if (found := leads_back(root / path, root)) is not None:
+            raise NotSetUp(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")

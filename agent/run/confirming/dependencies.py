@@ -1,0 +1,124 @@
+"""The dependency folders of a run: their digests are recorded at its start and compared at the confirmation."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+from ...journal import Journal
+from ...journal.facts import RunFacts
+from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
+from ...step import Kit
+from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, dependency_folders, record
+from .not_set_up import NotSetUp
+
+_MOST_MASKED = 200
+"""Folders that a check sees empty: each is a mount of its own."""
+_NAMED = 3
+
+
+class Dependencies:
+    """Records the dependency folders of one run, next to what the run does."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._task: asyncio.Task[None] | None = None
+        self._closed = threading.Event()
+
+    def begin(self) -> None:
+        """Start to read them, unless an earlier runner did, or a tool may have changed them already."""
+        facts = self._kit.facts
+        if facts.spec.predicates.confirming and facts.verdicts.dependencies is None and not facts.actions:
+            self._task = asyncio.ensure_future(self._record())
+            self._kit.before_acting = self.ready
+
+    async def ready(self) -> None:
+        """Returns when they are recorded."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def close(self) -> None:
+        """End the reading."""
+        self._closed.set()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _record(self) -> None:
+        kit, root = self._kit, self._kit.workspace.root
+        began = time.monotonic()
+        found = await asyncio.to_thread(dependency_folders, root)
+        if found:
+            kit.record(DependenciesFound(paths=sorted(found)))
+        folders = [await self._folder(root, path, kind) for path, kind in sorted(found.items())]
+        kit.record(DependenciesRecorded(folders=folders, seconds=time.monotonic() - began), durable=True)
+
+    async def _folder(self, root: Path, path: str, kind: FolderKind) -> DependencyFolder:
+        def wanted() -> bool:
+            return not self._closed.is_set()
+
+        try:
+            manifest = await asyncio.to_thread(record, root / path, kind.caches, wanted)
+        except TooManyFiles as error:
+            return DependencyFolder(path=path, why_not=str(error))
+        except OSError as error:
+            return DependencyFolder(path=path, why_not=f"{error.filename}: {error.strerror}")
+        blob = self._kit.journal.keep(msgspec.msgpack.encode(manifest))
+        return DependencyFolder(path=path, files=len(manifest.files), bytes=manifest.bytes, manifest=blob)
+
+
+class Mounted(msgspec.Struct, frozen=True):
+    """The dependency folders that a checkout gets: they are as they were at the start."""
+
+    paths: list[str] = []
+    """Relative to the workspace."""
+    empty: list[str] = []
+    """Caches in them that a check must not see."""
+
+
+def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
+    """Compare the folders that stand there now with the start. Raises NotSetUp with what differs."""
+    present = dependency_folders(root)
+    recorded = facts.verdicts.dependencies
+    if recorded is None:
+        if present:
+            raise NotSetUp(f"the start of {_few(sorted(present))} was not recorded (a run with --confirm does)")
+        return Mounted()
+    known = {folder.path: folder for folder in recorded.folders}
+    if new := sorted(present.keys() - known.keys()):
+        raise NotSetUp(f"{_few(new)} did not exist at the start")
+    if gone := sorted(known.keys() - present.keys()):
+        raise NotSetUp(f"{_few(gone)} existed at the start and is gone")
+    empty: list[str] = []
+    for path, folder in known.items():
+        empty += _compared(journal, folder, root / path, present[path])
+    if len(empty) > _MOST_MASKED:
+        raise NotSetUp(f"byte code in {len(empty)} folders of {_few(sorted(known))} changed since the start")
+    return Mounted(sorted(known), empty)
+
+
+def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: FolderKind) -> list[str]:
+    """Its caches. Raises NotSetUp where anything else differs."""
+    if folder.manifest is None:
+        raise NotSetUp(f"{folder.path} could not be recorded at the start: {folder.why_not}")
+    try:
+        known = msgspec.msgpack.decode(journal.blob(folder.manifest), type=Manifest)
+        found = compare(known, place, kind.caches)
+    except (KeyError, msgspec.DecodeError):
+        raise NotSetUp(f"the record of {folder.path} is missing in the journal") from None
+    except OSError as error:
+        raise NotSetUp(f"{error.filename} cannot be read: {error.strerror}") from error
+    if found.files:
+        count = f"{len(found.files)} file{'' if len(found.files) == 1 else 's'}"
+        raise NotSetUp(f"{folder.path} changed since the start ({count}: {_few(found.files)})")
+    caches = [name for name in (*kind.caches, *found.byte_code) if (place / name).is_dir()]
+    return [f"{folder.path}/{name}" for name in caches]
+
+
+def _few(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more

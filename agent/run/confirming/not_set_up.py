@@ -1,0 +1,9 @@
+"""Why a result could be neither confirmed nor refuted."""
+
+from __future__ import annotations
+
+from ...protocol import RundryError
+
+
+class NotSetUp(RundryError):
+    """A clean checkout of the result cannot be made here; the text says why, in one line."""

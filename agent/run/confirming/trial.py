@@ -1,0 +1,69 @@
+"""Run commands once in a clean checkout, and say what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from ...protocol import Confirmed
+from ...step.fair import surroundings
+from ...stops import CheckResult, run_check
+from .checkout import Checkout, Result, checkout
+from .dependencies import unchanged
+from .not_set_up import NotSetUp
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    result: Confirmed
+    detail: str = ""
+    output: str = ""
+
+
+async def try_out(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
+    """Each command must pass (with `any_`: one of them), within so many seconds. Never raises NotSetUp."""
+    try:
+        return await _tried(result, commands, seconds, any_=any_)
+    except NotSetUp as why:
+        return Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why))
+
+
+async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any_: bool) -> Trial:
+    root = str(result.workspace.root)
+    async with checkout(result) as made:
+        if made.original is not None and (named := next((command for command in commands if root in command), None)):
+            raise NotSetUp(f"`{named}` names the workspace by its absolute path, and only bubblewrap can replace that")
+        ran = [await _run(made, command, seconds) for command in commands]
+    failed = [one for one in ran if not one.passed]
+    if not failed or (any_ and len(failed) < len(ran)):
+        await asyncio.to_thread(_still_unchanged, result)
+        return Trial(result=Confirmed.PASSED)
+    first = failed[0]
+    if made.original is not None and root in first.output:
+        raise NotSetUp(f"the check looks for {root}, and only bubblewrap can show the checkout there")
+    return Trial(result=Confirmed.FAILED, detail=_why(first), output=first.output)
+
+
+async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
+    with surroundings(made.sandbox, made.env) as around:
+        return await run_check(
+            command, made.workspace, env=around.env, timeout=seconds, sandbox=made.sandbox, empty=around.empty
+        )
+
+
+def _still_unchanged(result: Result) -> None:
+    """What runs in the background may have written to a dependency folder meanwhile. Raises NotSetUp."""
+    if result.workspace.root.is_dir():
+        unchanged(result.journal, result.facts, result.workspace.root)
+
+
+def _why(failed: CheckResult) -> str:
+    if failed.error is not None:
+        return f"it could not be started: {failed.error}"
+    if failed.timed_out:
+        return f"it timed out after {failed.seconds:.0f} s"
+    count = f", {failed.failing} failing" if failed.failing is not None else ""
+    return f"exit code {failed.exit_code}{count}"

@@ -1,0 +1,21 @@
+"""A clean checkout of a run's result: its files, its dependency folders, its repository."""
+
+from .backlinks import leads_back
+from .clean_git import OBJECTS, lay_git, lay_tracked
+from .folders import FolderKind, dependency_folders, ignored_names
+from .manifest import Compared, Manifest, TooManyFiles, compare, record
+
+__all__ = [
+    "OBJECTS",
+    "Compared",
+    "FolderKind",
+    "Manifest",
+    "TooManyFiles",
+    "compare",
+    "dependency_folders",
+    "ignored_names",
+    "lay_git",
+    "lay_tracked",
+    "leads_back",
+    "record",
+]

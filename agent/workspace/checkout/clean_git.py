@@ -1,0 +1,82 @@
+"""A repository for a checkout: the commit, the branch and the tags of another one, and nothing else of its `.git`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..git.places import places_of
+from ..repository import Repository
+
+OBJECTS = ".git/objects-of-the-run"
+"""Where a checkout sees the objects of the original repository."""
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
+_OTHER_CONFIG = _CONFIG.replace("version = 0", "version = 1") + "[extensions]\n\tobjectFormat = {}\n"
+
+
+async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
+    """Make `.git` in the checkout `folder`, as the repository of the workspace stands now.
+
+    `workspace` is resolved. `objects`: where the check sees the objects of the original; None: where they stand.
+    Returns where they stand; None: the workspace is not the top of a git repository. Raises GitFailed, OSError.
+    """
+    if not (workspace / ".git").exists():
+        return None
+    origin = await Repository.find(workspace, env)
+    if origin is None:
+        return None
+    places = await places_of(origin)
+    if places.top != workspace:
+        return None
+    head, branch = await origin.head(), await origin.branch()
+    tags = (await origin.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")).line
+    git = folder / ".git"
+    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "objects-of-the-run"):
+        (git / name).mkdir(parents=True, exist_ok=True)  # a guarded file may stand there
+    form = (await origin.must("rev-parse", "--show-object-format")).line
+    (git / "config").write_text(_CONFIG if form == "sha1" else _OTHER_CONFIG.format(form))
+    (git / "HEAD").write_text(f"ref: refs/heads/{branch}\n" if branch is not None else f"{head}\n")
+    refs = [*([f"{head} refs/heads/{branch}"] if head and branch else []), *tags.splitlines()]
+    (git / "packed-refs").write_text("".join(f"{line}\n" for line in refs))
+    alternates = git / "objects/info/alternates"
+    own = places.common / "objects"
+    alternates.write_text(f"{own}\n")
+    if head is not None:
+        await Repository(folder, env).must("read-tree", "HEAD")
+    alternates.write_text(f"{objects or own}\n")
+    return own
+
+
+async def lay_tracked(workspace: Path | None, folder: Path, env: Mapping[str, str], own: Path) -> None:
+    """Bring files into the checkout that are in its commit although a pattern ignores them; bring the index up to date.
+
+    They are taken from the workspace, and from the commit where it does not have them or is None.
+    `own`: what `lay_git` returned. Raises GitFailed, OSError.
+    """
+    here = Repository(folder, env)
+    more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
+    listed = await here.must("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", more=more)
+    paths = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
+    missing = await asyncio.to_thread(_lay, paths, workspace, folder)
+    if missing:
+        given = b"".join(os.fsencode(path) + b"\0" for path in missing)
+        await here.must("checkout-index", "-z", "--stdin", stdin=given, more=more)
+    await here.ask("update-index", "-q", "--refresh", more=more)
+
+
+def _lay(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:
+    """Copy what is not there. Returns what the workspace does not have."""
+    missing = [path for path in paths if not os.path.lexists(folder / path)]
+    return [path for path in missing if workspace is None or not _copy(workspace / path, folder / path)]
+
+
+def _copy(source: Path, target: Path) -> bool:
+    """False: no plain file stands there."""
+    if not source.is_file() or source.resolve() != source:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+    return True

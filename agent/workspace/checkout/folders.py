@@ -1,0 +1,80 @@
+"""The dependency folders of a workspace: what package managers filled, found by the table next to this file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ..ignore import Ignore
+
+_FILE = Path(__file__).with_name("dependency_folders.toml")
+_MOST_ENTERED = 20_000
+"""Folders of the workspace that are looked into."""
+
+
+class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the table."""
+
+    ecosystem: str
+    names: list[str]
+    beside: list[str] = []
+    inside: list[str] = []
+    caches: list[str] = []
+    source: str
+
+    def fits(self, name: str, siblings: Sequence[str], place: str) -> bool:
+        """The folder `place` with this name, next to these names, is one of this kind."""
+        if "*" not in self.names and name not in self.names:
+            return False
+        if self.beside and not any(fnmatchcase(other, glob) for glob in self.beside for other in siblings):
+            return False
+        return not self.inside or any(os.path.lexists(f"{place}/{inner}") for inner in self.inside)
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    folder: list[FolderKind]
+
+
+def dependency_folders(root: Path) -> dict[str, FolderKind]:
+    """Path, relative to the workspace, to kind of each dependency folder that is not part of a checkout.
+
+    A folder with such a name that git does not ignore (a committed `vendor`) is part of it, and not returned.
+    """
+    return {path: kind for path, name, siblings in ignored_names(root) if (kind := _kind(root, path, name, siblings))}
+
+
+def ignored_names(root: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Each file or folder that is ignored by itself: its path, its name, and the names next to it."""
+    ignore = Ignore(root)
+    waiting, entered = [""], 0
+    while waiting and entered < _MOST_ENTERED:
+        folder = waiting.pop()
+        entered += 1
+        ignore.notice(folder)
+        entries = ignore.entries(folder)
+        siblings = [entry.name for entry in entries]
+        for entry in entries:
+            inside = entry.is_dir(follow_symlinks=False)
+            if entry.name == ".git":
+                continue
+            if ignore.names(folder, entry.name, inside):
+                yield folder + entry.name, entry.name, siblings
+            elif inside:
+                waiting.append(f"{folder}{entry.name}/")
+
+
+def _kind(root: Path, path: str, name: str, siblings: Sequence[str]) -> FolderKind | None:
+    place = f"{root}/{path}"
+    if not os.path.isdir(place):  # noqa: PTH112 - one for each ignored name
+        return None
+    return next((kind for kind in _table() if kind.fits(name, siblings, place)), None)
+
+
+@cache
+def _table() -> list[FolderKind]:
+    return msgspec.toml.decode(_FILE.read_bytes(), type=_Table).folder

@@ -1,0 +1,132 @@
+"""What a dependency folder holds, by path, mode, size and content: recorded once, compared later."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+MOST_FILES = 200_000
+MOST_BYTES = 6_000_000_000
+_RACY_NS = 2_100_000_000
+"""A file that changed so shortly before it was read may change again without another change time."""
+_BYTE_CODE = "__pycache__"
+_PIECE = 1 << 20
+
+
+class TooManyFiles(Exception):
+    """The folder has more than a manifest holds; the text says what."""
+
+
+class Held(msgspec.Struct, frozen=True, array_like=True):
+    """One file or link."""
+
+    mode: int
+    size: int
+    digest: str
+    """SHA-256 of the bytes, or of a link's target."""
+    ctime: int = 0
+    """In ns; 0: it was too young to be believed. It moves with every change, and nobody can set it (inode(7))."""
+    ino: int = 0
+
+    def is_same(self, other: Held) -> bool:
+        """Mode and content; times do not matter."""
+        return (self.mode, self.size, self.digest) == (other.mode, other.size, other.digest)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """A folder as it stood."""
+
+    files: dict[str, Held]
+    """By the path below the folder. Files of caches are not in it, byte code is."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all its files."""
+        return sum(held.size for held in self.files.values())
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """What differs from a manifest."""
+
+    files: list[str]
+    """Paths below the folder, sorted."""
+    byte_code: list[str]
+    """Folders with byte code that came or changed since: running Python does that. Sorted."""
+
+
+def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] = lambda: True) -> Manifest:
+    """Read all of it, as long as it is wanted. Raises TooManyFiles, OSError."""
+    now, room = time.time_ns(), MOST_BYTES
+    found: dict[str, Held] = {}
+    for path, status in _walk(folder, caches):
+        held = _held(f"{folder}/{path}", status, now)
+        room -= held.size
+        if not wanted():
+            break
+        if len(found) >= MOST_FILES or room < 0:
+            raise TooManyFiles(f"it has more than {MOST_FILES:,} files or {MOST_BYTES // 1_000_000_000} GB")
+        found[path] = held
+    return Manifest(found)
+
+
+def compare(known: Manifest, folder: Path, caches: Sequence[str] = ()) -> Compared:
+    """A file is read only where its stat fields say that it may have changed. Raises OSError."""
+    differing: list[str] = []
+    missing = dict(known.files)
+    for path, status in _walk(folder, caches):
+        held = missing.pop(path, None)
+        if held is not None and held.ctime and (held.ctime, held.ino) == (status.st_ctime_ns, status.st_ino):
+            continue
+        if held is None or not held.is_same(_held(f"{folder}/{path}", status, 0)):
+            differing.append(path)
+    differing += [path for path in missing if not _is_byte_code(path)]
+    code = {path.rpartition("/")[0] for path in differing if _is_byte_code(path)}
+    return Compared(sorted(path for path in differing if not _is_byte_code(path)), sorted(code))
+
+
+def _is_byte_code(path: str) -> bool:
+    return path.endswith(".pyc") and path.rpartition("/")[0].rpartition("/")[2] == _BYTE_CODE
+
+
+def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Every file and link below it, relative path first. What cannot be read is an error: nobody could compare it."""
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(f"{folder}/{below}") as listing:
+            for entry in listing:
+                path = below + entry.name
+                if not below and entry.name in caches:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{path}/")
+                else:
+                    yield path, entry.stat(follow_symlinks=False)
+
+
+def _held(path: str, status: os.stat_result, now: int) -> Held:
+    """`now`: when the reading began, in ns; 0: its change time is not kept."""
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        digest = hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest()  # noqa: PTH115 - 100,000 of them
+    elif stat.S_ISREG(mode):
+        digest = _digest(path)
+    else:
+        digest = "other"
+    is_settled = status.st_ctime_ns < now - _RACY_NS
+    ctime, ino = (status.st_ctime_ns, status.st_ino) if is_settled else (0, 0)
+    return Held(mode, status.st_size, digest, ctime, ino)
+
+
+def _digest(path: str) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+        while piece := file.read(_PIECE):
+            found.update(piece)
+    return found.hexdigest()

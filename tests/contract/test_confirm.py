@@ -1,0 +1,282 @@
+"""A green check is confirmed in a clean checkout of the result (REQUIREMENTS 2.3.9)."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.project import CHECK, FIX_BOTH, git
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer, text_of
+from fakes.turns import Turn, call, say
+
+DONE = "grep -q done result.txt"
+
+
+def run_goal(
+    home: Home, project: Path, turns: Sequence[Turn], *argv: str, check: str = CHECK, path: str | None = None
+) -> tuple[Ran, list[str]]:
+    """The run, and what the model read before each of its calls. `path`: its PATH."""
+    with ScriptedServer(turns, then=say("I have no idea.")) as server:
+        words = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto", "--until", check, "--steps", "4"]
+        env = {} if path is None else {"PATH": path}
+        ran = home.run("run", "fix it", "--headless", "--json", *words, *argv, cwd=project, env=env)
+        return ran, [text_of(request.messages[-1]) for request in server.requests]
+
+
+def shell(command: str) -> Turn:
+    return call("run_command", command=command)
+
+
+def confirmation(ran: Ran) -> dict[str, Any]:
+    found = ran.outcome["evidence"]["confirmation"]
+    assert found is not None, ran
+    return found
+
+
+def test_a_result_that_passes_in_a_clean_checkout_is_done_and_confirmed(home: Home, project: Path):
+    ran, _ = run_goal(home, project, [FIX_BOTH], "--confirm")
+    assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (0, "done", 1), ran
+    assert confirmation(ran)["result"] == "passed", ran
+    assert confirmation(ran)["command"] == CHECK
+    kinds = ran.types()
+    assert kinds.index("confirmation_started") > len(kinds) - kinds[::-1].index("check_finished") - 1
+    assert ran.of("confirmation_finished")[0]["world"]
+
+
+@pytest.mark.parametrize("made", ["app.log", "build/out.txt", "deep/down/app.log"])
+def test_a_check_that_needs_an_ignored_file_is_not_confirmed_and_the_model_reads_which(
+    home: Home, project: Path, made: str
+):
+    (project / ".gitignore").write_text("__pycache__/\n*.log\nbuild/\n")
+    git(project, "commit", "-qam", "Ignore")
+    turns = [shell(f"mkdir -p $(dirname {made}) && echo done > {made}"), shell("echo done > result.txt")]
+    check = f"grep -q done {made} || grep -q done result.txt"
+    ran, read = run_goal(home, project, turns, "--confirm", check=check)
+    assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (0, "done", 2), ran
+    first, second = ran.of("confirmation_finished")
+    assert (first["result"], second["result"]) == ("failed", "passed")
+    assert made.split("/")[0] in " ".join(first["left_out"]) or made in first["left_out"]
+    assert "fails in a clean checkout" in read[1]
+    assert made.partition("/")[0] in read[1]
+
+
+def test_a_result_that_only_passes_in_the_workspace_is_never_done(home: Home, project: Path):
+    (project / ".gitignore").write_text("*.log\n")
+    git(project, "commit", "-qam", "Ignore")
+    ran, read = run_goal(home, project, [shell("echo done > a.log")], "--confirm", check="grep -q done a.log")
+    assert (ran.exit_code, ran.outcome["reason"]) == (3, "budget"), ran
+    assert confirmation(ran)["result"] == "failed"
+    assert [each["repeated"] for each in ran.of("confirmation_finished")] == [False, True, True, True]
+    assert "nothing that belongs to a checkout has changed" in read[2]
+
+
+def test_a_file_below_git_is_not_in_a_checkout(home: Home, project: Path):
+    hidden, check = "open('.' + 'git/marker', 'w').write('done')", "grep -q done .git/marker"
+    ran, _ = run_goal(home, project, [shell(f'python3 -c "{hidden}"')], "--confirm", check=check)
+    assert ran.of("check_finished")[-1]["passed"], "the attack works in the workspace"
+    assert confirmation(ran)["result"] == "failed", ran
+
+
+def test_a_check_sees_the_commit_the_branch_and_the_tags_in_its_checkout(home: Home, project: Path):
+    git(project, "tag", "v1.2.3")
+    check = "test $(git describe --tags) = v1.2.3 && git rev-parse --abbrev-ref HEAD | grep -qx work && " + (
+        "git diff --name-only | grep -qx NOTES.md && git ls-files | grep -qx calc/core.py"
+    )
+    ran, _ = run_goal(home, project, [shell("echo more >> NOTES.md")], "--confirm", check=check)
+    assert confirmation(ran)["result"] == "passed", ran
+
+
+def test_a_committed_file_that_a_pattern_ignores_is_part_of_a_checkout(home: Home, project: Path):
+    (project / "data.log").write_text("kept\n")
+    (project / ".gitignore").write_text("*.log\n")
+    git(project, "add", "-f", ".")
+    git(project, "commit", "-qm", "Data")
+    ran, _ = run_goal(
+        home, project, [shell("echo done > result.txt")], "--confirm", check=f"grep -q kept data.log && {DONE}"
+    )
+    assert confirmation(ran)["result"] == "passed", ran
+
+
+def test_stale_byte_code_is_not_in_a_checkout(home: Home, project: Path):
+    compiled = "import py_compile; py_compile.compile('gone.py', 'gone.pyc')"
+    make = f'echo "VALUE = 1" > gone.py && python3 -c "{compiled}" && rm gone.py'
+    check = "python3 -c 'import gone'"
+    ran, _ = run_goal(home, project, [shell(make)], "--confirm", check=check)
+    assert ran.of("check_finished")[-1]["passed"], "the attack works in the workspace"
+    assert confirmation(ran)["result"] == "failed", ran
+
+
+def test_what_a_command_left_in_the_temp_folder_is_not_there(home: Home, project: Path):
+    ran, _ = run_goal(home, project, [shell("echo done > /tmp/marker")], "--confirm", check="grep -q done /tmp/marker")
+    assert ran.of("check_finished")[-1]["passed"], "the attack works in the run's own temp folder"
+    assert confirmation(ran)["result"] == "failed", ran
+
+
+def test_a_check_that_is_green_from_the_start_is_confirmed_before_any_call(home: Home, project: Path):
+    (project / "result.txt").write_text("done\n")
+    ran, read = run_goal(home, project, [], "--confirm", check=DONE)
+    assert (ran.outcome["reason"], ran.outcome["steps"], read) == ("done", 0, []), ran
+    assert confirmation(ran)["result"] == "passed"
+
+
+def test_a_check_that_is_green_only_because_of_an_ignored_file_is_worked_on(home: Home, project: Path):
+    (project / ".gitignore").write_text("result.txt\n")
+    (project / "result.txt").write_text("done\n")
+    turns = [shell("echo done > other.txt")]
+    ran, read = run_goal(home, project, turns, "--confirm", check="grep -q done other.txt || grep -q done result.txt")
+    assert (ran.outcome["reason"], ran.outcome["steps"], len(read)) == ("done", 1, 1), ran
+    assert "`result.txt`" in read[0]
+
+
+def test_a_guarded_file_is_in_a_checkout_although_it_is_ignored(home: Home, project: Path):
+    (project / ".gitignore").write_text(".env\n")
+    (project / ".env").write_text("MODE=right\n")
+    turns = [shell("echo done > result.txt")]
+    ran, _ = run_goal(home, project, turns, "--confirm", check=f"grep -q right .env && {DONE}")
+    assert confirmation(ran)["result"] == "passed", ran
+
+
+def test_a_folder_without_git_is_confirmed_too(home: Home, tmp_path: Path):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / ".gitignore").write_text("*.log\n")
+    turns = [shell("echo done > a.log"), shell("echo done > result.txt")]
+    ran, _ = run_goal(home, plain, turns, "--confirm", check=f"grep -q done a.log || {DONE}")
+    assert [each["result"] for each in ran.of("confirmation_finished")] == ["failed", "passed"], ran
+
+
+def test_another_command_confirms(home: Home, project: Path):
+    turns = [shell("echo done > result.txt"), shell("echo reviewed > review.txt")]
+    ran, _ = run_goal(home, project, turns, "--confirm-with", "grep -q reviewed review.txt", check=DONE)
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran
+    assert [each["result"] for each in ran.of("confirmation_finished")] == ["failed", "passed"]
+
+
+def make_venv(project: Path) -> Path:
+    """A virtual environment with a package and an editable install of the project. Returns its packages' folder."""
+    venv = project / ".venv"
+    packages = venv / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    packages.mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix) / 'bin'}\n")
+    (venv / "bin").mkdir()
+    (venv / "bin" / "python").symlink_to(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}")
+    (packages / "helper.py").write_text("def right(value):\n    return value == 'done'\n")
+    (packages / "project.pth").write_text(f"{project}\n")
+    return packages
+
+
+VENV_CHECK = ".venv/bin/python -c 'import helper, state; assert helper.right(state.VALUE)'"
+
+
+def test_a_dependency_folder_and_an_editable_install_work_in_the_checkout(home: Home, project: Path):
+    make_venv(project)
+    ran, _ = run_goal(home, project, [shell("echo 'VALUE = \"done\"' > state.py")], "--confirm", check=VENV_CHECK)
+    assert ran.outcome["reason"] == "done", ran
+    assert confirmation(ran)["result"] == "passed", ran
+    (folder,) = ran.of("dependencies_recorded")[0]["folders"]
+    assert (folder["path"], folder["files"]) == (".venv", 4)
+
+
+def test_a_dependency_that_a_command_changed_is_not_confirmed(home: Home, project: Path):
+    packages = make_venv(project).relative_to(project)
+    change = f"echo 'def right(value): return True' > {packages}/helper.py; echo 'VALUE = 1' > state.py"
+    ran, _ = run_goal(home, project, [shell(change)], "--confirm", check=VENV_CHECK, path=None)
+    found = confirmation(ran)
+    assert found["result"] == "not confirmed", ran
+    assert ".venv changed since the start (1 file" in found["detail"]
+
+
+def test_a_dependency_folder_that_came_during_the_run_is_not_confirmed(home: Home, project: Path):
+    turns = [shell("mkdir node_modules && echo done > node_modules/x.js")]
+    ran, _ = run_goal(home, project, turns, "--confirm", check="grep -q done node_modules/x.js")
+    found = confirmation(ran)
+    assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran
+    assert found["detail"] == "node_modules did not exist at the start"
+
+
+def test_a_checkout_cannot_write_to_a_dependency_folder(home: Home, project: Path):
+    make_venv(project)
+    check = f"{DONE} && ! touch .venv/new"
+    ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm-with", check, check=DONE)
+    assert confirmation(ran)["result"] == "passed", ran
+    assert not (project / ".venv/new").exists()
+
+
+def test_an_ended_workspace_is_left_as_it_was(home: Home, project: Path):
+    ran, _ = run_goal(
+        home, project, [shell("echo done > result.txt")], "--confirm-with", f"{DONE} && touch made.txt", check=DONE
+    )
+    assert confirmation(ran)["result"] == "passed", ran
+    assert not (project / "made.txt").exists()
+
+
+def without_bubblewrap(tmp_path: Path, home: Home) -> str:
+    """A PATH on which there is everything but bubblewrap."""
+    found = tmp_path / "bin"
+    found.mkdir()
+    for folder in home.env["PATH"].split(":"):
+        for program in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else ():
+            if program.name != "bwrap" and not (found / program.name).exists():
+                (found / program.name).symlink_to(program)
+    return str(found)
+
+
+def test_with_landlock_the_check_runs_in_a_folder_of_its_own(home: Home, project: Path, tmp_path: Path):
+    path = without_bubblewrap(tmp_path, home)
+    (project / "node_modules").mkdir()
+    (project / "node_modules/x.js").write_text("right\n")
+    check = f"grep -q right node_modules/x.js && {DONE} && test ! -e ignored.log"
+    (project / ".gitignore").write_text("*.log\n")
+    turns = [shell("echo done > result.txt")]
+    ran, _ = run_goal(home, project, turns, "--confirm", check=check, path=path)
+    assert ran.events[0]["sandbox"] == "landlock"
+    assert confirmation(ran)["result"] == "passed", ran
+
+
+def test_with_landlock_an_editable_install_cannot_be_confirmed(home: Home, project: Path, tmp_path: Path):
+    make_venv(project)
+    turns = [shell("echo 'VALUE = \"done\"' > state.py")]
+    path = without_bubblewrap(tmp_path, home)
+    ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=path)
+    found = confirmation(ran)
+    assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran
+    assert "leads back to the workspace" in found["detail"]
+
+
+def test_with_landlock_a_check_that_names_the_workspace_cannot_be_confirmed(home: Home, project: Path, tmp_path: Path):
+    path = without_bubblewrap(tmp_path, home)
+    check = f"grep -q done {project}/result.txt"
+    ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm", check=check, path=path)
+    assert confirmation(ran)["result"] == "not confirmed", ran
+    assert "absolute path" in confirmation(ran)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--confirm"], "give a check with --until"),
+        (["--confirm", "--until-file", "x"], "--confirm-with CMD instead"),
+        (["--confirm", "--until", "true", "--every", "1h"], "a interval run"),
+        (["--confirm-with", "true", "--score", "echo 1", "--steps", "2"], "--confirm-with: a improve run"),
+    ],
+)
+def test_a_confirmation_that_cannot_be_is_refused_before_the_run(home: Home, project: Path, argv: list[str], said: str):
+    ran = home.run("run", "x", "--headless", "--model", "fake", "--api-base", "http://127.0.0.1:1", *argv, cwd=project)
+    assert (ran.exit_code, said in ran.stderr) == (2, True), ran
+    assert home.journals() == []
+
+
+def test_the_project_may_ask_for_it_once_it_is_trusted(home: Home, project: Path):
+    (project / ".rundry.toml").write_text("confirm = true\n")
+    turns = [shell("echo done > result.txt")]
+    ran, _ = run_goal(home, project, turns, check=DONE)
+    assert ran.of("confirmation_finished") == [], "it is not trusted"
+    git(project, "clean", "-qfd", "-e", ".rundry.toml")
+    ran, _ = run_goal(home, project, turns, "--trust", check=DONE)
+    assert confirmation(ran)["result"] == "passed", ran
+    assert shutil.which("bwrap"), "this suite needs bubblewrap"
