@@ -111,17 +111,14 @@ require = ["run_command:pytest"]
 any = true
 verify = "on-change"
 check_timeout = "2m"
-<<<<<<< HEAD
 command_timeout = "1m"
 window = 6
 tool_error_rate = "60%"
 tool_error_calls = 5
 park = "none"
 pass_steps = 9
-=======
 confirm = true
 confirm_with = "tox -q"
->>>>>>> f992418 (Confirm a result in a clean checkout (--confirm, --confirm-with))
 guard = ["*.lock"]
 on_stall = "stop"
 worktree = true
