@@ -113,6 +113,11 @@ class Guarded:
         for path in mine:
             await self._approve(path, self._kit.record)
 
+    def approved(self) -> dict[str, str]:
+        """SHA-256 of the approved content of each guarded file of the workspace, by path."""
+        marks = {path: self._seals.mark_of(path) for path in self._seals.existing} if self._guard else {}
+        return {path: mark.digest for path, mark in marks.items() if mark is not None and mark.kind == "file"}
+
     async def differences(self, *, full: bool) -> list[Difference]:
         """Guarded paths that do not have their approved content. `full`: by content, whatever times and sizes say."""
         if not self._guard:

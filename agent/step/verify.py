@@ -105,7 +105,13 @@ async def _judge_python(kit: Kit, path: str, record: Record) -> None:
     async def run(around: Surroundings) -> Verdict:
         with kit.watch.running():
             judging = judge_python(
-                path, kit.workspace, _state(kit), env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
+                path,
+                kit.workspace,
+                _state(kit),
+                env=around.env,
+                timeout=_seconds(kit),
+                sandbox=kit.sandbox,
+                approved=kit.guarded.approved(),
             )
             return await kit.interruptible(judging)
 

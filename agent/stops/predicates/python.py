@@ -1,4 +1,4 @@
-"""`--until-py FILE:function`: a predicate of the user's own (REQUIREMENTS 2.3.3)."""
+"""`--until-py FILE:function`: a predicate of the user's own (REQUIREMENTS 2.3.3, docs/decisions/0014)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import secrets
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,9 @@ import msgspec
 from ...workspace import Finished, Sandbox, Workspace
 from ..verdict import Verdict
 
-_CHILD = Path(__file__).with_name("python_child.py")
+_APART = Path(__file__).with_name("apart")
+_MODULES = ("wire", "remote", "worker", "imports", "fence", "judge")
+"""In the order in which they import each other."""
 
 
 async def judge_python(
@@ -24,37 +27,68 @@ async def judge_python(
     env: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
+    approved: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """`--until-py FILE:function`, in a child process without keys; the state is JSON on its standard input.
+    """Ask the predicate in a process without keys, in the sandbox. Modules that are not approved run in another one.
 
-    The function returns True, False or (bool, text). FILE is relative to the workspace; what lies beside it can be
-    imported.
+    The function returns True, False or (bool, text). FILE is relative to the workspace; what stands next to it can be
+    imported. `approved`: SHA-256 of the guarded files by their path relative to the workspace.
     """
     name = f"until-py {script}"
     file, _, function = script.rpartition(":")
-    mark = f"rundry-verdict-{secrets.token_hex(8)} "
-    # As text: a sandbox may hide the folder in which rundry itself stands.
-    argv = [sys.executable, "-I", "-B", "-c", _CHILD.read_text(), str(workspace.root / file), function, mark]
+    path = workspace.root / file
+    mark = f"rundry-verdict-{secrets.token_hex(16)} "
+    try:
+        source = None if path.is_relative_to(workspace.root) else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Verdict(name, False, f"{file} cannot be read: {error}")
+    question = {
+        "mark": mark,
+        "file": str(path),
+        "function": function,
+        "source": source,
+        "root": str(workspace.root),
+        "approved": dict(approved or {}),
+        "state": state,
+    }
     finished = await sandbox.run(
-        argv,
+        [sys.executable, "-I", "-B", "-c", (_APART / "boot.py").read_text(encoding="utf-8")],
         workspace.root,
         cwd=workspace.root,
         env=env,
         timeout=timeout,
-        stdin=json.dumps(state, default=str).encode(),
+        stdin=_block(_sources()) + _block(json.dumps(question, default=str).encode()),
     )
     if finished.timed_out:
         return Verdict(name, False, f"it timed out after {timeout:.3g} s")
     if finished.error is not None:
         return Verdict(name, False, f"it could not be started: {finished.error}")
-    return _read_verdict(name, finished, mark)
+    return _read_verdict(name, finished, mark, sandbox)
 
 
-def _read_verdict(name: str, finished: Finished, mark: str) -> Verdict:
+def _block(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+@cache
+def _sources() -> bytes:
+    return json.dumps({name: (_APART / f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}).encode()
+
+
+def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) -> Verdict:
+    """Only the predicate's process knows the mark."""
     text = finished.full.decode("utf-8", "replace")
-    _, found, told = text.rpartition(mark)
-    if not found:
+    _, found, after = text.rpartition(mark)
+    try:
+        if not found:
+            raise ValueError("no mark")
+        passed, detail, is_closed = msgspec.json.decode(after.partition("\n")[0], type=tuple[bool, str, bool])
+    except (ValueError, msgspec.DecodeError):
         last = text.strip().rpartition("\n")[2][:300]
         return Verdict(name, False, f"it ended without a verdict (exit code {finished.exit_code}): {last}")
-    passed, detail = msgspec.json.decode(told.strip().partition("\n")[0], type=tuple[bool, str])
-    return Verdict(name, passed, detail)
+    missing: list[str] = []
+    if sandbox.kind is None:
+        missing.append(f"{name}: no sandbox keeps the code under test from other processes and files of yours")
+    elif not is_closed:
+        missing.append(f"{name}: the code under test could have read the memory of the predicate's process")
+    return Verdict(name, passed, detail, missing)

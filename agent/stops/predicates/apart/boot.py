@@ -1,0 +1,47 @@
+"""Start of a predicate's process: `python -I -B -c boot.py`. Blocks on standard input, each behind its length.
+
+The first holds the sources of this package. The second, which only the predicate's process reads, holds the question.
+"""
+
+import json
+import os
+import sys
+import types
+
+
+def read_block() -> bytes:
+    """The next block of standard input, without a buffer that would hold more than it."""
+    return read_exactly(int.from_bytes(read_exactly(4), "big"))
+
+
+def read_exactly(size: int) -> bytes:
+    """So many bytes. Raises EOFError."""
+    found = bytearray()
+    while len(found) < size:
+        piece = os.read(0, min(size - len(found), 1 << 20))
+        if not piece:
+            raise EOFError("the question broke off")
+        found += piece
+    return bytes(found)
+
+
+def load(sources: dict[str, str]) -> None:
+    """Make the sources a package, in their order."""
+    package = types.ModuleType("rundry_apart")
+    package.__path__ = []
+    sys.modules["rundry_apart"] = package
+    for name, text in sources.items():
+        module = types.ModuleType(f"rundry_apart.{name}")
+        module.__package__ = "rundry_apart"
+        sys.modules[module.__name__] = module
+        exec(compile(text, f"<rundry {name}>", "exec"), module.__dict__)
+
+
+def main() -> None:
+    """Run the predicate; `judge.main` does not return."""
+    load(json.loads(read_block()))
+    sys.modules["rundry_apart.judge"].main(read_block)
+
+
+if __name__ == "__main__":
+    main()
