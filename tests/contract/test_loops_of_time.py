@@ -134,6 +134,41 @@ def test_repeated_measurements_are_a_median_with_its_noise(home: Home, project: 
     assert better["kept"] and not better["within_noise"]
 
 
+NOISY = 'printf x >> .git/measured; sed -n "$(wc -c < .git/measured)p" .git/scores'
+
+
+def test_medians_of_noisy_scores_decide_and_the_config_sets_how_they_are_compared(home: Home, project: Path):
+    scores = (10, 14, 12, 11, 13, 15, 20, 30, 22)
+    (project / ".git" / "scores").write_text("".join(f"{score}\n" for score in scores))
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text("[improve]\nrepeat = 3\npatience = 1\nmin_delta = 5\n")
+    more = call("write_file", path="NOTES.md", content="# Notes\n\nLooked twice.\n")
+    with ScriptedServer([NOTE, DONE, more, DONE, say("a"), say("b"), say("c"), say("d")]) as server:
+        argv = ["--score", NOISY, "--steps", "9", "--network", "--patience", "2"]
+        ran = run(home, server, project, *argv)
+    measured = ran.of("score_measured")
+    assert [one["values"] for one in measured] == [[10, 14, 12], [11, 13, 15], [20, 30, 22]], ran.story()
+    assert [(one["score"], one["noise"], one["within_noise"]) for one in measured] == [
+        (12, 2, False),
+        (13, 2, True),
+        (22, 2, False),
+    ]
+    assert [(one["kept"], one["stale_passes"]) for one in measured] == [(True, 0), (True, 1), (True, 0)]
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "plateau"), ran.story()
+    assert "for 2 passes: best 22" in ran.outcome["detail"]
+
+
+def test_three_skipped_passes_in_a_row_ask_a_person_with_the_reason(home: Home, project: Path):
+    (project / ".git" / "index.lock").touch()
+    with ScriptedServer([say("nothing to do")] * 20) as server:
+        ran = run(home, server, project, "--every", "1s")
+        assert not server.requests
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran.story()
+    skipped = ran.of("pass_finished")
+    assert [event["verdict"] for event in skipped] == ["skipped"] * 3, ran.story()
+    assert all("lock" in event["why"] for event in skipped) and "lock" in ran.outcome["detail"]
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

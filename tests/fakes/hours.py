@@ -14,6 +14,9 @@ from .clock import ManualClock
 from .driven import Driven
 from .project import git
 
+_PLACES = ("HEAD", "config", "info/exclude", "ORIG_HEAD", "MERGE_HEAD", "MERGE_MSG")
+"""Files of a git folder that a person can see."""
+
 
 async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outcome:
     """To the outcome; each sleep is over at once, by the clock."""
@@ -57,6 +60,27 @@ def tree_of(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".git" not in path.parts
     }
+
+
+def repository_of(folder: Path) -> dict[str, str]:
+    """What a person can see of a repository: HEAD, refs, stash, status, what is staged, and what is in progress."""
+    head = subprocess.run(["git", "symbolic-ref", "-q", "HEAD"], cwd=folder, capture_output=True, text=True).stdout
+    git_folder = folder / git(folder, "rev-parse", "--git-dir").strip()
+    found = {
+        "head": head or git(folder, "rev-parse", "HEAD"),
+        "refs": git(folder, "for-each-ref"),
+        "stash": git(folder, "stash", "list", "--format=%H %gd %gs %gn %ct"),
+        "status": git(folder, "status", "--porcelain", "-uall"),
+        "index": git(folder, "ls-files", "--stage", "-v"),
+        "submodules": git(
+            folder, "submodule", "foreach", "--quiet", "git rev-parse HEAD && git symbolic-ref -q HEAD || :"
+        ),
+    }
+    for place in _PLACES:
+        found[place] = (git_folder / place).read_text() if (git_folder / place).exists() else "none"
+    for place in ("rebase-merge", "sequencer"):
+        found[place] = str(tree_of(git_folder / place)) if (git_folder / place).exists() else "none"
+    return found
 
 
 def applies(folder: Path, patch: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 from fakes.driven import Driven
-from fakes.hours import make_repository, subjects, through_hours, tree_of
+from fakes.hours import make_repository, repository_of, subjects, through_hours, tree_of
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 
@@ -23,7 +23,6 @@ SILENT = (say("so"), say("so"))
 """Ends a pass whose check is red."""
 RED = ["! grep -rq broken a.txt"]
 WHO = "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m GIT_COMMITTER_EMAIL=m@x; "
-PLACES = ("HEAD", "config", "info/exclude", "ORIG_HEAD", "MERGE_HEAD", "MERGE_MSG")
 
 
 def sh(command: str):
@@ -32,27 +31,6 @@ def sh(command: str):
 
 def write(path: str, content: str):
     return call("write_file", path=path, content=content)
-
-
-def repository_of(folder: Path) -> dict[str, str]:
-    """What a person can see of a repository: HEAD, refs, stash, status, what is staged, and what is in progress."""
-    head = subprocess.run(["git", "symbolic-ref", "-q", "HEAD"], cwd=folder, capture_output=True, text=True).stdout
-    git_folder = folder / git(folder, "rev-parse", "--git-dir").strip()
-    found = {
-        "head": head or git(folder, "rev-parse", "HEAD"),
-        "refs": git(folder, "for-each-ref"),
-        "stash": git(folder, "stash", "list", "--format=%H %gd %gs %gn %ct"),
-        "status": git(folder, "status", "--porcelain", "-uall"),
-        "index": git(folder, "ls-files", "--stage", "-v"),
-        "submodules": git(
-            folder, "submodule", "foreach", "--quiet", "git rev-parse HEAD && git symbolic-ref -q HEAD || :"
-        ),
-    }
-    for place in PLACES:
-        found[place] = (git_folder / place).read_text() if (git_folder / place).exists() else "none"
-    for place in ("rebase-merge", "sequencer"):
-        found[place] = str(tree_of(git_folder / place)) if (git_folder / place).exists() else "none"
-    return found
 
 
 @pytest.fixture
