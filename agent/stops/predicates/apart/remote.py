@@ -54,7 +54,8 @@ class Channel:
         if base.__name__ == name:
             return base
         if number not in self._errors:
-            self._errors[number] = type(name, (base,), {"__init__": _init})
+            made: Any = type(name, (base,), {"__init__": _init})
+            self._errors[number] = made
         return self._errors[number]
 
 
