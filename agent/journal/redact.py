@@ -82,7 +82,7 @@ class Redactor:
 
     def stream(self) -> StreamRedactor:
         """For a text that arrives in pieces."""
-        return StreamRedactor(self, self.values)
+        return StreamRedactor(self, self.known, self.values)
 
     def _tree(self, value: object, *, only_known: bool) -> object:
         if isinstance(value, str):

@@ -25,8 +25,9 @@ class StreamRedactor:
     The end of the text is kept back while it may still become a key: mostly the last word.
     """
 
-    def __init__(self, redact: Callable[[str], str], values: Sequence[str]) -> None:
-        self._redact = redact
+    def __init__(self, redact: Callable[[str], str], known: Callable[[str], str], values: Sequence[str]) -> None:
+        """`redact` hides everything, `known` only the known `values`."""
+        self._redact, self._known = redact, known
         self._values = values
         self._longest = max(map(len, values), default=0)
         starts = "|".join(sorted({re.escape(value[:3]) for value in values}))
@@ -61,12 +62,15 @@ class StreamRedactor:
         inside = body.end() if body is not None else 0  # a key that was too long to be kept back goes on
         self._in_key = self._in_key and inside == len(text)
         hidden = self._redact(self._before + text)[len(self._before) :]
-        self._before = (self._before + text)[-LONGEST_HEAD - 1 :]  # what stands in front decides where a word begins
+        self._before = self._known(self._before + text)[
+            -LONGEST_HEAD - 1 :
+        ]  # what stands in front decides where a word begins
         return "*" * inside + hidden[inside:]
 
     def _unsettled(self, text: str) -> int:
         """From this index on, the text may still become a key; its length where nothing can."""
-        cut = min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(text))
+        raw, text = text, self._known(text)  # a word, and a key, can begin right after a known value
+        cut = min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(raw))
         return len(text[:cut].rstrip(_WORD)) if cut < len(text) else cut  # no word is torn in two
 
     def _open_word(self, text: str) -> int:

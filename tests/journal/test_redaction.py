@@ -153,6 +153,14 @@ def test_a_stream_hides_what_the_whole_text_would_hide_however_it_is_cut(text: s
     assert "".join(shown) + stream.flush() == redact(text)
 
 
+def test_a_key_right_after_a_known_value_is_hidden_wherever_the_stream_is_cut() -> None:
+    redact = Redactor(["canaryAbc123Xyz789"])
+    text = "canaryAbc123Xyz789sk-proj-AbCdEfGhIjKlMnOpQrSt12"
+    for cut in range(len(text) + 1):
+        stream = redact.stream()
+        assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == "*" * len(text), cut
+
+
 @pytest.mark.parametrize("key", [*SHAPES, PEM, CANARY, PLAIN, "http://me:pass-word@host/"], ids=lambda key: key[:8])
 def test_a_key_that_comes_letter_by_letter_is_never_shown(key: str) -> None:
     redact = Redactor([CANARY, PLAIN])
