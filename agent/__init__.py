@@ -36,6 +36,7 @@ __all__ = [
     "Share",
     "Survey",
     "Trust",
+    "Verified",
     "Waits",
     "Wanted",
     "WriteWatch",
@@ -88,6 +89,7 @@ __all__ = [
     "standing",
     "standing_changes",
     "to_spec",
+    "verify_run",
     "what_waits",
 ]
 
@@ -145,6 +147,7 @@ if TYPE_CHECKING:
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
+    from .run.confirming.later import Verified, verify_run
     from .run.fork import fork as fork_run
     from .run.handoff import standing
     from .run.here import begin_here, run_here
@@ -158,6 +161,8 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "Advice": "journal.reporting",
+    "verify_run": "run.confirming.later",
+    "Verified": "run.confirming.later",
     "mentions": "images",
     "no_images": "images",
     "looks_like_picture": "images",

@@ -14,7 +14,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Adds them."""
-    for command in (ctl, fork, handoffs, export, report):
+    for command in (ctl, fork, verify, handoffs, export, report):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
@@ -56,6 +56,29 @@ def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: 
     from .forking import fork as make
 
     guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))
+
+
+class _Verify(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Exit codes."""
+        del ctx
+        with formatter.section("Exit codes"):
+            rows = [("0", "it passed"), ("1", "it failed"), ("2", "bad input: nothing was run")]
+            formatter.write_dl([*rows, ("6", "not confirmed: a clean checkout could not be made")])
+
+
+@click.command(cls=_Verify, short_help="Check the result of an ended run in a clean checkout.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--with", "command", metavar="CMD", help="Run this command there; default: the checks of the run.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def verify(run_: str | None, command: str | None, as_json: bool, **flags: object) -> None:
+    """Run the checks of RUN (default: this folder's newest) once in a clean checkout of its result.
+
+    The checkout is made from the snapshots of the run, not from the workspace as it is today.
+    """
+    from .verifying import verify as check
+
+    guarded(lambda: check(run_, flags, command=command, as_json=as_json))
 
 
 @click.command(short_help="List the runs that wait for a person.")

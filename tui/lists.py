@@ -35,7 +35,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         ended = run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
-        about = one_line(run.error or fork + run.task)[:60]
+        verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
+        about = one_line(run.error or verified + fork + run.task)[:60]
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 

@@ -13,12 +13,14 @@ import msgspec
 
 from ..protocol import (
     Charged,
+    Confirmed,
     JournalError,
     NewerJournal,
     Reason,
     RunEnded,
     RunResumed,
     RunStarted,
+    RunVerified,
     StepStarted,
     UserError,
 )
@@ -27,6 +29,8 @@ from .journal import Journal
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_LIST = 8
+_AFTER_END = 20
+"""Events from the end of a journal, in which a verification is looked for."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +54,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     usd: float | None = 0.0
     """None: a call had no price."""
+    verified: Confirmed | None = None
+    """What the newest `rundry verify` since its end said; None: there was none."""
     forked_from: str | None = None
     """The run that it went on from, where it is a fork."""
     error: str | None = None
@@ -194,9 +200,18 @@ def _read(path: Path, journal: Journal) -> RunLine:
         model=model,
         started=float(journal.meta("created") or 0),
         forked_from=journal.meta("forked_from"),
+        verified=_verified(journal) if ended is not None else None,
         reason=ended.reason if ended else None,
         detail=ended.detail if ended else "",
         complete=ended.complete if ended else False,
         steps=ended.steps if ended else steps,
         usd=ended.usd if ended else usd,
     )
+
+
+def _verified(journal: Journal) -> Confirmed | None:
+    """Looked for among the newest events: few come after an end."""
+    after = max(0, journal.last_seq() - _AFTER_END)
+    events = [stamped.event for stamped in journal.read(after)]
+    found = [event for event in events if isinstance(event, RunEnded | RunVerified)]
+    return found[-1].result if found and isinstance(found[-1], RunVerified) else None

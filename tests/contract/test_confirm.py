@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Sequence
@@ -280,3 +281,59 @@ def test_the_project_may_ask_for_it_once_it_is_trusted(home: Home, project: Path
     ran, _ = run_goal(home, project, turns, "--trust", check=DONE)
     assert confirmation(ran)["result"] == "passed", ran
     assert shutil.which("bwrap"), "this suite needs bubblewrap"
+
+
+def verified(home: Home, project: Path, *argv: str) -> Ran:
+    return home.run("verify", *argv, cwd=project)
+
+
+def test_verify_runs_the_check_on_the_result_and_not_on_todays_workspace(home: Home, project: Path):
+    ran, _ = run_goal(home, project, [FIX_BOTH])
+    assert ran.outcome["reason"] == "done"
+    git(project, "checkout", "-q", "calc/core.py")
+    done = verified(home, project)
+    assert (done.exit_code, "confirmed in a clean checkout" in done.stdout) == (0, True), done
+    (project / "calc/core.py").unlink()
+    failed = verified(home, project, "--with", "test -e nothing", "--json")
+    said = json.loads(failed.stdout)
+    assert (failed.exit_code, said["result"], said["detail"]) == (1, "failed", "exit code 1"), failed
+    listed = json.loads(home.run("runs", "--json", cwd=project).stdout)
+    assert listed[0]["verified"] == "failed"
+    exported = [json.loads(line) for line in home.run("export", cwd=project).stdout.splitlines()]
+    assert [event["result"] for event in exported if event["type"] == "run_verified"] == ["passed", "failed"]
+    assert "clean checkout" in home.run("export", "--format", "md", cwd=project).stdout
+
+
+def test_verify_finds_a_result_that_only_passed_in_the_workspace(home: Home, project: Path):
+    (project / ".gitignore").write_text("*.log\n")
+    ran, _ = run_goal(home, project, [shell("echo done > a.log")], check="grep -q done a.log")
+    assert ran.outcome["reason"] == "done"
+    done = verified(home, project, ran.events[0]["run_id"])
+    assert (done.exit_code, "fails in a clean checkout: exit code 2" in done.stdout) == (1, True), done
+
+
+def test_verify_says_what_it_cannot_set_up(home: Home, project: Path):
+    make_venv(project)
+    run_goal(home, project, [shell("echo done > result.txt")], check=DONE)
+    done = verified(home, project)
+    assert (done.exit_code, "not confirmed: the start of .venv was not recorded" in done.stdout) == (6, True), done
+
+
+def test_verify_compares_dependencies_with_the_start_of_a_run_that_recorded_them(home: Home, project: Path):
+    packages = make_venv(project)
+    run_goal(home, project, [shell("echo 'VALUE = \"done\"' > state.py")], "--confirm", check=VENV_CHECK)
+    assert verified(home, project).exit_code == 0
+    (packages / "helper.py").write_text("def right(value): return True\n")
+    done = verified(home, project)
+    assert (done.exit_code, ".venv changed since the start" in done.stdout) == (6, True), done
+
+
+def test_verify_refuses_a_run_without_a_check_and_an_unknown_run(home: Home, project: Path):
+    run_goal(home, project, [shell("echo done > result.txt")], "--until-file", "result.txt", "--any", check="false")
+    unknown = verified(home, project, "nosuchrun")
+    assert (unknown.exit_code, "no run" in unknown.stderr) == (2, True), unknown
+    with ScriptedServer([], then=say("Done.")) as server:
+        argv = ["--model", "fake", "--api-base", server.base_url, "--loop", "naive", "--headless"]
+        home.run("run", "hello", *argv, cwd=project)
+    done = verified(home, project)
+    assert (done.exit_code, "--with CMD" in done.stderr) == (2, True), done

@@ -1,0 +1,106 @@
+"""`rundry verify`: confirm the result of a run that has ended, from its journal alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ...journal import Journal, claim
+from ...journal.checkpoint import facts_of
+from ...journal.facts import RunFacts
+from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
+from ...workspace import Sandbox, Snapshots, Workspace, command_env
+from ..outfit import key_names
+from .checkout import Result
+from .trial import try_out
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification said."""
+
+    run_id: str
+    command: str
+    result: Confirmed
+    detail: str = ""
+    output: str = ""
+    """Of the command that failed: head and tail, bounded."""
+    seconds: float = 0.0
+    recorded: bool = True
+    """It is in the journal; a journal that a runner or a screen holds is not written to."""
+
+
+async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) -> Verified:
+    """Run the checks of the run, or `command`, once in a clean checkout of its result; record it in the journal.
+
+    Raises UserError for a run that has not ended or has no check; JournalError.
+    """
+    journal = Journal.open(path)
+    try:
+        facts = facts_of(journal)
+        verified = await _verify(journal, facts, _commands(journal.spec, facts, command), env)
+        world = facts.world
+    finally:
+        journal.close()
+    return _recorded(path, verified, world)
+
+
+def _commands(spec: RunSpec, facts: RunFacts, command: str | None) -> list[str]:
+    if facts.ended is None:
+        raise UserError(f"run {spec.run_id} has not ended: `rundry resume {spec.run_id}` continues it")
+    found = [command] if command is not None else spec.predicates.confirming or spec.predicates.until
+    if not found:
+        raise UserError(f"run {spec.run_id} has no check command: name one with --with CMD")
+    return found
+
+
+async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
+    spec, path = journal.spec, journal.path
+    store = path.with_suffix(".snapshots")
+    workspace = Workspace(Path(spec.workspace), private=[path, store])
+    sandbox = await Sandbox.detect(hide=[path.parent], network=spec.gate.network, workspace=workspace.root)
+    result = Result(
+        journal=journal,
+        facts=facts,
+        workspace=workspace,
+        snapshots=Snapshots(workspace, store),
+        sandbox=sandbox,
+        env=command_env(env, provider_key_names=key_names(spec.model)),
+        tree=facts.world or "",
+    )
+    began = time.monotonic()
+    wanted = spec.predicates
+    is_any = wanted.any and commands == wanted.until
+    trial = await try_out(result, commands, wanted.timeout, any_=is_any)
+    return Verified(
+        run_id=spec.run_id,
+        command=" && ".join(commands),
+        result=trial.result,
+        detail=trial.detail,
+        output=trial.output,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _recorded(path: Path, verified: Verified, world: str | None) -> Verified:
+    """Append it, unless someone holds the run."""
+    event = RunVerified(
+        command=verified.command,
+        result=verified.result,
+        detail=verified.detail,
+        output=verified.output,
+        world=world,
+        seconds=verified.seconds,
+    )
+    try:
+        with claim(path):
+            journal = Journal.open(path)
+            try:
+                journal.append(event, durable=True)
+            finally:
+                journal.close()
+    except RunHeld:
+        return msgspec.structs.replace(verified, recorded=False)
+    return verified
