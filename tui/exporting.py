@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from rundry.agent import Journal, UserError, exported, exported_lines
+from rundry.agent import Journal, UserError, evidence_words, exported, exported_lines
 
 from .reducer import reduce
 from .reducer.numbers import clock, plural, short
@@ -86,6 +86,10 @@ def _facts(state: ViewState, began: float) -> Iterator[tuple[str, str]]:
         return
     whole = "complete" if ended.complete else "not complete"
     yield "outcome", f"{ended.reason.value}: {ended.detail} ({whole}, {clock(ended.seconds)})"
+    if ended.evidence is not None:
+        yield "evidence", evidence_words(ended.evidence)
+        if ended.evidence.not_guaranteed:
+            yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
     if ended.files_changed:
         yield "files", ", ".join(ended.files_changed)
 

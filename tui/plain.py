@@ -42,6 +42,7 @@ from rundry.agent import (
     UserError,
     coverage_words,
     estimate_words,
+    evidence_words,
     facts_of,
     handoff_markdown,
     to_json_line,
@@ -238,6 +239,8 @@ class LinePrinter:
         if ended.reason is Reason.HANDOFF and state.last_handoff is not None:
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal)
             print(show(record), file=sys.stderr)
+        if ended.evidence is not None:
+            _say(f"evidence: {evidence_words(ended.evidence)}")
         if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
             print(one_line(on), file=sys.stderr)
         if state.finder is not None:

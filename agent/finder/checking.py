@@ -47,7 +47,7 @@ async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool
         )
 
     result, uncounted = await fair(kit, line, run, lambda result: result.passed, record, full=full, whole=False)
-    return check_finished(result, uncounted)
+    return check_finished(kit, result, uncounted)
 
 
 def path_of(key: str, root: Path) -> str:

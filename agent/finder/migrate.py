@@ -281,6 +281,8 @@ def _why(checked: CheckFinished) -> str:
     """In a few words: a time-out is never a failure alone."""
     if checked.uncounted is not None:
         return f"its pass does not count: {checked.uncounted}"
+    if checked.suspect is not None:
+        return f"suspect check: {checked.suspect}"
     if checked.error is not None:
         return f"it could not be started: {checked.error}"
     if checked.timed_out:

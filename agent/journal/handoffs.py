@@ -89,7 +89,15 @@ def _check(check: FailingCheck) -> list[str]:
     how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
     count = f", {check.failing} failing" if check.failing is not None else ""
     head = f"`{_one_line(check.command)}`: {how}{count}"
-    return [head, "", *_fenced(check.output)] if check.output.strip() else [head]
+    lines = [head, "", *_fenced(check.output)] if check.output.strip() else [head]
+    return [*lines, "", *_suspect(check)] if check.suspect else lines
+
+
+def _suspect(check: FailingCheck) -> list[str]:
+    """What is missing, a line each."""
+    more = check.missing_count - len(check.missing)
+    names = [f"- {_one_line(name)}" for name in check.missing] + ([f"- and {more} more"] if more > 0 else [])
+    return [f"Suspect: {_one_line(check.suspect)}", *names]
 
 
 def _tried(tried: Tried) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ..protocol import (
+    CheckAccepted,
     CheckFinished,
     ConfirmationFinished,
     Confirmed,
@@ -19,6 +22,7 @@ from ..protocol import (
     Said,
     Stamped,
     StepStarted,
+    TestCounts,
     Undone,
     WheelGiven,
 )
@@ -37,6 +41,13 @@ def digest_of(answer: str | None) -> str:
 def cannot_start(check: CheckFinished) -> bool:
     """The shell could not start what the check names."""
     return check.exit_code in _NOT_STARTED
+
+
+def counts_of(check: CheckFinished) -> TestCounts | None:
+    """What a check counted; None: nothing."""
+    if check.ran is None and check.failing is None:
+        return None
+    return TestCounts(check.ran, check.failing or 0)
 
 
 @dataclass(slots=True)
@@ -59,6 +70,12 @@ class Verdicts:
     """Where the model was last told something."""
     told: dict[str, str] = field(default_factory=dict[str, str])
     """Each check's output as the model last heard it, while that stands in its window."""
+    references: dict[str, str] = field(default_factory=dict[str, str])
+    """Command to the blob of what it counted first, or at the start of the pass; of items, too."""
+    starts: dict[str, TestCounts | None] = field(default_factory=dict[str, TestCounts | None])
+    """Command to the counts of its first run."""
+    accepted: list[str] = field(default_factory=list[str])
+    """Commands whose newest verdict was suspect, and that a person accepted."""
     is_check_due: bool = False
     """Something was undone since the predicates were asked: what they said no longer holds."""
 
@@ -94,8 +111,11 @@ class Verdicts:
                     self.told = {command: check.output for command, check in self.checks.items()}
             case ContextTrimmed():
                 self.told.clear()
-            case CheckFinished() as check if stamped.work is None:
-                self.checks[check.command] = check
+            case CheckFinished(command=command, counted=counted) if stamped.work is not None:
+                if counted is not None:
+                    self.references.setdefault(command, counted)
+            case CheckFinished() as check:
+                self._take(check)
                 self.checked_seq = self.judged_seq = stamped.seq
                 self.is_check_due = False
             case PredicateJudged() as judged:
@@ -106,7 +126,11 @@ class Verdicts:
                 self.confirmation, self.confirmation_seq = confirmation, stamped.seq
             case DependenciesRecorded() as dependencies:
                 self.dependencies = dependencies
+            case CheckAccepted(command=command) if command in self.checks:
+                self.checks[command] = msgspec.structs.replace(self.checks[command], passed=True)
+                self.accepted.append(command)
             case PassStarted(fresh=True):
+                self.references |= {name: check.counted for name, check in self.checks.items() if check.counted}
                 self.told.clear()
                 self.checked_seq = self.prompted_seq = 0
             case Said():
@@ -118,6 +142,14 @@ class Verdicts:
                 self._forget(is_due=True)
             case _:
                 pass
+
+    def _take(self, check: CheckFinished) -> None:
+        self.checks[check.command] = check
+        self.starts.setdefault(check.command, counts_of(check))
+        if check.counted is not None:
+            self.references.setdefault(check.command, check.counted)
+        if check.command in self.accepted:
+            self.accepted.remove(check.command)
 
     def _forget(self, *, is_due: bool) -> None:
         self.checks.clear()
@@ -131,6 +163,7 @@ JUDGED = frozenset[type[Event]](
         StepStarted,
         Prompted,
         ContextTrimmed,
+        CheckAccepted,
         CheckFinished,
         PredicateJudged,
         PassStarted,

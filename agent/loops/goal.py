@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..journal.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, Reason, Work
 from ..step import NOTHING, feedback, hint, unconfirmed
-from .state import LoopState, ends, failing_checks, is_silent, met, never_started
+from .state import LoopState, ends, failing_checks, is_silent, met, never_started, suspect
 
 NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
@@ -27,6 +27,8 @@ def decide(state: LoopState) -> Decision:
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
     if refused := never_started(facts):
         return refused
+    if doubt := suspect(state):
+        return doubt
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
     if end := ends(state):

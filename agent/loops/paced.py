@@ -8,7 +8,7 @@ from ..protocol import Again, Decision, Price, Sleeping, Wait
 from ..stops.pacing import lifetime, pace, pays, prices
 from . import goal
 from .passes import passing_of
-from .state import LoopState, ends, met
+from .state import LoopState, ends, met, suspect
 
 _NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
 _HOW = {"person": "the person woke you", "message": "a message woke you"}
@@ -17,7 +17,8 @@ _HOW = {"person": "the person woke you", "message": "a message woke you"}
 def decide(state: LoopState) -> Decision:
     """Sleeps where the model asked for it, else goes on as a goal does."""
     passing = passing_of(state)
-    if passing.asked is not None and state.facts.finish is None and met(state) is None and not ends(state):
+    is_over = met(state) is not None or suspect(state) is not None or ends(state) is not None
+    if passing.asked is not None and state.facts.finish is None and not is_over:
         left = None if passing.asleep is None or passing.asleep.until is None else passing.asleep.until - state.now
         if passing.asleep is not None and left is not None:  # another runner slept before
             return Wait(max(0.01, left), "clock", msgspec.structs.replace(passing.asleep, seconds=max(0.01, left)))

@@ -10,6 +10,8 @@ from ..journal.facts import RunFacts
 from ..journal.verdicts import cannot_start
 from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
 
+_NAMED = 3
+"""Missing tests in a reason."""
 _SAID = 300
 """Characters of what a check printed last, in a reason."""
 
@@ -71,6 +73,24 @@ def met(state: LoopState) -> str | None:
     if not passed or (not wanted.any and len(passed) < len(verdicts)):
         return None
     return ", ".join(passed)
+
+
+def suspect(state: LoopState) -> Finish | None:
+    """The hand-off where suspect checks are all that is left to be met, and the model has not been told of them."""
+    facts, wanted = state.facts, state.facts.spec.predicates
+    found = [check for check in failing_checks(facts) if check.suspect is not None]
+    if not found or facts.verdicts.checked_seq <= facts.verdicts.prompted_seq:
+        return None
+    rest = [name for name, ok in _verdicts(facts).items() if not ok]
+    if len(rest) > len(found) and not wanted.any:
+        return None
+    return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}", suspect=True)
+
+
+def _what_is_missing(check: CheckFinished) -> str:
+    names = ", ".join(check.missing[:_NAMED])
+    more = f" and {check.missing_count - _NAMED} more" if check.missing_count > _NAMED else ""
+    return f"`{check.command}`: {check.suspect}{f' ({names}{more})' if names else ''}"
 
 
 def failing_checks(facts: RunFacts) -> list[CheckFinished]:

@@ -63,6 +63,7 @@ from .events import (
     CallAdmitted,
     ChangeCommitted,
     Charged,
+    CheckAccepted,
     CheckFinished,
     CheckStarted,
     CommandRefused,
@@ -160,7 +161,15 @@ from .events import (
     event_type,
     to_json_line,
 )
-from .evidence import Confirmation, Confirmed, Evidence, TestCounts, confirmation_words
+from .evidence import (
+    CheckEvidence,
+    Confirmation,
+    Confirmed,
+    Evidence,
+    TestCounts,
+    confirmation_words,
+    evidence_words,
+)
 from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
 from .limits import BUDGET, LIMITS, Limit, LimitValue, misfit, part_with, with_limits
@@ -244,6 +253,8 @@ __all__ = [
     "ChangeCommitted",
     "ChangedFile",
     "Charged",
+    "CheckAccepted",
+    "CheckEvidence",
     "CheckFinished",
     "CheckStarted",
     "Clear",
@@ -442,6 +453,7 @@ __all__ = [
     "estimate_words",
     "event_name",
     "event_type",
+    "evidence_words",
     "exit_code",
     "misfit",
     "part_with",

@@ -46,6 +46,11 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Tests, where the output counts them."""
     output: str = ""
     """Its tail."""
+    suspect: str = ""
+    """Why exit code 0 was not taken for a pass; empty: it is not suspect."""
+    missing: list[str] = []
+    """Tests that ran before and not now, at most 50."""
+    missing_count: int = 0
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):

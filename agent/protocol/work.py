@@ -76,6 +76,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: Reason
     detail: str
+    suspect: bool = False
+    """All that is left is a suspect check: a person who is there is asked whether to accept it."""
     wrap_up: bool = False
     retryable: bool = False
     complete: bool | None = None

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ..loops import LoopState
+from ..loops.state import suspect
 from ..protocol import (
     BUDGET,
     Budget,
@@ -37,8 +39,9 @@ from ..stops import replace_budget
 from .conduct import Conduct
 from .frame import switched
 from .neighbours import neighbours
-from .orders import Order
+from .orders import Order, ResumeChanges
 from .rolling_back import roll_back_items
+from .suspect import tell_suspects
 from .wheel import settle_hands
 
 
@@ -123,12 +126,22 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
         run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
     results = await settle(run)
     await settle_hands(kit)
+    return () if _go_on(run, changes, before) else results
+
+
+def _go_on(run: Conduct, changes: ResumeChanges, before: RunEnded | None) -> bool:
+    """Say to the model that the run was resumed; true: a person gave a hint."""
+    kit, facts = run.kit, run.facts
+    is_suspect = before is not None and suspect(LoopState(facts)) is not None
+    if is_suspect and (changes.hint is not None or not kit.watched()):  # else the person is asked first
+        tell_suspects(run)
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
-        return ()
-    if before is not None and not before.complete and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
+        return True
+    is_left = before is not None and not before.complete and not is_suspect
+    if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
         kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
-    return results
+    return False
 
 
 def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:

@@ -30,10 +30,12 @@ from ..protocol import (
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
 from ..workspace import Finished
+from .evidence import evidence_of
 from .neighbours import neighbours
 from .outcome import outcome_of
 from .passes import Passes, has_passes
 from .pool import Pool
+from .suspect import settled_by_person
 from .wheel import give_back, wheel_taken
 
 
@@ -106,7 +108,7 @@ class Conduct:
     async def between_steps(self) -> None:
         """Hears what a person asked for, honours a pause, then delivers the messages that waited."""
         await self.look()
-        await self._until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
+        await self.until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
         await self._let_drive()
         self.deliver()
         if self.facts.verdicts.is_check_due and self.stop is None:
@@ -118,7 +120,7 @@ class Conduct:
             self.kit.record(await wheel_taken(self.kit))
         self.wheel_asked = False
         self.kit.news.set()
-        await self._until(lambda: not self.is_driven)
+        await self.until(lambda: not self.is_driven)
         if self.is_driven:
             await give_back(self.kit, "", by="program")
 
@@ -205,14 +207,14 @@ class Conduct:
             sleep = asyncio.ensure_future(self.kit.clock.sleep(decision.seconds))
             sleep.add_done_callback(lambda _: self.kit.news.set())
             try:
-                await self._until(
+                await self.until(
                     lambda: sleep.done() or bool(self.facts.queue) or self.pool.take_stir(), of_person=False
                 )
             finally:
                 sleep.cancel()
             return
         self.kit.record(Waiting(why=decision.why))
-        await self._until(lambda: bool(self.facts.queue))
+        await self.until(lambda: bool(self.facts.queue))
 
     async def _sleep(self, asleep: Sleeping) -> None:
         """Visibly; a person, a message or the deadline ends it early."""
@@ -243,12 +245,14 @@ class Conduct:
                 return "deadline"
             return "clock" if timer.done() else None
 
-        await self._until(lambda: who() is not None, of_person=False)
+        await self.until(lambda: who() is not None, of_person=False)
         return who()
 
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
         await self.pool.drain()
+        if decision.suspect and await settled_by_person(self):
+            return None
         if decision.reason is Reason.HANDOFF and await self.hand_over(decision.detail):
             return None
         if decision.reason is Reason.ERROR and self.kit.watched():
@@ -269,6 +273,7 @@ class Conduct:
             seconds=self.kit.uncounted(),
             journal=self.kit.journal.path,
             failed_items=self.finder.failed_items() if self.finder is not None else (),
+            evidence=evidence_of(self.facts, await self.kit.guarded.report()),
         )
 
     async def taken_up_again(self) -> bool:
@@ -280,7 +285,7 @@ class Conduct:
             asked = bool(facts.queue) or self.pool.is_stirred or self.wheel_asked
             return asked or (facts.budget, facts.spec) != limits or facts.model != model
 
-        await self._until(lambda: moved() or not self.kit.watched(), of_person=False)
+        await self.until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
         notes = neighbours(facts.spec, self.kit.journal.path, self.kit.clock.now())
@@ -320,9 +325,9 @@ class Conduct:
         """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
         limits = self.facts.budget, self.facts.spec
         self.kit.record(Waiting(why="message", detail=detail))
-        await self._until(lambda: bool(self.facts.queue) or (self.facts.budget, self.facts.spec) != limits)
+        await self.until(lambda: bool(self.facts.queue) or (self.facts.budget, self.facts.spec) != limits)
 
-    async def _until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
+    async def until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
         """Looks again at whatever news there is; a stop is always enough. `of_person`: someone has to do something."""
         self.waits = of_person
         try:

@@ -89,6 +89,8 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
     if facts.asking.proposals or facts.asking.turned_down:
         return "Look at the proposal, then resume the run and approve or reject it."
     failing = _failing(facts)
+    if failing is not None and failing.suspect is not None:
+        return "Look at which tests did not run, then resume the run: accept the result on the screen, or give a hint."
     if failing is not None:
         return f"Look at why `{failing.command}` fails, then resume the run with a hint."
     return "Resume the run with a hint about what to try instead."
@@ -105,6 +107,9 @@ def _check(check: CheckFinished) -> FailingCheck:
         timed_out=check.timed_out,
         failing=check.failing,
         output=check.output[-_TAIL:],
+        suspect=check.suspect or "",
+        missing=check.missing,
+        missing_count=check.missing_count,
     )
 
 

@@ -10,7 +10,6 @@ from ..journal.actions import arguments_of
 from ..journal.facts import RunFacts
 from ..protocol import (
     ALWAYS_COMPLETE,
-    Confirmation,
     Evidence,
     FindingCounts,
     Finish,
@@ -19,6 +18,7 @@ from ..protocol import (
     RunEnded,
     exit_code,
 )
+from .evidence import evidence_of
 
 
 def outcome_of(
@@ -29,10 +29,12 @@ def outcome_of(
     seconds: float,
     journal: Path,
     failed_items: Sequence[str] = (),
+    evidence: Evidence | None = None,
 ) -> Outcome:
     """`answer`: the last words of a wrap-up; else the accepted finish's, else the newest text.
 
-    `seconds`: busy ones that no event has recorded yet.
+    `seconds`: busy ones that no event has recorded yet. `evidence`: with the guarded files as they are now; else what
+    the facts alone say.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     found = facts.finder
@@ -58,20 +60,9 @@ def outcome_of(
         coverage=searched.coverage() if searched is not None else None,
         estimate=searched.estimate() if searched is not None else None,
         failed_items=list(failed_items),
-        evidence=_evidence(facts),
+        evidence=evidence or evidence_of(facts),
         journal=str(journal),
     )
-
-
-def _evidence(facts: RunFacts) -> Evidence | None:
-    confirmation = _confirmation(facts)
-    return Evidence(confirmation=confirmation) if confirmation is not None else None
-
-
-def _confirmation(facts: RunFacts) -> Confirmation | None:
-    """What the newest confirmation said; None: there was none."""
-    found = facts.verdicts.confirmation
-    return Confirmation(result=found.result, command=found.command, detail=found.detail) if found is not None else None
 
 
 def ended_event(outcome: Outcome) -> RunEnded:

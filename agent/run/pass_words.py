@@ -21,6 +21,8 @@ def red(kit: Kit) -> str:
     if checks:
         last = checks[-1]
         how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
+        if last.suspect is not None:
+            return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
         return f"the check `{cut(last.command, 60)}` is red ({how})"
     judged = [one for one in kit.facts.verdicts.predicates.values() if not one.passed]
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"

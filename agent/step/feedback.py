@@ -19,6 +19,8 @@ def feedback(check: CheckFinished, told: str | None = None) -> str:
             f"The check `{check.command}` ended with exit code {check.exit_code}, but this does not count: "
             f"{check.uncounted}. A check counts only on approved content, and only if nothing else writes meanwhile."
         )
+    if check.suspect is not None:
+        return suspect_words(check)
     if check.error is not None:
         return f"The check `{check.command}` could not be started: {check.error}"
     if check.timed_out:
@@ -43,6 +45,19 @@ def unconfirmed(failed: ConfirmationFinished) -> str:
     if failed.left_out:
         text += f" Ignored here, so not in it: {', '.join(f'`{path}`' for path in failed.left_out)}."
     return f"{text} Its output:\n{failed.output.strip() or '(no output)'}"
+
+
+def suspect_words(check: CheckFinished) -> str:
+    """Which tests are missing, for the model."""
+    left = check.missing_count - len(check.missing)
+    more = f"\n- and {left} more" if left > 0 else ""
+    names = "".join(f"\n- {name}" for name in check.missing)
+    listed = f" Missing:{names}{more}\n" if names else " "
+    return (
+        f"The check `{check.command}` ended with exit code 0, but this is not a pass: {check.suspect}.{listed}"
+        "Make every test run that ran before: nothing may end the tests early, skip them or hide them. "
+        f"The output of the check:\n{check.output.strip() or '(no output)'}"
+    )
 
 
 def _timeless(output: str) -> str:

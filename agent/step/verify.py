@@ -9,21 +9,38 @@ import msgspec
 
 from ..journal.verdicts import digest_of
 from ..protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ..stops import CheckResult, Deeds, Verdict, judge_file, judge_python, judge_required, judge_schema, run_check
+from ..stops import (
+    CheckResult,
+    Counted,
+    Deeds,
+    Verdict,
+    compare,
+    judge_file,
+    judge_python,
+    judge_required,
+    judge_schema,
+    run_check,
+)
 from .fair import Surroundings, fair
 from .kit import Kit
 from .loose_files import loose_mark
 
+MOST_MISSING = 50
+"""Names of missing tests in one event; the blob of the check has all of them."""
 
-async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False) -> None:
-    """`claim`: the model stopped calling tools or called `finish`. A `baseline` is asked before the first call."""
+
+async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True) -> None:
+    """`claim`: the model stopped calling tools or called `finish`. A `baseline` is asked before the first call.
+
+    `compared`: the tests that ran are compared with those that ran before.
+    """
     wanted = kit.facts.spec.predicates
     if not wanted.exist:
         return
     is_due = baseline or await _is_due(kit, claim=claim)
     if is_due:
         for command in wanted.until:
-            await _check(kit, command, record, baseline=baseline)
+            await _check(kit, command, record, baseline=baseline, compared=compared)
     for path in wanted.until_py:
         if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit, f"until-py {path}")):
             await _judge_python(kit, path, record)
@@ -66,7 +83,7 @@ async def _files(kit: Kit) -> str | None:
     return await asyncio.to_thread(loose_mark, kit.workspace.root)
 
 
-async def _check(kit: Kit, command: str, record: Record, *, baseline: bool) -> None:
+async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
     record(CheckStarted(command=command))
 
     async def run(around: Surroundings) -> CheckResult:
@@ -82,14 +99,19 @@ async def _check(kit: Kit, command: str, record: Record, *, baseline: bool) -> N
             return await kit.interruptible(checking)
 
     result, uncounted = await fair(kit, command, run, lambda result: result.passed, record)
-    record(check_finished(result, uncounted, baseline=baseline))
+    record(check_finished(kit, result, uncounted, baseline=baseline, compared=compared))
 
 
-def check_finished(result: CheckResult, uncounted: str | None, *, baseline: bool = False) -> CheckFinished:
-    """The event of a check that ended. One that does not count has not passed."""
+def check_finished(
+    kit: Kit, result: CheckResult, uncounted: str | None, *, baseline: bool = False, compared: bool = True
+) -> CheckFinished:
+    """The event of a check that ended. One that does not count, or is suspect, has not passed."""
+    passed = result.passed and uncounted is None
+    suspicion = compare(_reference(kit, result.command), result.counted) if passed and compared else None
+    counted = None if result.counted is None else kit.journal.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,
-        passed=result.passed and uncounted is None,
+        passed=passed and suspicion is None,
         exit_code=result.exit_code,
         timed_out=result.timed_out,
         failing=result.failing,
@@ -98,7 +120,21 @@ def check_finished(result: CheckResult, uncounted: str | None, *, baseline: bool
         error=result.error,
         baseline=baseline,
         uncounted=uncounted,
+        ran=None if result.counted is None else result.counted.ran,
+        counted=counted,
+        suspect=None if suspicion is None else suspicion.why,
+        missing=[] if suspicion is None else suspicion.missing[:MOST_MISSING],
+        missing_count=0 if suspicion is None else len(suspicion.missing),
     )
+
+
+def _reference(kit: Kit, command: str) -> Counted | None:
+    """What this check counted first; None: it never did."""
+    sha = kit.facts.verdicts.references.get(command)
+    try:
+        return None if sha is None else msgspec.json.decode(kit.journal.blob(sha), type=Counted)
+    except (KeyError, msgspec.DecodeError):  # a damaged journal
+        return None
 
 
 async def _judge_python(kit: Kit, path: str, record: Record) -> None:

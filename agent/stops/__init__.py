@@ -2,7 +2,7 @@
 
 from .budget import Exhausted, Grant, Shares, admit, replace_budget, share
 from .checks import CheckResult, head_and_tail, run_check
-from .failing import count_failing
+from .counting import Counted, Suspicion, compare, count_failing, count_tests
 from .finish import reject_finish
 from .guard import Guard, default_guard, guard_of_items
 from .margin import Margin
@@ -15,6 +15,7 @@ from .verdict import Verdict
 __all__ = [
     "Call",
     "CheckResult",
+    "Counted",
     "Deeds",
     "Exhausted",
     "Finding",
@@ -26,9 +27,12 @@ __all__ = [
     "Reserve",
     "Shares",
     "StallWatch",
+    "Suspicion",
     "Verdict",
     "admit",
+    "compare",
     "count_failing",
+    "count_tests",
     "default_guard",
     "find_chant",
     "guard_of_items",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ..workspace import Finished, Sandbox, Workspace
-from .failing import count_failing
+from .counting import Counted, count_tests, failing_of
 from .plain import plain
 
 OUTPUT_CHARACTERS = 8_000
@@ -30,6 +31,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool
     failing: int | None
     """Failing tests, where the output counts them."""
+    counted: Counted | None = None
+    """What the whole output counts, before it is shortened."""
     output: str
     """Head and tail, bounded, without terminal sequences."""
     seconds: float
@@ -52,7 +55,8 @@ async def run_check(
     """
     finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout, empty=empty)
     whole = plain(finished.full.decode("utf-8", "replace"))
-    failing = count_failing(whole)
+    counted = await asyncio.to_thread(count_tests, whole)
+    failing = failing_of(counted)
     need = sandbox.refused(finished, workspace.root) if failing is None else None
     output = head_and_tail(whole, OUTPUT_CHARACTERS)
     if need is not None:
@@ -63,6 +67,7 @@ async def run_check(
         exit_code=finished.exit_code,
         timed_out=finished.timed_out,
         failing=failing,
+        counted=counted,
         output=output,
         seconds=finished.seconds,
         error=None if finished.timed_out else finished.error or _not_started(finished, whole),

@@ -28,6 +28,7 @@ from rundry.agent import (
     Unpaused,
     Waiting,
     Woken,
+    evidence_words,
     part_with,
 )
 
@@ -141,6 +142,8 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     shown = next((block.text.strip() for block in reversed(state.blocks) if block.kind == "text"), "")
     answer = event.answer or ""
     text = "" if answer.strip() == shown else answer  # the model's last words stand there already
+    if event.evidence is not None:
+        note(state, stamped, f"evidence: {evidence_words(event.evidence)}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
     block.status = "passed" if event.complete else "failed"
     block.right = "complete" if event.complete else "not complete"

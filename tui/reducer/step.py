@@ -8,6 +8,7 @@ from rundry.agent import (
     CallAdmitted,
     ChangeCommitted,
     Charged,
+    CheckAccepted,
     CheckFinished,
     CheckStarted,
     ContextTrimmed,
@@ -48,7 +49,7 @@ from .titles import call_kind, call_title, stall_words
 
 CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | HoldReleased | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
-CheckEvent = CheckStarted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
+CheckEvent = CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
 FrameEvent = (
     StepStarted
     | StepFinished
@@ -107,6 +108,8 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
             state.growing[stamped.work, "check"] = len(state.blocks) - 1
             state.activity, state.waiting = "running", ""
             state.busy.start(stamped.at)
+        case CheckAccepted():
+            note(state, stamped, f"the result of `{event.command}` was accepted", right=event.by)
         case CheckFinished():
             _check_finished(state, stamped, event)
         case PredicateJudged():
@@ -280,6 +283,8 @@ def _count(event: CheckFinished, before: int | None) -> str:
         return f"did not start: {event.error}"
     if event.timed_out:
         return "timed out"
+    if event.suspect is not None:
+        return f"suspect: {event.suspect}"
     if event.passed:
         return "passed" if not before else f"passed, {before} failing before"
     if event.failing is None:

@@ -76,6 +76,7 @@ from .step import (
     CallAdmitted,
     ChangeCommitted,
     Charged,
+    CheckAccepted,
     CheckFinished,
     CheckStarted,
     ContextTrimmed,
@@ -121,6 +122,7 @@ __all__ = [
     "CallAdmitted",
     "ChangeCommitted",
     "Charged",
+    "CheckAccepted",
     "CheckFinished",
     "CheckStarted",
     "CommandRefused",
@@ -273,6 +275,7 @@ KnownEvent = (
     | Snapshotted
     | StallDetected
     | CheckStarted
+    | CheckAccepted
     | CheckFinished
     | PredicateJudged
     | ScoreMeasured

@@ -245,6 +245,22 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     baseline: bool = False
     uncounted: str | None = None
     """Why the verdict does not count, if so; `passed` is false then."""
+    ran: int | None = None
+    """Tests that ran, where the output counts them."""
+    counted: str | None = None
+    """Blob of all that the output counts, with the names of tests."""
+    suspect: str | None = None
+    """Why exit code 0 is not taken for a pass, if so; `passed` is false then."""
+    missing: list[str] = []
+    """Names of tests that ran before and not now, at most 50."""
+    missing_count: int = 0
+
+
+class CheckAccepted(EventBase, frozen=True, kw_only=True):
+    """A person accepted the result of a suspect check: it has passed."""
+
+    command: str
+    by: str = "person"
 
 
 class PredicateJudged(EventBase, frozen=True, kw_only=True):

@@ -1,0 +1,78 @@
+"""The evidence of an outcome from the facts and from the guard's report (REQUIREMENTS 2.3.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..journal.facts import RunFacts
+from ..journal.verdicts import counts_of
+from ..protocol import CheckEvidence, Confirmation, Evidence, TestCounts
+from ..step.guard_report import GuardReport
+
+NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
+FROM_OUTPUT = "tests are counted from the output of the check, which the code under test can write to"
+EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
+
+
+def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
+    """None: the run has no check. `report`: the guarded files at the end; None: they could not be compared."""
+    if not _has_check(facts):
+        return None
+    verdicts, wanted = facts.verdicts, facts.spec.predicates
+    found = [check for command in wanted.until if (check := verdicts.checks.get(command)) is not None]
+    checks = [
+        CheckEvidence(
+            command=check.command,
+            exit_code=check.exit_code,
+            passed=check.passed,
+            before=verdicts.starts.get(check.command),
+            after=counts_of(check),
+            suspect=check.suspect or "",
+            accepted=check.command in verdicts.accepted,
+        )
+        for check in found
+    ]
+    return Evidence(
+        before=_sum(check.before for check in checks),
+        after=_sum(check.after for check in checks),
+        missing=[name for check in found for name in check.missing],
+        missing_count=sum(check.missing_count for check in found),
+        checks=checks,
+        accepted=any(check.accepted for check in checks),
+        guarded_unchanged=None if report is None or not report.sealed else report.unchanged,
+        guarded_changed=[] if report is None else sorted({*report.approved, *report.differing}),
+        not_guaranteed=_not_guaranteed(facts, report, checks),
+        confirmation=_confirmation(facts),
+    )
+
+
+def _has_check(facts: RunFacts) -> bool:
+    spec = facts.spec
+    wanted = spec.predicates
+    finder_check = spec.finder is not None and spec.finder.check is not None
+    is_confirmed = facts.verdicts.confirmation is not None
+    return is_confirmed or bool(wanted.until or wanted.until_py) or spec.improve is not None or finder_check
+
+
+def _confirmation(facts: RunFacts) -> Confirmation | None:
+    """What the newest confirmation said; None: there was none."""
+    found = facts.verdicts.confirmation
+    return Confirmation(result=found.result, command=found.command, detail=found.detail) if found is not None else None
+
+
+def _sum(counts: Iterable[TestCounts | None]) -> TestCounts | None:
+    found = [one for one in counts if one is not None]
+    if not found:
+        return None
+    ran = [one.ran for one in found if one.ran is not None]
+    return TestCounts(sum(ran) if ran else None, sum(one.failing for one in found))
+
+
+def _not_guaranteed(facts: RunFacts, report: GuardReport | None, checks: list[CheckEvidence]) -> list[str]:
+    lines = list(facts.sealing.not_held if report is None else report.not_held)
+    if "none" in facts.spec.predicates.guard:
+        lines.append(NO_GUARD)
+    if any(check.after is not None for check in checks):
+        lines.append(FROM_OUTPUT)
+    lines += [EXIT_CODE_ONLY.format(check.command) for check in checks if check.before is None and check.after is None]
+    return lines

@@ -1,0 +1,66 @@
+"""Ask the person about a suspect check: accept the result, or let the model continue (REQUIREMENTS 2.3.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..protocol import CheckAccepted, CheckFinished, Prompted, QuestionAnswered, QuestionAsked, Waiting
+from ..step.feedback import suspect_words
+
+if TYPE_CHECKING:
+    from .conduct import Conduct
+
+ACCEPT = "Accept the result"
+CONTINUE = "Continue"
+_NAMED = 6
+
+
+def suspects(checks: list[CheckFinished]) -> list[CheckFinished]:
+    """Those whose exit code 0 was not taken for a pass."""
+    return [check for check in checks if check.suspect is not None and not check.passed]
+
+
+async def settled_by_person(run: Conduct) -> bool:
+    """False: nobody is there to be asked. After an acceptance the checks have passed; else the model was told."""
+    kit, facts = run.kit, run.facts
+    found = suspects(list(facts.verdicts.checks.values()))
+    if not found or not kit.watched():
+        return False
+    name = f"suspect-{facts.verdicts.checked_seq}"
+    if name not in facts.asking.questions:  # else an earlier runner asked
+        kit.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
+    kit.record(Waiting(why="question"))
+    await run.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not kit.watched())
+    if name in facts.asking.questions:
+        is_heard = bool(facts.queue) or run.stop is not None or run.wheel_asked
+        kit.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
+        if not is_heard:
+            return False
+    answer = facts.asking.answers[name].strip()
+    if _accepts(answer):
+        for check in found:
+            kit.record(CheckAccepted(command=check.command))
+    elif run.stop is None:
+        tell_suspects(run, "" if answer == CONTINUE else f"\n\nThe person answered: {answer}")
+    return True
+
+
+def tell_suspects(run: Conduct, more: str = "") -> None:
+    """The model hears which tests are missing."""
+    found = suspects(list(run.facts.verdicts.checks.values()))
+    if found:
+        run.kit.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
+
+
+def _accepts(answer: str) -> bool:
+    return answer.casefold().rstrip(".!") in (ACCEPT.casefold(), "accept", "1", "yes", "y")
+
+
+def _question(found: list[CheckFinished]) -> str:
+    parts: list[str] = []
+    for check in found:
+        names = "".join(f"\n- {name}" for name in check.missing[:_NAMED])
+        left = check.missing_count - _NAMED
+        more = f"\n- and {left} more" if left > 0 else ""
+        parts.append(f"Suspect check `{check.command}`: {check.suspect}.{names}{more}")
+    return "\n\n".join([*parts, "Accept the result as done, or let the model continue?"])

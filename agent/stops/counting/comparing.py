@@ -1,0 +1,58 @@
+"""Whether a check that ends with exit code 0 ran the tests that it ran before (REQUIREMENTS 2.3.6)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .counted import Counted
+
+
+class Suspicion(msgspec.Struct, frozen=True):
+    """Why a check cannot be taken for a pass."""
+
+    why: str
+    """For people, and for the model: a clause without a full stop."""
+    missing: list[str] = []
+    """Names of tests that ran before and not now, sorted."""
+
+
+def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
+    """`before`: the first time that this check counted; None: it never did. `now`: it ended with exit code 0."""
+    if before is None:
+        return None
+    if now is None:
+        return Suspicion(f"it printed no count of tests, and {_ran(before)} before", _names(before))
+    if now.ran == 0 and not (before.is_empty and not before.broken):
+        return Suspicion(f"no test ran, and {_ran(before)} before", _names(before))
+    if now.failing:
+        return Suspicion(f"it ended with exit code 0, and counts {now.failing} failing")
+    return _missing(before, now)
+
+
+def _missing(before: Counted, now: Counted) -> Suspicion | None:
+    if before.is_named and now.is_named:
+        missing = sorted(set(before.names) - set(now.names))
+        unit = "test" if before.ran is not None else "package"
+        return Suspicion(f"{_plural(len(missing), unit)} that ran before did not run", missing) if missing else None
+    if before.ran is not None and (now.ran or 0) < before.ran:
+        named = sorted(set(before.names) - set(now.names)) if now.is_named else []
+        return Suspicion(f"{_plural(now.ran or 0, 'test')} ran, and {before.ran} before", named)
+    if before.shown and before.shown >= (before.ran or 0) and now.shown is not None and 2 * now.shown < (now.ran or 0):
+        return Suspicion(f"it printed a summary of {now.ran} tests without their results")
+    return None
+
+
+def _names(before: Counted) -> list[str]:
+    return before.names if before.is_named else []
+
+
+def _ran(counted: Counted) -> str:
+    if counted.ran is None:
+        return f"{_plural(len(counted.names), 'package')} ran"
+    if not counted.ran:
+        return "the tests could not be loaded" if counted.broken or counted.failing else "none ran"
+    return f"{_plural(counted.ran, 'test')} ran"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

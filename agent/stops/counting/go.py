@@ -1,0 +1,80 @@
+"""Read what `go test` prints, plain, with -v and with -json."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+from .counted import Counted
+
+_FAIL = re.compile(r"^--- FAIL: ", re.MULTILINE)
+_BROKEN = re.compile(r"^FAIL\t\S+ \[(?:build|setup) failed\]$", re.MULTILINE)
+_PANIC = re.compile(r"^FAIL\t\S+\t[\d.]+s$", re.MULTILINE)
+_ANY = re.compile(r"^(?:ok  \t\S+\t|FAIL\t\S+|--- FAIL: )", re.MULTILINE)
+_TEST = re.compile(r"^ *--- (?P<result>PASS|FAIL|SKIP): (?P<test>\S+) \([\d.]+s\)$")
+_PACKAGE = re.compile(r"^(?P<result>ok  |FAIL)\t(?P<package>\S+)(?:\t(?P<rest>.*))?$")
+_NO_TESTS = "[no tests to run]"
+
+
+def go(text: str) -> Counted | None:
+    """Without -v only packages are named, and the number of tests is not printed."""
+    if (counted := _json(text)) is not None:
+        return counted
+    if not _ANY.search(text):
+        return None
+    failing = len(_FAIL.findall(text)) + len(_BROKEN.findall(text)) or len(_PANIC.findall(text))
+    tests, packages, is_verbose = _verbose(text)
+    if is_verbose:
+        top = [name for name in tests if "/" not in name.rpartition("\t")[2]]
+        return Counted(ran=len(top), failing=failing, names=sorted(name.replace("\t", ".") for name in tests))
+    return Counted(failing=failing, names=sorted(packages), broken=not packages)
+
+
+def _verbose(text: str) -> tuple[set[str], set[str], bool]:
+    """Tests that ran as `package TAB test`, packages with tests, and whether each test was printed.
+
+    The line of a package comes after those of its tests.
+    """
+    tests: set[str] = set()
+    packages: set[str] = set()
+    waiting: list[str] = []
+    is_verbose = False
+    for line in text.splitlines():
+        if match := _TEST.match(line):
+            is_verbose = is_verbose or match["result"] != "FAIL"
+            if match["result"] != "SKIP":
+                waiting.append(match["test"])
+        elif line.startswith("=== RUN "):
+            is_verbose = True
+        elif match := _PACKAGE.match(line):
+            package, rest = match["package"], match["rest"] or ""
+            tests.update(f"{package}\t{test}" for test in waiting)
+            waiting.clear()
+            if rest and _NO_TESTS not in rest:
+                packages.add(package)
+    return tests, packages, is_verbose
+
+
+def _json(text: str) -> Counted | None:
+    """`go test -json`: one event a line."""
+    if '"Action":"' not in text:
+        return None
+    ended: dict[tuple[str, str], str] = {}
+    is_seen = False
+    for line in text.splitlines():
+        try:
+            event: object = json.loads(line) if line.startswith("{") else None
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(event, dict) or "Action" not in event:
+            continue
+        told = cast("dict[str, object]", event)
+        is_seen = True
+        if told["Action"] in ("pass", "fail") and told.get("Test"):
+            ended[str(told.get("Package", "")), str(told["Test"])] = str(told["Action"])
+    if not is_seen:
+        return None
+    top = {one: action for one, action in ended.items() if "/" not in one[1]}
+    failing = sum(1 for action in top.values() if action == "fail")
+    return Counted(ran=len(top), failing=failing, names=sorted(f"{package}.{test}" for package, test in ended))

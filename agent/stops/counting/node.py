@@ -1,0 +1,85 @@
+"""Read what node's own test runner prints (TAP and spec), and TAP of other runners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .counted import Counted
+
+_COUNT = re.compile(r"^(?:# |ℹ )(?P<what>tests|pass|fail|cancelled|skipped|todo) (?P<count>\d{1,9})$", re.MULTILINE)
+_POINT = re.compile(
+    r"^(?P<indent> *)(?P<result>ok|not ok) (?P<number>\d+)?(?: -)? ?(?P<name>[^\n#]*?)"
+    r"(?: # (?P<aside>(?i:skip|todo))\b[^\n]*?| # [^\n]*?)?(?P<opens> \{)?$",
+    re.MULTILINE,
+)
+_SUBTEST = re.compile(r"^(?P<indent> *)# Subtest: (?P<name>[^\n]*)$")
+_PLAN = re.compile(r"^(?:TAP version \d+|1\.\.\d+\b)", re.MULTILINE)
+_SPEC = re.compile(
+    r"^(?P<indent> *)(?P<mark>[✔✖▶]) (?P<name>[^\n]*?)(?: \([\d.]+ms\))?(?P<aside> # (?i:skip|todo)\b.*)?$"
+)
+_FILE = re.compile(r"(?:^|/)[^/\n]+\.(?:js|mjs|cjs|ts|mts|cts)$")
+_FAILING = "✖ failing tests:"
+
+
+def node(text: str) -> Counted | None:
+    """Summaries of `node --test`. A file whose tests could not be loaded is a failing test there, and did not run."""
+    sums: dict[str, int] = {}
+    for match in _COUNT.finditer(text):
+        sums[match["what"]] = sums.get(match["what"], 0) + int(match["count"])
+    if "fail" not in sums:
+        return None
+    lines = text.splitlines()
+    found = list(_spec(lines) if "ℹ tests " in text else _tap(lines))
+    # A file that ended before its tests were reported is shown as one test with the name of the file.
+    files = sum(1 for depth, name in found if not depth and _FILE.search(name))
+    ran = sums.get("pass", sums.get("tests", 0) - sums["fail"]) + sums["fail"]
+    names = sorted({name for depth, name in found if depth or not _FILE.search(name)})
+    return Counted(ran=max(0, ran - files), failing=sums["fail"], names=names)
+
+
+def _tap(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Depth and full name of each test and suite that ran."""
+    path: list[str] = []
+    for line in lines:
+        if match := _SUBTEST.match(line):
+            depth = len(match["indent"]) // 4
+            path[depth:] = [match["name"]]
+        elif (match := _POINT.match(line)) and not match["aside"]:
+            depth = len(match["indent"]) // 4
+            yield depth, " > ".join([*path[:depth], match["name"]])
+
+
+def _spec(lines: list[str]) -> Iterator[tuple[int, str]]:
+    path: list[str] = []
+    for line in lines:
+        if line.startswith(_FAILING):
+            return
+        if match := _SPEC.match(line):
+            depth = len(match["indent"]) // 2
+            path[depth:] = [match["name"]]
+            if match["mark"] != "▶" and not match["aside"]:
+                yield depth, " > ".join(path)
+
+
+def tap(text: str) -> Counted | None:
+    """TAP of any other runner: the points of the outermost level."""
+    if _COUNT.search(text) or not _PLAN.search(text):
+        return None
+    leaves = list(_leaves(text))
+    if not leaves:
+        return None
+    ran = [match for match in leaves if not match["aside"]]
+    names = {match["name"].strip() for match in ran} - {""}
+    failing = sum(1 for match in ran if match["result"] == "not ok")
+    return Counted(ran=len(ran), failing=failing, names=sorted(names))
+
+
+def _leaves(text: str) -> Iterator[re.Match[str]]:
+    """Points without points of their own: those come before theirs, or after it in braces."""
+    deepest = 0
+    for match in _POINT.finditer(text):
+        depth = len(match["indent"])
+        if depth >= deepest and not match["opens"]:
+            yield match
+        deepest = depth

@@ -1,0 +1,133 @@
+"""Read what pytest and unittest print."""
+
+from __future__ import annotations
+
+import re
+
+from .counted import Counted
+
+_WORDS = "failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests [a-z]+"
+_SUMMARY = re.compile(
+    rf"^=* *(?:(?P<counts>(?:\d{{1,9}} (?:{_WORDS})(?:, )?)+)|no tests ran)"
+    r" in [\d.]+s?(?: \([\d:]+\))? *=*$",
+    re.MULTILINE,
+)
+_MARKS = re.compile(r"^(?:\S+\.\w+ )?(?P<marks>[.FEsxXR]+)(?: +\[ *(?P<percent>\d{1,3})%\])?$", re.MULTILINE)
+_SHOWN = re.compile(r"^(?:\S+\.\w+ )?(?P<marks>[.FEsxXR]+)", re.MULTILINE)
+"""As `_MARKS`, also where a test printed something behind its mark."""
+_VERBOSE = re.compile(r"^(?P<name>\S[^\n]*) (?:PASSED|FAILED|ERROR|XPASS)\b", re.MULTILINE)
+_WORKER = re.compile(r"^\[gw\d+\] \[ *\d+%\] (?:PASSED|FAILED|ERROR|XPASS) (?P<name>\S[^\n]*)$", re.MULTILINE)
+_SHORT = re.compile(r"^(?:PASSED|FAILED|ERROR|XPASS) (?P<name>\S[^\n]*)$", re.MULTILINE)
+_SETUP = re.compile(r"^_+ ERROR at setup of .+ _+$", re.MULTILINE)
+_NOT_STARTED = re.compile(
+    r"^(?:ImportError while loading conftest |INTERNALERROR> "
+    r"|ERROR: (?:file or directory not found|usage: |not found: )"
+    r"|(?:\w+\.)*ConftestImportFailure: )",
+    re.MULTILINE,
+)
+_RAN = re.compile(r"^Ran (?P<ran>\d{1,9}) tests? in [\d.]+s$", re.MULTILINE)
+_END = re.compile(
+    r"^(?:FAILED \((?P<counts>[^)]*)\)|OK(?: \((?P<ok>[^)]*)\))?|(?P<none>NO TESTS RAN)(?: \((?P<no>[^)]*)\))?)$",
+    re.MULTILINE,
+)
+_UNLOADED = re.compile(r"^ERROR: \S+ \(unittest\.loader\._FailedTest", re.MULTILINE)
+_STARTED = re.compile(r"^(?P<test>\w+) \((?P<place>[\w.]+)\)(?: \[[^\n]*\])?(?: \.\.\. (?P<rest>[^\n]*))?$")
+_RESULT = re.compile(r"(?:^|\.\.\. )(?P<aside>skipped\b.*|expected failure)$|(?:ok|FAIL|ERROR|unexpected success)$")
+_CAPTURED = re.compile(r"^-+ Captured \w+ \w+ -+$")
+_RULER = re.compile(r"^(?:=+ .* =+|_+ .* _+|-+ Captured \w+ \w+ -+)$")
+_BAD = ("failures", "errors", "unexpected successes")
+_ASIDE = ("skipped", "expected failures")
+
+
+def pytest(text: str) -> Counted | None:
+    """All verbosities, with and without xdist."""
+    summaries = list(_SUMMARY.finditer(_without_captured(text))) or list(_SUMMARY.finditer(text))[-1:]
+    found = [match["name"] for pattern in (_VERBOSE, _WORKER, _SHORT) for match in pattern.finditer(text)]
+    names = {_node_id(name) for name in found} - {""}
+    if not summaries:
+        marks = [match for match in _MARKS.finditer(text) if match["percent"]]
+        if any(match["percent"] == "100" for match in marks):  # -qq
+            return _by_marks("".join(match["marks"] for match in marks))
+        return Counted(ran=0, broken=True) if _NOT_STARTED.search(text) else None
+    counts = [match["counts"] or "" for match in summaries]
+    ran = sum(_named(text, "passed", "failed", "xpassed") for text in counts) + len(_SETUP.findall(text))
+    shown = max(len(names), sum(len(re.findall("[.FEX]", match["marks"])) for match in _SHOWN.finditer(text)))
+    failing = sum(_named(text, "failed", "error", "errors") for text in counts)
+    broken = bool(_NOT_STARTED.search(text))
+    return Counted(ran=ran, failing=failing, names=sorted(names), shown=shown, broken=broken)
+
+
+def _without_captured(text: str) -> str:
+    """Without what the tests themselves printed, as `-rA` and failures show it."""
+    if "- Captured " not in text:
+        return text
+    kept: list[str] = []
+    is_captured = False
+    for line in text.split("\n"):
+        if _RULER.match(line):
+            is_captured = _CAPTURED.match(line) is not None
+        if not is_captured:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _node_id(name: str) -> str:
+    """Without what pytest adds; empty: a module that could not be collected, or a line of a captured log."""
+    file, colons, test = name.partition("::")
+    if not colons or " " in file or "." not in file:
+        return ""
+    bracket = test.find("]") if "[" in test.partition(" - ")[0] else 0
+    head, tail = test[: max(0, bracket)], test[max(0, bracket) :]
+    return f"{file}::{head}{tail.partition(' - ')[0].partition(' <- ')[0].rstrip()}"
+
+
+def _by_marks(marks: str) -> Counted:
+    return Counted(
+        ran=sum(marks.count(mark) for mark in ".FX"),
+        failing=marks.count("F") + marks.count("E"),
+        shown=len(re.findall("[.FEX]", marks)),
+    )
+
+
+def _named(counts: str, *names: str) -> int:
+    """`3 failed, 2 passed, 1 error`: the sum of those with these names."""
+    return sum(int(n) for n, name in re.findall(r"(\d{1,9}) (\w+)", counts) if name in names)
+
+
+def unittest(text: str) -> Counted | None:
+    """Also what Django and nose2 print. A summary needs its last line."""
+    ran = [int(match["ran"]) for match in _RAN.finditer(text)]
+    ends = list(_END.finditer(text)) if ran else []
+    if not ran or not ends:
+        return None
+    told = [match["counts"] or match["ok"] or match["no"] or "" for match in ends]
+    aside = sum(_equal(text, _ASIDE) for text in told)
+    count = max(0, sum(ran) - aside - len(_UNLOADED.findall(text)))
+    failing = sum(_equal(text, _BAD) for text in told)
+    return Counted(ran=count, failing=failing, names=sorted(_names(text)))
+
+
+def _equal(counts: str, names: tuple[str, ...]) -> int:
+    """`failures=2, expected failures=1`: the sum of those with these names."""
+    return sum(int(n) for name, n in re.findall(r"([\w ]{1,40})=(\d{1,9})", counts) if name.strip() in names)
+
+
+def _names(text: str) -> set[str]:
+    """With -v: what a test prints may stand between its name and its result."""
+    found: set[str] = set()
+    current: str | None = None
+    for line in text.splitlines():
+        if line.startswith("====="):
+            break
+        rest = line
+        while (started := _STARTED.match(rest)) is not None:
+            if current is not None and rest is not line:  # failing subtests end without a line feed
+                found.add(current)
+            place, test = started["place"], started["test"]
+            current = None if "_FailedTest" in place else place if place.endswith(f".{test}") else f"{place}.{test}"
+            rest = started["rest"] or ""
+        if current is not None and (result := _RESULT.search(line)):
+            if not result["aside"]:
+                found.add(current)
+            current = None
+    return found
