@@ -15,6 +15,11 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer, text_of
 from fakes.turns import Turn, call, say
 
+from rundry.agent import Journal, Sandbox, facts_of
+from rundry.agent.run.confirming.checkout import Result
+from rundry.agent.run.confirming.trial import try_out
+from rundry.agent.workspace import Snapshots, Workspace, command_env
+
 DONE = "grep -q done result.txt"
 
 
@@ -337,3 +342,27 @@ def test_verify_refuses_a_run_without_a_check_and_an_unknown_run(home: Home, pro
         home.run("run", "hello", *argv, cwd=project)
     done = verified(home, project)
     assert (done.exit_code, "--with CMD" in done.stderr) == (2, True), done
+
+
+@pytest.mark.parametrize("has_dependencies", [True, False])
+async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_be_confirmed(
+    home: Home, project: Path, has_dependencies: bool
+):
+    if has_dependencies:
+        (project / "node_modules").mkdir()
+        (project / "node_modules/x.js").write_text("right\n")
+    ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm", check=DONE)
+    journal = Journal.open(Path(ran.outcome["journal"]))
+    try:
+        facts, workspace = facts_of(journal), Workspace(project)
+        snapshots = Snapshots(workspace, journal.path.with_suffix(".snapshots"))
+        unheld = Sandbox(None, "no sandbox: none works")
+        env = command_env(home.env)
+        result = Result(journal, facts, workspace, snapshots, unheld, env, facts.world or "")
+        trial = await try_out(result, [DONE, "test ! -e node_modules"], 60.0)
+    finally:
+        journal.close()
+    if has_dependencies:
+        assert (trial.result, "can mount node_modules read-only" in trial.detail) == ("not confirmed", True), trial
+    else:
+        assert trial.result == "passed", trial
