@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rundry.agent import Journal, LoopKind, RundryError, call_hook
 
@@ -102,7 +103,8 @@ class Caller:
             write(terminal_call(fresh[0].words, tmux=bool(self._env.get("TMUX"))))
         if self._hook is not None and self._is_first(journal, fresh[0]) and not focused:
             about = {"why": fresh[0].why, "text": f"rundry {fresh[0].words}", "run": state.run_id}
-            call_hook(self._hook, env=self._env, about={**about, "journal": state.journal})
+            about["journal"] = state.journal
+            call_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))
 
     def _is_first(self, journal: Journal | None, occasion: Occasion) -> bool:
         """No other view has called for this, or has the person in front of it."""

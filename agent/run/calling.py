@@ -7,21 +7,26 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping
+from pathlib import Path
+
+from ..system import path_outside
+from ..workspace import shell
 
 SECONDS = 20.0
 """A call that takes longer is ended, with all that it started."""
 
 
-def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str]) -> None:
+def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:
     """Starts it and returns at once; what becomes of it is nobody's concern here.
 
-    `about`: names without their `RUNDRY_`, and values that it gets in its environment beside the person's own.
+    It runs without a sandbox, so it finds no program in the workspace. `about`: names without their `RUNDRY_`, and
+    values that it gets in its environment in addition to the person's own.
     """
     told = {f"RUNDRY_{name.upper()}": value.replace("\0", "") for name, value in about.items()}
     try:
         process = subprocess.Popen(
-            ["bash", "--noprofile", "--norc", "-c", command],
-            env={**env, **told},
+            shell(command, workspace),
+            env={**hook_env(env, workspace), **told},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -30,6 +35,11 @@ def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str])
     except OSError:
         return  # no shell, no memory: whoever is called is not here to be told
     threading.Thread(target=_see_it_end, args=(process,), name="hook", daemon=True).start()
+
+
+def hook_env(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
+    """Return the environment of a command of the person that runs without a sandbox."""
+    return {**env, "PATH": path_outside(env.get("PATH", os.defpath), [workspace])}
 
 
 def _see_it_end(process: subprocess.Popen[bytes]) -> None:

@@ -151,7 +151,8 @@ def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
         return
     text = f"rundry ended: {ended.reason.value}"
     journal = str(run.kit.journal.path)
-    call_hook(spec.notify, env=env, about={"why": "end", "text": text, "run": spec.run_id, "journal": journal})
+    about = {"why": "end", "text": text, "run": spec.run_id, "journal": journal}
+    call_hook(spec.notify, env=env, about=about, workspace=run.kit.workspace.root)
 
 
 async def _baseline(run: Conduct) -> None:

@@ -19,7 +19,7 @@ from ..protocol import (
     Waiting,
 )
 from ..workspace import Finished, run_process
-from .calling import call_hook
+from .calling import call_hook, hook_env
 from .conduct import Conduct
 from .escalation import OF_HANDOVER, escalate, handover
 from .frame import OpenModel, hand_to_model
@@ -121,7 +121,8 @@ class Ladder:
         """The command's end; None: the hand-off was taken up, or a stop was asked for, while it ran."""
         kit, facts = self._run.kit, self._run.facts
         text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(kit.journal.path))
-        env = {**self._env, **{f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}}
+        about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
+        env = {**hook_env(self._env, kit.workspace.root), **about}
         telling = asyncio.ensure_future(
             run_process(line, cwd=kit.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
         )
@@ -179,7 +180,7 @@ class Ladder:
             self._run.kit.record(TierPassed(number=number, why=why))
 
     def _call(self, command: str) -> None:
-        call_hook(command, env=self._env, about=self._about("handoff"))
+        call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.kit.workspace.root)
 
     def _about(self, why: str) -> dict[str, str]:
         facts, journal = self._run.facts, self._run.kit.journal

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
+from ..system import find_program
 from ..workspace import Finished, PathRefused, run_process
 from .arguments import Search
 from .context import ToolContext
@@ -33,6 +35,8 @@ async def search(args: Search, ctx: ToolContext) -> ToolResult:
         return failure(str(error), "refused")
     if not real.exists():
         return failure(f"{args.path} does not exist.{did_you_mean(args.path or '.', ctx)}", "no such path")
+    if not (real.is_file() or real.is_dir()):
+        return failure(f"{args.path} is not a regular file or a folder", "not a file")
     note = ""
     done = await _run(args.pattern, where, ctx)
     if done.exit_code == 2 and done.output.strip() and b"\0" not in done.output:
@@ -46,13 +50,13 @@ async def search(args: Search, ctx: ToolContext) -> ToolResult:
 
 
 async def _run(pattern: str, where: str, ctx: ToolContext, *, literal: bool = False) -> Finished:
-    rg = shutil.which("rg", path=ctx.env.get("PATH"))
+    rg = find_program("rg", [ctx.workspace.root], ctx.env.get("PATH"))
     if rg is not None:
         return await _ripgrep(rg, pattern, where, ctx, literal=literal)
     return await own_search(re.escape(pattern) if literal else pattern, where, ctx)
 
 
-async def _ripgrep(rg: str, pattern: str, where: str, ctx: ToolContext, *, literal: bool) -> Finished:
+async def _ripgrep(rg: Path, pattern: str, where: str, ctx: ToolContext, *, literal: bool) -> Finished:
     options = ["--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--line-number"]
     options += ["--null", "--sort=path", "--hidden", "--no-require-git", "--max-columns=2000", "--max-columns-preview"]
     options += [f"--glob=!{name}" for name in _LEFT_OUT] if where == "." else ["--glob=!.git/"]
@@ -60,9 +64,9 @@ async def _ripgrep(rg: str, pattern: str, where: str, ctx: ToolContext, *, liter
         options.append("--no-ignore")  # who names an ignored place means it
     if literal:
         options.append("--fixed-strings")
-    argv = [rg, *options, "-e", pattern, "--", "." if where == "." else f"./{where}"]
+    argv = [str(rg), *options, "-e", pattern, "--", "." if where == "." else f"./{where}"]
     seconds = ctx.bounded_seconds(SECONDS)
-    return await run_process(argv, cwd=ctx.workspace.root, env=ctx.env, timeout=seconds, limit=2_000_000)
+    return await _sandboxed(argv, ctx, seconds)
 
 
 async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
@@ -71,14 +75,18 @@ async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
     files = [where] if real.is_file() else [path for path, _ in ctx.ignore.walk("" if where == "." else where)]
     plain = [name for name in files if not _has_surrogates(name)]
     order = {"root": str(ctx.workspace.root), "files": plain, "pattern": pattern, "most": _MOST + 1}
-    return await run_process(
-        [sys.executable, "-I", str(Path(__file__).with_name("grep.py"))],
-        cwd=ctx.workspace.root,
-        env=ctx.env,
-        timeout=ctx.bounded_seconds(SECONDS),
-        limit=2_000_000,
-        stdin=json.dumps(order).encode(),
-    )
+    argv = [sys.executable, "-I", str(Path(__file__).with_name("grep.py"))]
+    done = await _sandboxed(argv, ctx, ctx.bounded_seconds(SECONDS), json.dumps(order).encode())
+    if done.exit_code in (0, 2, None):
+        return done
+    return msgspec.structs.replace(done, error=done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])
+
+
+async def _sandboxed(argv: list[str], ctx: ToolContext, seconds: float, stdin: bytes | None = None) -> Finished:
+    """Run a helper program that reads the workspace with the rights of a command."""
+    root = ctx.workspace.root
+    held = ctx.sandbox.wrap(argv, root)
+    return await run_process(held, cwd=root, env=ctx.env, timeout=seconds, limit=2_000_000, stdin=stdin)
 
 
 def _has_surrogates(name: str) -> bool:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from ..system import find_program
 from .places import hidden, is_real_folder, protected
+from .processes import bash
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
@@ -32,15 +34,8 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 def find_bubblewrap(avoid: Path | None) -> Path | None:
-    """The program by PATH, but never one that stands in the workspace, which a model may write."""
-    avoid = None if avoid is None else avoid.resolve()
-    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        program = Path(entry) / "bwrap"
-        if not program.is_absolute() or not program.is_file() or not os.access(program, os.X_OK):
-            continue
-        if avoid is None or not (program.is_relative_to(avoid) or program.resolve().is_relative_to(avoid)):
-            return program
-    return None
+    """Return the program on the PATH, but never one in the workspace, which a model may write to."""
+    return find_program("bwrap", [] if avoid is None else [avoid])
 
 
 def bubblewrap(
@@ -86,7 +81,7 @@ def bubblewrap(
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
     words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
     words += ["--die-with-parent", "--new-session"]
-    return [*words, "--", "bash", "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
+    return [*words, "--", bash(ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
 
 
 def _staged(ws: Path, stage: Stage) -> list[str]:

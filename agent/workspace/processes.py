@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..system import find_program
 from .errors import CommandNotStarted
 from .family import Family
 from .output import HeadTail, shorten
@@ -54,9 +55,17 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
 
 
-def shell(command: str) -> list[str]:
-    """The one way in which a command line is run: bash, without start-up files."""
-    return ["bash", "--noprofile", "--norc", "-c", command]
+def shell(command: str, avoid: Path) -> list[str]:
+    """Return the argument list of a command line, which is always run by bash without start-up files.
+
+    `avoid`: the workspace; a bash that a model could have put there is not used.
+    """
+    return [bash(avoid), "--noprofile", "--norc", "-c", command]
+
+
+def bash(avoid: Path) -> str:
+    """Return the absolute path of bash outside of this folder; where there is none, only its name."""
+    return str(find_program("bash", [avoid]) or "bash")
 
 
 async def run_process(
@@ -101,7 +110,7 @@ async def _start(
     keep: int,
 ) -> _Running:
     """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
-    argv = shell(command) if isinstance(command, str) else command
+    argv = shell(command, cwd) if isinstance(command, str) else command
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")

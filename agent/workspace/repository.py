@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from ..protocol import RundryError
+from ..system import find_program
 from .processes import run_process
 
 _SECONDS = 120.0
@@ -67,6 +68,7 @@ class Repository:
         """`folder`: where git is started; paths that are given and got are relative to it."""
         self.folder = folder
         self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
+        self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
         self._config: list[tuple[str, str]] = []
         self._identity = dict[str, str]()
 
@@ -219,8 +221,10 @@ class Repository:
         return await self._run(list(argv), env, stdin)
 
     async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> GitAnswer:
+        if self._git is None:
+            raise GitFailed("git is not on the PATH outside of the workspace: install it")
         done = await run_process(
-            ["git", *argv],
+            [str(self._git), *argv],
             cwd=self.folder,
             env={**env, "LC_ALL": "C"},
             timeout=_SECONDS,

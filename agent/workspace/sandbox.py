@@ -218,7 +218,7 @@ class Sandbox:
         `may_configure`: whoever calls judges a `.rundry.toml` that the command made. Else a new one is moved aside, and
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
         """
-        argv = shell(command) if isinstance(command, str) else command
+        argv = shell(command, ws) if isinstance(command, str) else command
         is_staged = self._stage is not None  # the folder is gone afterwards, and the workspace was out of reach
         put_back = self.kind == "landlock" and not is_staged
         around = _Around(ws, writable, judged=may_configure or is_staged, put_back=put_back)

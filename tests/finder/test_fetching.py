@@ -171,6 +171,16 @@ async def test_localhost_is_asked_where_it_is_listed(site: Site) -> None:
         ("0.0.0.0", [], False),
         ("100.64.0.1", [], False),
         ("224.0.0.1", [], False),
+        ("64:ff9b::169.254.169.254", [], False),
+        ("64:ff9b::8.8.8.8", [], True),
+        ("64:ff9b:1::808:808", [], False),
+        ("2002:a9fe:a9fe::1", [], False),
+        ("::169.254.169.254", [], False),
+        ("::ffff:0:127.0.0.1", [], False),
+        ("2606:4700::5efe:10.0.0.1", [], False),
+        ("2606:4700::200:5efe:10.0.0.1", [], False),
+        ("2001:0:a:b:c:d:e:f", [], False),
+        ("fec0::1", [], False),
     ],
 )
 def test_a_public_name_opens_no_address_inside(found: str, allowed: list[str], may: bool) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from rundry.agent.tools import parse_arguments
 from rundry.agent.tools.searching import own_search
+from rundry.agent.workspace import Sandbox
 
 
 async def test_lines_come_numbered(bench):
@@ -154,6 +155,29 @@ async def test_many_and_long_matches_stay_bounded(searching):
     assert len(result.text) < 12_300
     assert "narrow it" in result.text.splitlines()[-1]
     assert len((await searching.read("search", '{"pattern": "needle", "path": "b.txt"}')).text) < 2_300
+
+
+async def test_a_search_never_starts_a_program_of_the_workspace(bench):
+    bench.file("a.txt", "needle\n")
+    bench.file(".venv/bin/rg", f"#!/bin/sh\ntouch {bench.root}/planted\n").chmod(0o755)
+    path = os.pathsep.join([str(bench.root / ".venv" / "bin"), bench.ctx.env["PATH"]])
+    bench.ctx.env = {**bench.ctx.env, "PATH": path}
+    assert (await bench.read("search", '{"pattern": "needle"}')).text == "a.txt:1: needle"
+    assert not (bench.root / "planted").exists()
+
+
+async def test_a_search_works_in_the_sandbox(searching):
+    searching.ctx.sandbox = await Sandbox.detect(workspace=searching.root)
+    searching.file("a.txt", "needle\n")
+    assert (await searching.read("search", '{"pattern": "needle"}')).text == "a.txt:1: needle"
+    assert "plain text" in (await searching.read("search", '{"pattern": "needle("}')).text
+
+
+async def test_a_fifo_does_not_hold_a_search(searching):
+    searching.file("a.txt", "needle\n")
+    os.mkfifo(searching.root / "b.txt")
+    assert (await searching.read("search", '{"pattern": "needle"}')).text == "a.txt:1: needle"
+    assert "not a regular file" in (await searching.read("search", '{"pattern": "needle", "path": "b.txt"}')).text
 
 
 async def test_a_search_without_end_is_ended(make_bench):
