@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
-from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError
+from ..protocol import Clock, Decide, GatePolicy, ProposalOpened, Record, Rule, RundryError, Waiting
 from ..workspace import Workspace
 from .answer import answer
 from .diff import split_bytes
@@ -17,29 +16,11 @@ from .draft import CommandDraft, Draft, FileDraft, digest_of
 from .entries import Keep, decided, in_conflict, opened, rebased
 from .hunks import Split
 from .lookout import Lookout
-from .notes import refused_note
 from .policy import Standing, Verdict, judge
 from .renew import Conflict, conflict_digest, holds_already, renew
-from .ruling import Ruling, approved, interrupted
-from .settle import made_anew, settle
-
-NOBODY = "nobody is here to approve it"
-HELD = "the file holds exactly this change already: nothing is written"
-
-
-@dataclass(slots=True)
-class _Open:
-    """A proposal that waits."""
-
-    id: str
-    draft: Draft
-    digest: str
-    parts: Split | None
-    verdict: Verdict
-    record: Record
-    ruling: asyncio.Future[Ruling]
-    conflict: Conflict | None = None
-    """Why it cannot land as it is; `draft` is the newest that did fit."""
+from .ruling import Ruling, approved, interrupted, left_open
+from .settle import HELD, by_policy, made_anew, settle
+from .stored.later import Later, OpenProposal
 
 
 class Gate:
@@ -65,27 +46,80 @@ class Gate:
         """Of the policy, and what the person said `always` to in this session."""
         self._ws, self._keep, self._guard, self._sandbox = workspace, keep, guard, sandbox
         self._attended, self._clock, self._persist = attended, clock, persist
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenProposal] = {}
         self._ids: dict[str, int] = {}
         self._endings: set[asyncio.Task[None]] = set()
         """Watches that end by themselves."""
+        self.later = Later()
+        """What stays open when nobody is here to decide."""
+        self._is_leaving = False
 
     @property
     def open(self) -> Sequence[str]:
         """Ids of the proposals that wait, oldest first."""
         return list(self._open)
 
-    async def pass_(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
-        """Opens a proposal and brings its end. Cancelled, it rejects the proposal before it ends."""
+    async def pass_(
+        self,
+        draft: Draft,
+        *,
+        call_id: str,
+        record: Record,
+        may_stay: bool = False,
+        kept: ProposalOpened | None = None,
+    ) -> Ruling:
+        """Open a proposal and return the ruling on it. When it is cancelled, it rejects the proposal first.
+
+        `may_stay`: where nobody is here to decide, the proposal can stay open in the journal. `kept`: the proposal is
+        open there already, `draft` is what it holds, and it is shown again as it is.
+        """
         verdict = self._judge(draft)
+        future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
+        if kept is not None:
+            return await self._open_again(
+                OpenProposal(kept.proposal_id, draft, kept.digest, None, verdict, record, future)
+            )
         name, digest, parts = self._announce(draft, verdict, call_id, record)
+        waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, may_stay)
         if verdict.action != "ask" or not self._attended():
-            ruling = self._by_policy(draft, verdict)
+            ruling = by_policy(draft, verdict, self.policy.on_ask)
+            if ruling.handoff and may_stay:
+                return self._leave(waiting, "; ".join(verdict.why))
             record(decided(name, ruling, self._keep))
             return ruling
-        future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
-        waiting = self._open[name] = _Open(name, draft, digest, parts, verdict, record, future)
+        self._open[name] = waiting
         return await self._wait(waiting)
+
+    async def _open_again(self, waiting: OpenProposal) -> Ruling:
+        """A proposal that outlived its runner: the person's decision, a rule that covers it now, or it waits on."""
+        waiting.may_stay, why = True, "; ".join(waiting.verdict.why)
+        if isinstance(waiting.draft, FileDraft):
+            waiting.parts = split_bytes(waiting.draft.before, waiting.draft.after)
+        self._open[waiting.id] = waiting
+        command = self.later.take(waiting.id)
+        self._refresh(waiting)
+        if waiting.verdict.action == "deny" or (command is None and waiting.verdict.action == "allow"):
+            self._settle_by_policy(waiting)
+        elif command is not None and not waiting.ruling.done():
+            why = self.decide(command) or why
+        if waiting.ruling.done() or self._attended():
+            if not waiting.ruling.done():
+                waiting.record(Waiting(why="gate"))
+            return await self._wait(waiting)
+        del self._open[waiting.id]
+        return self._leave(waiting, why)
+
+    def _settle_by_policy(self, waiting: OpenProposal) -> None:
+        if waiting.ruling.done():
+            return
+        ruling = by_policy(waiting.draft, waiting.verdict, self.policy.on_ask)
+        if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
+            ruling = made_anew(waiting.draft, waiting.conflict.why, by="policy")
+        waiting.ruling.set_result(ruling)
+
+    def _leave(self, waiting: OpenProposal, why: str) -> Ruling:
+        self.later.proposals[waiting.id] = waiting
+        return left_open(waiting.draft, why)
 
     def pass_person(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
         """What a person does who has the wheel: recorded like any proposal, and approved by them who made it."""
@@ -96,8 +130,8 @@ class Gate:
         return ruling
 
     def decide(self, command: Decide) -> str | None:
-        """Takes a person's decision. None: it was taken; else why it was not, for the person."""
-        waiting = self._open.get(command.proposal_id)
+        """Take a person's decision. None: it was taken; else why it was not, for the person."""
+        waiting = self._open.get(command.proposal_id) or self.later.proposals.get(command.proposal_id)
         if waiting is None or waiting.ruling.done():
             return f"there is no open proposal {command.proposal_id}: it was decided already"
         self._refresh(waiting)
@@ -105,16 +139,25 @@ class Gate:
             return f"the file changed on disk, and that settled it: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return "the proposal changed since it was shown: look at the new one and decide again"
-        if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
-            ruling = settle(command, waiting.draft, waiting.conflict)
-        else:
-            ruling = answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+        ruling = self._answer(command, waiting)
         if isinstance(ruling, str):
             return ruling
+        if waiting.id in self.later.proposals:
+            self.later.given[waiting.id] = command
+            return None
         if ruling.rule is not None and waiting.verdict.rule is not None:
             ruling = self._remember(waiting.verdict.rule, ruling)
         waiting.ruling.set_result(ruling)
         return None
+
+    def _answer(self, command: Decide, waiting: OpenProposal) -> Ruling | str:
+        if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
+            return settle(command, waiting.draft, waiting.conflict)
+        return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+
+    def leave_open(self) -> None:
+        """The runner goes away: what waits stays open in the journal, where it can outlive the runner."""
+        self._is_leaving = True
 
     def never_again(self, ids: Iterable[str]) -> None:
         """Ids that an earlier runner of this run gave to its proposals."""
@@ -166,29 +209,6 @@ class Gate:
         count = self._ids[name] = self._ids.get(name, 0) + 1
         return name if count == 1 else f"{name}.{count}"
 
-    def _by_policy(self, draft: Draft, verdict: Verdict) -> Ruling:
-        why = "; ".join(verdict.why)
-        if isinstance(draft, FileDraft) and verdict.action != "deny":
-            if draft.misfit is not None:
-                return made_anew(draft, draft.misfit, by="policy")
-            if holds_already(draft):
-                return approved(draft, by="policy", reason=HELD)
-        if verdict.action == "allow":
-            return approved(draft, by="policy", reason=why)
-        handoff = False
-        if verdict.action == "ask":
-            why = f"{NOBODY}, and it has to be asked about ({why})"
-            handoff = self.policy.on_ask == "handoff"
-        return Ruling(
-            approved=False,
-            draft=draft,
-            by="policy",
-            reason=why,
-            note_for_model=refused_note(draft, why),
-            handoff=handoff,
-            refused_by="policy",
-        )
-
     def _remember(self, rule: Rule, ruling: Ruling) -> Ruling:
         if rule in self.rules:
             return ruling
@@ -202,17 +222,22 @@ class Gate:
             return msgspec.structs.replace(ruling, reason=why)
         return ruling
 
-    async def _wait(self, waiting: _Open) -> Ruling:
-        ruling = interrupted(waiting.draft, "the step was interrupted")
+    async def _wait(self, waiting: OpenProposal) -> Ruling:
+        ruling: Ruling | None = interrupted(waiting.draft, "the step was interrupted")
         try:
             await self._until_decided(waiting)
             ruling = waiting.ruling.result()
             return ruling
+        except asyncio.CancelledError:
+            if self._is_leaving and waiting.may_stay:
+                ruling = None
+            raise
         finally:
             del self._open[waiting.id]
-            waiting.record(decided(waiting.id, ruling, self._keep))
+            if ruling is not None:
+                waiting.record(decided(waiting.id, ruling, self._keep))
 
-    async def _until_decided(self, waiting: _Open) -> None:
+    async def _until_decided(self, waiting: OpenProposal) -> None:
         draft = waiting.draft
         if isinstance(draft, CommandDraft) or draft.landed is not None:
             await asyncio.wait({waiting.ruling})
@@ -229,7 +254,7 @@ class Gate:
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
 
-    def _refresh(self, waiting: _Open) -> None:
+    def _refresh(self, waiting: OpenProposal) -> None:
         """Plans the change anew where the file is no longer what the proposal was made from (REQUIREMENTS 6.5)."""
         draft = waiting.draft
         if isinstance(draft, CommandDraft) or draft.landed is not None:
@@ -244,7 +269,7 @@ class Gate:
         else:
             waiting.draft = found
 
-    def _rebase(self, waiting: _Open, draft: FileDraft) -> None:
+    def _rebase(self, waiting: OpenProposal, draft: FileDraft) -> None:
         waiting.draft, waiting.conflict = draft, None
         waiting.verdict = self._judge(draft)
         waiting.parts = split_bytes(draft.before, draft.after)
@@ -254,17 +279,17 @@ class Gate:
             rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=waiting.digest, why=why)
         )
         if waiting.verdict.action == "deny":
-            waiting.ruling.set_result(self._by_policy(draft, waiting.verdict))
+            waiting.ruling.set_result(by_policy(draft, waiting.verdict, self.policy.on_ask))
 
-    def _conflict(self, waiting: _Open, draft: FileDraft, conflict: Conflict) -> None:
-        """It waits on, in conflict; with nobody there the model hears of it at once."""
+    def _conflict(self, waiting: OpenProposal, draft: FileDraft, conflict: Conflict) -> None:
+        """It waits on, in conflict. Where nobody is here and it cannot stay open, the model hears of it immediately."""
         digest = conflict_digest(draft, conflict)
         if waiting.conflict is not None and digest == waiting.digest:
             return
         waiting.conflict, waiting.digest = conflict, digest
         why = f"{self._whose(draft)}: {conflict.why}"
         waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
-        if not self._attended():
+        if not self._attended() and not waiting.may_stay:
             waiting.ruling.set_result(made_anew(draft, conflict.why, by="policy"))
 
     def _whose(self, draft: FileDraft) -> str:

@@ -22,6 +22,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """Why not, or what of it landed, with the person's words; empty where all of it did and nothing was said."""
     handoff: bool = False
     """Nobody was there to ask, and the policy wants the run handed over."""
+    is_left_open: bool = False
+    """Nobody decided: the proposal stays open in the journal, and the call has no result yet."""
     edited: bool = False
     """The person changed the text before approving it."""
     refused_by: str | None = None
@@ -71,3 +73,8 @@ def interrupted(draft: Draft, why: str) -> Ruling:
         note_for_model=f"not done: {why}",
         refused_by="interrupt",
     )
+
+
+def left_open(draft: Draft, why: str) -> Ruling:
+    """Nobody is here to decide: the run is handed over, and the proposal waits in the journal."""
+    return Ruling(approved=False, draft=draft, by="policy", reason=why, handoff=True, is_left_open=True)

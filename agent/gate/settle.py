@@ -1,4 +1,4 @@
-"""A person's way out of a conflict, turned into a ruling: made anew, left as it stands, or edited by hand. Pure."""
+"""Rulings on a conflict by the person (made anew, left as it stands, edited by hand), and by the policy. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from ..protocol import Decide
 from ..workspace import WriteFailed
 from .answer import edited, rejected
 from .diff import split_bytes
-from .draft import FileDraft
+from .draft import Draft, FileDraft
 from .hunks import Split
 from .merge import marked_line
-from .notes import again_note, mine_note
-from .renew import Conflict
-from .ruling import Ruling
+from .notes import again_note, mine_note, refused_note
+from .policy import Verdict
+from .renew import Conflict, holds_already
+from .ruling import Ruling, approved
 
 WAYS = "edit the merged text by hand, let the model make it again, keep what stands there, or reject it"
+
+NOBODY = "nobody is here to approve it"
+HELD = "the file holds exactly this change already: nothing is written"
 
 
 def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | str:
@@ -79,3 +83,26 @@ def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -
     if after == now.data:
         return _kept(command, draft, conflict)
     return edited(command, msgspec.structs.replace(draft, before=now), after)
+
+
+def by_policy(draft: Draft, verdict: Verdict, on_ask: str | None) -> Ruling:
+    """Return the ruling without a person. `on_ask`: `handoff` where the run is then handed over."""
+    why = "; ".join(verdict.why)
+    if isinstance(draft, FileDraft) and verdict.action != "deny":
+        if draft.misfit is not None:
+            return made_anew(draft, draft.misfit, by="policy")
+        if holds_already(draft):
+            return approved(draft, by="policy", reason=HELD)
+    if verdict.action == "allow":
+        return approved(draft, by="policy", reason=why)
+    if verdict.action == "ask":
+        why = f"{NOBODY}, and it has to be asked about ({why})"
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by="policy",
+        reason=why,
+        note_for_model=refused_note(draft, why),
+        handoff=verdict.action == "ask" and on_ask == "handoff",
+        refused_by="policy",
+    )

@@ -13,6 +13,7 @@ from ..protocol import (
     ProposalRebased,
     QuestionAnswered,
     QuestionAsked,
+    Rewound,
     StepStarted,
     ToolFinished,
 )
@@ -30,6 +31,8 @@ class Asking:
     """All that were ever given."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
+    decisions: dict[str, ProposalDecided] = field(default_factory=dict[str, ProposalDecided])
+    """How those were approved, by the call's id."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
     """Those that wait, by their id."""
     answers: dict[str, str] = field(default_factory=dict[str, str])
@@ -42,14 +45,19 @@ class Asking:
                 self.turned_down = []
             case ToolFinished(call_id=call_id):
                 self.approved.pop(call_id, None)
+                self.decisions.pop(call_id, None)
                 self.questions.pop(call_id, None)
             case ProposalOpened() as opened:
                 self.proposals[opened.proposal_id] = opened
                 self.proposal_ids.append(opened.proposal_id)
+                self.approved.pop(opened.call_id, None)  # it went stale: only a new decision counts
+                self.decisions.pop(opened.call_id, None)
             case ProposalRebased() as rebased:
                 self._rebase(rebased)
             case ProposalDecided() as decided:
                 self._decide(decided)
+            case Rewound():
+                self.proposals.clear()  # their calls are gone
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id, text=text):
@@ -58,11 +66,22 @@ class Asking:
             case _:
                 pass
 
+    def waiting_for(self, call_id: str) -> ProposalOpened | None:
+        """The open proposal of a call."""
+        return next((opened for opened in self.proposals.values() if call_id and opened.call_id == call_id), None)
+
     def _rebase(self, rebased: ProposalRebased) -> None:
         opened = self.proposals.get(rebased.proposal_id)
         if opened is not None and not rebased.conflict:
             self.proposals[rebased.proposal_id] = msgspec.structs.replace(
-                opened, diff=rebased.diff, digest=rebased.digest, before=rebased.before, after=rebased.after
+                opened,
+                diff=rebased.diff,
+                digest=rebased.digest,
+                before=rebased.before,
+                after=rebased.after,
+                hunks=rebased.hunks,
+                added=rebased.added,
+                removed=rebased.removed,
             )
 
     def _decide(self, decided: ProposalDecided) -> None:
@@ -73,11 +92,21 @@ class Asking:
             if opened.call_id:
                 after = decided.after or opened.after
                 self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)
+                self.decisions[opened.call_id] = decided
         elif decided.by == "policy" and opened.asks:
             self.turned_down.append(opened)
 
 
 ASKED = frozenset[type[Event]](
-    (StepStarted, ToolFinished, ProposalOpened, ProposalRebased, ProposalDecided, QuestionAsked, QuestionAnswered)
+    (
+        StepStarted,
+        ToolFinished,
+        ProposalOpened,
+        ProposalRebased,
+        ProposalDecided,
+        QuestionAsked,
+        QuestionAnswered,
+        Rewound,
+    )
 )
 """What `Asking` takes in; others change nothing."""

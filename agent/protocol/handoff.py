@@ -22,6 +22,10 @@ class LastAction(msgspec.Struct, frozen=True, kw_only=True):
 class OpenProposal(msgspec.Struct, frozen=True, kw_only=True):
     """It waits, or nobody was there to ask."""
 
+    proposal_id: str = ""
+    """Empty: it was refused, and cannot be decided on any more."""
+    digest: str = ""
+    """As in `ProposalOpened`."""
     tool: str = ""
     path: str | None = None
     command: str | None = None

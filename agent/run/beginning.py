@@ -12,34 +12,27 @@ from ..protocol import (
     BUDGET,
     Budget,
     BudgetChanged,
-    FileChanged,
     GateModeChanged,
     HandoffClosed,
-    Interrupted,
     LimitsChanged,
     LimitValue,
     LoopKind,
     Prompted,
-    ProposalDecided,
-    ProposalOpened,
     Reason,
-    Record,
     RunEnded,
     RunResumed,
     RunSpec,
     RunStarted,
     Said,
-    StepFinished,
-    ToolCall,
-    ToolFinished,
     WorkResult,
 )
-from ..step import Kit, PersonInterrupted, charge_lost_calls, perform_calls, settle_lost_command, system_prompt
+from ..step import Kit, charge_lost_calls, system_prompt
 from ..stops import replace_budget
 from .conduct import Conduct
 from .frame import switched
 from .neighbours import neighbours
 from .orders import Order, ResumeChanges
+from .proposals.settle import settle
 from .rolling_back import roll_back_items
 from .suspect import tell_suspects
 from .wheel import settle_hands
@@ -124,7 +117,9 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     if run.finder is not None:
         await roll_back_items(run)
         run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
-    results = await settle(run)
+    if changes.decision is not None:
+        kit.gate.later.given[changes.decision.proposal_id] = changes.decision
+    results = await settle(run, said=changes.hint)
     await settle_hands(kit)
     return () if _go_on(run, changes, before) else results
 
@@ -132,12 +127,16 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
 def _go_on(run: Conduct, changes: ResumeChanges, before: RunEnded | None) -> bool:
     """Say to the model that the run was resumed; true: a person gave a hint."""
     kit, facts = run.kit, run.facts
+    if facts.main.unanswered():  # a proposal stays open: nothing comes before its call's result
+        return False
     is_suspect = before is not None and suspect(LoopState(facts)) is not None
     if is_suspect and (changes.hint is not None or not kit.watched()):  # else the person is asked first
         tell_suspects(run)
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return True
+    if changes.decision is not None:
+        return False
     is_left = before is not None and not before.complete and not is_suspect
     if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
         kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
@@ -162,84 +161,3 @@ def kept_budget(kit: Kit) -> Budget:
 def _said(before: RunEnded | None) -> list[str]:
     """A run that is complete says so: there is nothing to go on with."""
     return [f"this run is {before.reason} already: {before.detail}"] if before is not None and before.complete else []
-
-
-async def settle(run: Conduct) -> Sequence[WorkResult]:
-    """What the earlier runner left in the middle of a step is brought to that step's end.
-
-    Calls that may have happened are said to be unknown, never repeated; the others are made now. Proposals that still
-    waited are closed, and opened anew with their calls.
-    """
-    kit, facts = run.kit, run.facts
-    _close_works(kit)
-    world, facts.world = facts.world, kit.snapshots.fingerprint() or None
-    dangling, number = facts.main.unanswered(), facts.open_step
-    if number is None and not dangling:
-        return ()
-    record = kit.recorder(facts.step, None)
-    for proposal_id in list(facts.asking.proposals):
-        why = "the program stopped while it waited"
-        record(ProposalDecided(proposal_id=proposal_id, decision="reject", by="policy", reason=why))
-    again: list[ToolCall] = []
-    for call in dangling:
-        approved = facts.asking.approved.get(call.call_id)
-        if approved is None:
-            again.append(call)
-        else:
-            text = await _unknown(run, approved, facts.changes.world_before(call.call_id) or world, record)
-            record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="unknown"))
-    with kit.activity():
-        try:
-            acted = await perform_calls(kit, again, record, names=run.tools)
-            return [WorkResult(steps=1, handoff=acted.handoff)]
-        except PersonInterrupted as how:
-            record(Interrupted(what="tool", detail=str(how)))
-            run.rest()
-            return ()
-        finally:
-            if number is not None:
-                record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
-
-
-def _close_works(kit: Kit) -> None:
-    """Works of a search are worked again from their beginning: what they had open is closed."""
-    facts = kit.facts
-    for work, conversation in facts.conversations.items():
-        for call in conversation.unanswered() if work is not None else ():
-            text = "not run: the program stopped"
-            kit.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
-    for number, work in list(facts.open_steps.items()):
-        if work is not None:
-            kit.record(StepFinished(number=number), step=number, work=work)
-
-
-async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:
-    """What became of an approved action whose runner died."""
-    if proposal.path is not None and proposal.after is not None:
-        return _of_write(run, proposal, proposal.after, record)
-    text = "unknown: the program stopped while this command ran; it may have run in part. Look before you repeat it."
-    if world is None:
-        return text
-    return "\n".join([text, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
-
-
-def _of_write(run: Conduct, proposal: ProposalOpened, after: str, record: Record) -> str:
-    """The file itself says how far the write came."""
-    target = run.kit.workspace.root / (proposal.path or "")
-    data = target.read_bytes() if target.is_file() else None
-    old = None if proposal.before is None else run.kit.journal.blob(proposal.before)
-    if data is not None and data == run.kit.journal.blob(after):
-        record(
-            FileChanged(
-                path=proposal.path or "",
-                by="model",
-                before=proposal.before,
-                after=after,
-                added=proposal.added,
-                removed=proposal.removed,
-            )
-        )
-        return "done: the program stopped after the file was written; its new content is in place."
-    if data == old:
-        return "not done: the program stopped before the file was written; it is unchanged."
-    return "unknown: the program stopped during the write and the file is neither the old nor the new one. Read it."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
+
 from ..finder.finder import Finder
 from ..journal.facts import RunFacts
 from ..loops import LoopState
@@ -152,7 +154,12 @@ class Conduct:
             self.kit.record(prompted)
 
     def deliver(self) -> None:
-        """What waited joins the conversation: the program's words, then queued messages, those that steered first."""
+        """What waited joins the conversation: the program's words, then queued messages, those that steered first.
+
+        While a proposal stays open its call has no result, and nothing can come before that.
+        """
+        if self.facts.main.unanswered():
+            return
         for prompted in self._to_tell:
             self.kit.record(prompted)
         self._to_tell.clear()
@@ -251,6 +258,8 @@ class Conduct:
     async def end(self, decision: Finish) -> Outcome | None:
         """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
         await self.pool.drain()
+        if decision.reason is Reason.REFUSED and self.facts.spent.steps:  # something was done: it was not refused
+            decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
         if decision.suspect and await settled_by_person(self):
             return None
         if decision.reason is Reason.HANDOFF and await self.hand_over(decision.detail):

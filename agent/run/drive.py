@@ -9,6 +9,7 @@ from ..loops import decider
 from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
 from .conduct import Conduct
 from .confirming import confirm
+from .proposals.settle import settle_open
 
 
 async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
@@ -32,6 +33,6 @@ async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
                 outcome = await run.end(decision)
                 if outcome is not None:
                     return outcome
-                results = ()
+                results = await settle_open(run)
             case _:
                 assert_never(decision)

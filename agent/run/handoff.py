@@ -55,7 +55,14 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
         task=facts.spec.task,
         last_actions=[_last(action) for action in facts.actions[-LAST_ACTIONS:]],
         open_proposals=[
-            OpenProposal(tool=p.tool, path=p.path, command=p.command, diff=_cut(p.diff, _DIFF))
+            OpenProposal(
+                proposal_id=p.proposal_id if p.proposal_id in facts.asking.proposals else "",
+                digest=p.digest if p.proposal_id in facts.asking.proposals else "",
+                tool=p.tool,
+                path=p.path,
+                command=p.command,
+                diff=_cut(p.diff, _DIFF),
+            )
             for p in [*facts.asking.proposals.values(), *facts.asking.turned_down]
         ],
         questions=asked or ([reason.removeprefix(ASKS)] if reason.startswith(ASKS) else []),
@@ -86,7 +93,9 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
     """One sentence: what the person who takes it up would do first."""
     if facts.asking.questions or reason.startswith(ASKS):
         return "Answer the model's question, then resume the run."
-    if facts.asking.proposals or facts.asking.turned_down:
+    if facts.asking.proposals:
+        return "Look at the proposal, then approve or reject it."
+    if facts.asking.turned_down:
         return "Look at the proposal, then resume the run and approve or reject it."
     failing = _failing(facts)
     if failing is not None and failing.suspect is not None:

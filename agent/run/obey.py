@@ -149,7 +149,7 @@ def _hear(
                 return "that message was delivered already"
             kit.record(Unqueued(queued_id=queued_id))
         case Decide():
-            return kit.gate.decide(command)
+            return _decide(run, command)
         case Answer(question_id=question_id, text=text):
             if question_id not in run.facts.asking.questions:
                 return "nothing is asked under that id"
@@ -157,6 +157,15 @@ def _hear(
         case Clear():
             return _clear(run)
     return None
+
+
+def _decide(run: Conduct, command: Decide) -> str | None:
+    """A decision on a proposal that stays open takes the hand-off up."""
+    gate = run.kit.gate
+    refused = gate.decide(command)
+    if refused is None and command.proposal_id in gate.later.given and run.facts.handoff is not None:
+        run.kit.record(HandoffClosed(by="person"))
+    return refused
 
 
 def _queue(run: Conduct, command_id: int, said: Say | Steer) -> str | None:

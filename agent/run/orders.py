@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocol import GateMode, ImageRef, LimitValue, ModelSpec, RunSpec
+from ..protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A first message for the model."""
     images: list[ImageRef] = []
     """Of the hint."""
+    decision: Decide | None = None
+    """On a proposal that outlived its runner."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

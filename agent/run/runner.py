@@ -36,6 +36,7 @@ from .inbox import Inbox
 from .orders import Order
 from .outcome import ended_event, outcome_of, outcome_of_parked
 from .outfit import Outside, outfit
+from .proposals.settle import settle_open
 from .search import search_of
 from .signals import Signals, heard
 from .tiers import Ladder
@@ -107,6 +108,8 @@ async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Sig
         if live.done() and not live.cancelled():
             return live.result()
     finally:
+        if run.stop is None:
+            run.kit.gate.leave_open()
         for task in (live, inbox, vigil):
             task.cancel()
         await asyncio.gather(live, inbox, vigil, return_exceptions=True)
@@ -135,13 +138,13 @@ async def _drive_on(run: Conduct, order: Order, env: Mapping[str, str], results:
     await _baseline(run)
     while True:
         outcome = await drive(run, results)
-        results = ()
         await run.kit.background.end_all("the run ended")
         run.kit.record(ended_event(outcome), durable=True)
         run.kit.count_seconds()
         _call_who_left(run, env)
         if not (order.linger and await run.taken_up_again()):
             return outcome
+        results = await settle_open(run)
 
 
 def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:

@@ -91,6 +91,9 @@ class Ladder:
         run, kit = self._run, self._run.kit
         spec, opened, before = tier.model, run.facts.handoff, kit.model.name
         assert spec is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
+        if run.facts.main.unanswered():
+            self._pass(number, "only a person can decide on a proposal")
+            return False
         self._asked(number, tier)
         why = await hand_to_model(run, spec, self._open_model, by=TIER)
         if why is not None:

@@ -11,10 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ..gate import CommandDraft, Draft, Ruling
 from ..protocol import (
     Fault,
-    FileChanged,
     JournalError,
     PlanChanged,
     QuestionAsked,
@@ -29,17 +27,14 @@ from ..tools import (
     TOOLS,
     EditFile,
     Parsed,
-    StartCommand,
     ToolResult,
     WriteFile,
-    draft_of,
-    land,
     parse_arguments,
-    plan_again,
     read,
 )
-from .commands import CommandEnded, run_at_gate
-from .kit import Kit, PersonInterrupted, tell_waiting
+from .commands import CommandEnded
+from .gated.at_gate import at_gate
+from .kit import Kit, PersonInterrupted
 from .review import as_one_review, file_behind, raise_worst
 from .stream import Reply
 
@@ -72,6 +67,8 @@ class Acted:
     """Calls to which a person said no."""
     handoff: str | None = None
     """Someone has to decide: why."""
+    left_open: set[str] = field(default_factory=set[str])
+    """Calls whose proposals stay open. They have no result yet, and the calls after them were not made."""
 
 
 READS_AT_ONCE = 8
@@ -87,7 +84,7 @@ class _Call:
 async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
     """All calls are answered: reads at once, changes of several files as one review, the rest in order, `finish` last.
 
-    Raises PersonInterrupted after that.
+    A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted after that.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
@@ -111,8 +108,10 @@ async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | 
     try:
         for batch in _batches(made, kit.tools.workspace.root):
             await _together(kit, batch, record, acted)
+            if acted.left_open:
+                break
     except PersonInterrupted as how:
-        answered = {call.call_id for call, _, _ in acted.results}
+        answered = {call.call_id for call, _, _ in acted.results} | acted.left_open
         for one in made:
             if one.call.call_id not in answered:
                 _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, acted)
@@ -204,6 +203,9 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
             what = f"{type(error).__name__}: {error}"
             record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
             result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
+    if result is None:
+        acted.left_open.add(one.call.call_id)
+        return
     with kit.together():
         _finish(one, result, kit.clock.monotonic() - before, record, acted)
         if acted.ending is not None and acted.ended_with == one.call.tool and kit.on_ending is not None:
@@ -217,7 +219,7 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
+async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
     match TOOLS[one.call.tool].kind:
         case "read":
             with kit.watch.running():
@@ -236,47 +238,13 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
             return await _at_gate(kit, one, record, acted)
 
 
-async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
-    """A change or a command: drafted, ruled on, done. What went stale in between comes before the gate again."""
-    draft = draft_of(one.call.tool, one.parsed.arguments, kit.tools)
-    while not isinstance(draft, ToolResult):
-        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id=one.call.call_id, record=tell_waiting(record)))
-        if ruling.handoff:
-            acted.handoff = f"someone has to approve: {one.call.tool} {_what(draft)}"
-        if not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict":
-            acted.rejected.add(one.call.call_id)
-        if ruling.approved and isinstance(ruling.draft, CommandDraft):
-            if isinstance(one.parsed.arguments, StartCommand):
-                return await kit.interruptible(kit.background.start(one.parsed.arguments.name, ruling.draft, record))
-            return await run_at_gate(kit, ruling.draft, ruling, record)
-        result = await _write(kit, draft, ruling, record)
-        if not result.stale or isinstance(ruling.draft, CommandDraft):
-            return result
-        draft = plan_again(ruling, kit.tools)
-    return draft
-
-
-async def _write(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
-    with kit.watch.running():
-        result = await land(draft, ruling, kit.tools)
-    kit.changed = kit.changed or bool(result.files)
-    for change in result.files:
-        changed = FileChanged(
-            path=change.path,
-            by="person" if ruling.edited else "model",
-            before=change.before,
-            after=change.after,
-            added=change.added,
-            removed=change.removed,
-        )
-        record(changed)
-        if kit.commits is not None:
-            await kit.commits.add(changed, record, kit.facts.step)
-    return result
-
-
-def _what(draft: Draft) -> str:
-    return draft.command if isinstance(draft, CommandDraft) else draft.path
+async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
+    """None: the proposal stays open, and the call gets its result when someone has decided."""
+    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None)
+    acted.handoff = gated.handoff or acted.handoff
+    if gated.is_rejected:
+        acted.rejected.add(one.call.call_id)
+    return gated.result
 
 
 async def _stop_command(kit: Kit, one: _Call, record: Record) -> ToolResult:

@@ -97,6 +97,8 @@ async def _step(
         await kit.interruptible(kit.before_acting())
         names = [spec.name for spec in specs] if form is None else TOOLS
         acted = await act(kit, reply, record, step=number, work=work.work, names=names)
+        if acted.left_open:
+            return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
         runs = "check"
         stall = await _look_back(kit, work, reply, acted, record)
         return _handed_off(kit, work, acted) or _stalled(kit, work, stall) or acted

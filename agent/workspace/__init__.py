@@ -16,7 +16,7 @@ from .refused import Need
 from .restore import Restorer, Was, alike
 from .sandbox import Sandbox
 from .snapshots import Change, Snapshots
-from .states import FileState, editable, read_state
+from .states import FileState, editable, read_state, stored_state
 from .watch import watch, watch_files
 from .write import remove_file, write_file
 
@@ -50,6 +50,7 @@ __all__ = [
     "remove_file",
     "run_process",
     "shell",
+    "stored_state",
     "watch",
     "watch_files",
     "write_file",

@@ -116,6 +116,13 @@ def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> Fil
     )
 
 
+def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
+    """The state made of stored bytes alone; None: there was no file. It is only good to be compared with."""
+    if data is None:
+        return FileState(path=path, real=real, exists=False)
+    return state_of(path, real, data, os.stat_result([0] * 10))
+
+
 def _read(path: Path, real: Path, limit: int, beneath: Path | None) -> FileState:
     fd = open_beneath(beneath or Path(real.anchor), real)
     try:

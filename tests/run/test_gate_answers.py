@@ -168,11 +168,14 @@ async def test_a_review_that_a_kill_cut_short_goes_on_with_the_changes_that_were
     (work / "a.txt").write_text("one\n")
     (work / "b.txt").write_text("two\n")
     (work / "c.txt").unlink()
-    run.on("proposal_opened", answered()).on("proposal_opened", answered(), nth=2)
+    shown = first.of("proposal_opened")
+    run.on("waiting", lambda _: answered()(shown[0])).on("waiting", lambda _: answered()(shown[2]), nth=2)
     await run.run(watched=True)
-    assert [event["path"] for event in run.of("proposal_opened")] == ["a.txt", "c.txt"], run.story()
-    assert ((work / "a.txt").read_text(), (work / "c.txt").read_text()) == ("new\n", "new\n")
-    (lost,) = [event["result"] for event in run.of("tool_finished") if event["call_id"] == "call_1_2"]
-    assert "not done" in lost
-    assert (work / "b.txt").read_text() == "two\n", "it was approved, and the program died before it was written"
+    assert run.of("proposal_opened") == [], run.story()
+    decided = [event["proposal_id"] for event in run.of("proposal_decided")]
+    assert decided == [shown[0]["proposal_id"], shown[2]["proposal_id"]]
+    assert {(work / name).read_text() for name in ("a.txt", "b.txt", "c.txt")} == {"new\n"}
+    (lost,) = [event for event in run.of("tool_finished") if event["call_id"] == "call_1_2"]
+    assert lost["ok"] is True, "it was approved before the kill, so it is made after it"
+    assert len(run.of("file_changed")) == 3
     run.assert_legal()

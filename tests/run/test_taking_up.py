@@ -52,18 +52,19 @@ async def test_a_second_resume_charges_nothing_again_and_calls_nobody(driven):
     assert (second.reason, second.answer, second.tokens) == (first.reason, first.answer, first.tokens)
 
 
-async def test_a_proposal_that_waited_is_closed_and_shown_again_under_another_id(driven, work):
+async def test_a_proposal_that_waited_comes_back_as_it_was_shown_and_its_call_gets_one_result(driven, work):
     write = call("write_file", path="a.txt", content="new\n")
     run = driven(write, DONE, gate=GateMode.ASK).on("proposal_opened", approve)
     await run.run(watched=True)
     killed = run.killed_at("proposal_opened")
     (work / "a.txt").write_text("one\n")
     killed.model.turns, killed.model.requests[:] = [DONE], []
-    outcome = await killed.on("proposal_opened", approve).run(watched=True)
+    (shown,) = run.of("proposal_opened")
+    outcome = await killed.on("waiting", lambda _: approve(shown)).run(watched=True)
     assert outcome.reason == "answered", killed.story()
-    (closed, again) = killed.of("proposal_decided")
-    assert (closed["proposal_id"], closed["decision"]) == ("p_call_1_1", "reject")
-    assert again["proposal_id"] not in ("p_call_1_1", "")
+    assert killed.of("proposal_opened") == []
+    (decided,) = killed.of("proposal_decided")
+    assert (decided["proposal_id"], decided["decision"], decided["by"]) == ("p_call_1_1", "approve", "person")
     assert [e["call_id"] for e in killed.of("tool_finished")] == ["call_1_1", "call_2_1"]
     assert [e["number"] for e in killed.of("step_finished")] == [1, 2]
     assert (work / "a.txt").read_text() == "new\n"
@@ -194,7 +195,9 @@ async def test_a_run_that_waits_at_the_gate_parks_when_nobody_comes_and_comes_ba
     assert (outcome.reason, outcome.exit_code) == ("handoff", 5)
     assert run.of("run_ended") == []
     assert (work / "a.txt").read_text() == "one\n"
-    run.on("proposal_opened", approve)
+    (shown,) = run.of("proposal_opened")
+    assert run.of("proposal_decided", "tool_finished") == [], "it stays open"
+    run.on("waiting", lambda _: approve(shown))
     assert (await run.run(watched=True)).reason == "answered", run.story()
     assert (work / "a.txt").read_text() == "new\n"
     run.assert_legal()

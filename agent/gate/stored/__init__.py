@@ -1,0 +1,1 @@
+"""Proposals that outlive their runner, read back from the journal."""

@@ -1,0 +1,45 @@
+"""The draft of a proposal that another runner opened, made from the bytes that the journal keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ...protocol import ProposalOpened
+from ...workspace import FileState, Workspace, stored_state
+from ..draft import FileDraft, digest_of
+
+Load = Callable[[str], bytes]
+"""Reads what the journal keeps under a name. Raises KeyError."""
+
+
+def is_of_a_file(opened: ProposalOpened) -> bool:
+    """It is a change of one file that is not made yet."""
+    return opened.path is not None and opened.command is None and opened.after is not None
+
+
+def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft | None:
+    """The same change with exactly the same bytes; None where the journal does not hold them.
+
+    Where the file changes, the change is joined with that by a three-way merge.
+    """
+    if opened.path is None or opened.after is None:
+        return None
+    try:
+        before = None if opened.before is None else load(opened.before)
+        after = load(opened.after)
+    except KeyError:
+        return None
+    path = opened.path
+    state = stored_state(Path(path), ws.root / path, before)
+    return FileDraft(tool=opened.tool, path=path, before=state, after=after, again=_misfit)
+
+
+def is_the_same(opened: ProposalOpened, draft: FileDraft) -> bool:
+    """The bytes are those that the digest names."""
+    return digest_of(draft, None) == opened.digest
+
+
+def _misfit(now: FileState) -> str:
+    """The tool's own plan is lost with its runner, so only a merge can make the change fit again."""
+    return "someone else changed the same lines" if now.exists else "the file is gone"

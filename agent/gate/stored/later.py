@@ -1,0 +1,45 @@
+"""Proposals that wait at a gate, and those that nobody was there to decide on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from ...protocol import Decide, Record
+from ..draft import Draft
+from ..hunks import Split
+from ..policy import Verdict
+from ..renew import Conflict
+from ..ruling import Ruling
+
+
+@dataclass(slots=True)
+class OpenProposal:
+    """A proposal that waits."""
+
+    id: str
+    draft: Draft
+    digest: str
+    parts: Split | None
+    verdict: Verdict
+    record: Record
+    ruling: asyncio.Future[Ruling]
+    may_stay: bool = False
+    """It can outlive its runner: it stays open in the journal until a person decides."""
+    conflict: Conflict | None = None
+    """Why it cannot land as it is; `draft` is the newest that did fit."""
+
+
+@dataclass(slots=True)
+class Later:
+    """What stays open in the journal, and the decisions that take effect when it is opened again."""
+
+    proposals: dict[str, OpenProposal] = field(default_factory=dict[str, OpenProposal])
+    """Left open by this runner, by their ids."""
+    given: dict[str, Decide] = field(default_factory=dict[str, Decide])
+    """By the proposals' ids."""
+
+    def take(self, proposal_id: str) -> Decide | None:
+        """Forget the proposal; the decision on it, if there is one."""
+        self.proposals.pop(proposal_id, None)
+        return self.given.pop(proposal_id, None)

@@ -1,0 +1,1 @@
+"""Proposals that outlive their runner: kept open, rebased, and decided later."""

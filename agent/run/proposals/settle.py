@@ -1,0 +1,197 @@
+"""Calls that an earlier runner, or a hand-off, left without a result: each gets exactly one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ...gate import Ruling
+from ...gate.notes import said as words_of
+from ...gate.ruling import approved
+from ...gate.stored.drafts import is_of_a_file, stored_draft
+from ...protocol import (
+    FileChanged,
+    Interrupted,
+    ProposalDecided,
+    ProposalOpened,
+    Record,
+    StepFinished,
+    ToolCall,
+    ToolFinished,
+    WorkResult,
+)
+from ...step import Kit, PersonInterrupted, perform_calls, settle_lost_command, verify
+from ...step.gated.at_gate import rule_again
+from ...tools import parse_arguments
+from ..conduct import Conduct
+
+STOPPED = "the program stopped while it waited"
+DONE = "done: the program stopped after the file was written; its new content is in place."
+UNKNOWN = "unknown: the program stopped while this command ran; it may have run in part. Look before you repeat it."
+SUPERSEDED = "not run: the person said something new first"
+
+
+async def settle(run: Conduct, *, said: str | None = None) -> Sequence[WorkResult]:
+    """Bring the step to its end that an earlier runner left in the middle.
+
+    A proposal that waited comes back exactly as it was shown. An approved change of a file that was not made yet is
+    made now. A command that may have run is never repeated. All other calls are made now. `said`: the person's
+    message, which answers the open proposals where nobody is here to decide.
+    """
+    kit, facts = run.kit, run.facts
+    _close_works(kit)
+    world, facts.world = facts.world, kit.snapshots.fingerprint() or None
+    dangling, number = facts.main.unanswered(), facts.open_step
+    if number is None and not dangling:
+        return ()
+    record = kit.recorder(facts.step, None)
+    _close_lost(run, dangling, record)
+    try:
+        with kit.activity():
+            return await _answer(run, dangling, world, said, record)
+    except PersonInterrupted as how:
+        record(Interrupted(what="tool", detail=str(how)))
+        run.rest()
+        return ()
+    finally:
+        if number is not None:
+            record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
+
+
+async def settle_open(run: Conduct) -> Sequence[WorkResult]:
+    """The same where this runner left calls open at a hand-off that was taken up."""
+    return await settle(run) if run.facts.main.unanswered() else ()
+
+
+async def _answer(
+    run: Conduct, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
+) -> Sequence[WorkResult]:
+    kit, facts = run.kit, run.facts
+    said = said or next((queued.text for queued in facts.queue.values()), None)
+    if said and not kit.watched() and (waiting := _undecided(run, dangling)):
+        _answer_with(run, dangling, waiting, said, record)
+        return ()
+    handoff: str | None = None
+    again: list[ToolCall] = []
+    for call in dangling:
+        opened = facts.asking.approved.get(call.call_id)
+        if opened is None:
+            again.append(call)
+        elif is_of_a_file(opened):
+            handoff = await _write(run, call, opened, record) or handoff
+        else:
+            text = await _unknown(run, opened, facts.changes.world_before(call.call_id) or world, record)
+            _finish(call, text, record)
+    if handoff is not None:
+        return [WorkResult(steps=1, handoff=handoff)]
+    acted = await perform_calls(kit, again, record, names=run.tools)
+    if dangling and not acted.left_open:
+        facts.world = await kit.look_at_world()
+        await verify(kit, record, claim=acted.ended_with == "finish")
+    return [WorkResult(steps=1, handoff=acted.handoff)]
+
+
+def _close_works(kit: Kit) -> None:
+    """Works of a search are worked again from their beginning: what they had open is closed."""
+    facts = kit.facts
+    for work, conversation in facts.conversations.items():
+        for call in conversation.unanswered() if work is not None else ():
+            text = "not run: the program stopped"
+            kit.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
+    for number, work in list(facts.open_steps.items()):
+        if work is not None:
+            kit.record(StepFinished(number=number), step=number, work=work)
+
+
+def _close_lost(run: Conduct, dangling: Sequence[ToolCall], record: Record) -> None:
+    """Only a proposal of a call that still waits for its result can come back."""
+    calls = {call.call_id for call in dangling}
+    for opened in list(run.facts.asking.proposals.values()):
+        if opened.call_id not in calls:
+            record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
+
+
+def _undecided(run: Conduct, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
+    found = [run.facts.asking.waiting_for(call.call_id) for call in dangling]
+    given = run.kit.gate.later.given
+    return [opened for opened in found if opened is not None and opened.proposal_id not in given]
+
+
+def _answer_with(
+    run: Conduct, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
+) -> None:
+    """The person's message is the answer, as it is where they steer a run that waits at the gate."""
+    why = f"the person said instead: {said}"
+    calls = {opened.call_id for opened in waiting}
+    for opened in waiting:
+        run.kit.gate.later.take(opened.proposal_id)
+        record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="person", reason=why))
+    for call in dangling:
+        _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
+
+
+def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown") -> None:
+    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
+
+
+async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:
+    """What became of an approved command whose runner died."""
+    if world is None:
+        return UNKNOWN
+    return "\n".join([UNKNOWN, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
+
+
+async def _write(run: Conduct, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
+    """Make an approved change, unless the file shows that it was made. Return why someone has to decide again."""
+    kit, after = run.kit, opened.after or ""
+    target = kit.workspace.root / (opened.path or "")
+    draft = stored_draft(opened, kit.workspace, kit.journal.blob)
+    if draft is None:
+        _finish(call, "not done: the journal does not hold the approved content.", record)
+        return None
+    if target.is_file() and target.read_bytes() == draft.after:
+        return _note_written(run, call, opened, after, record)
+    ruling = _ruling_of(run, call, approved(draft, by="person"))
+    arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
+    gated = await rule_again(kit, call, arguments, ruling, record)
+    result = gated.result
+    if result is not None:
+        record(
+            ToolFinished(
+                call_id=call.call_id, tool=call.tool, ok=result.ok, result=result.text, summary=result.summary or None
+            )
+        )
+    return gated.handoff
+
+
+def _note_written(run: Conduct, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
+    path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
+    if known is None or known[1] != after:
+        run.kit.changed = True
+        changed = FileChanged(path=path, by="model", before=opened.before, after=after)
+        record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
+    note = _note(run, call)
+    text = f"{DONE}\n{note}" if note else DONE
+    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
+
+
+def _ruling_of(run: Conduct, call: ToolCall, ruling: Ruling) -> Ruling:
+    """The ruling as the journal holds it."""
+    decided = run.facts.asking.decisions.get(call.call_id)
+    if decided is None:
+        return ruling
+    edited = decided.decision == "approve" and decided.after is not None
+    return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(run, call), edited=edited)
+
+
+def _note(run: Conduct, call: ToolCall) -> str:
+    """What the model has to know of the decision."""
+    decided = run.facts.asking.decisions.get(call.call_id)
+    if decided is None or decided.by != "person":
+        return ""
+    lines = [f"the person took {decided.taken} hunks of your change."] if decided.decision == "part" else []
+    if decided.after is not None and decided.decision == "approve":
+        lines.append("the person changed your text before approving it.")
+    lines += [f"Hunk {i + 1} was left because: {why}" for i, why in sorted(decided.left.items())]
+    return "\n".join([*lines, *([words_of(decided.reason)] if decided.reason else [])])

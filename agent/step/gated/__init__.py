@@ -1,0 +1,1 @@
+"""Changes and commands of the model at the gate, also those whose proposals outlived their runner."""
