@@ -24,6 +24,7 @@ __all__ = [
     "Mention",
     "ModelLine",
     "Pending",
+    "PendingProposal",
     "Point",
     "Redactor",
     "Report",
@@ -80,6 +81,7 @@ __all__ = [
     "pending",
     "read_finder",
     "read_limit",
+    "refresh_proposals",
     "refuse_missing_key",
     "refused_events",
     "report",
@@ -136,7 +138,7 @@ if TYPE_CHECKING:
     from .journal.finder_facts import FinderFacts
     from .journal.finding import Finding, Flight, LensFacts
     from .journal.handoffs import handoff_markdown
-    from .journal.pending import Pending, pending
+    from .journal.pending import Pending, PendingProposal, pending
     from .journal.points import Point, earlier_points
     from .journal.reporting import Advice, Report, Share, report
     from .journal.shares import add_charge
@@ -153,6 +155,7 @@ if TYPE_CHECKING:
     from .run.here import begin_here, run_here
     from .run.orders import ResumeChanges
     from .run.preflight import refused_events
+    from .run.proposals.refresh import refresh_proposals
     from .run.session import Session
     from .run.small_window import check_context
     from .run.usable import check_usable
@@ -173,12 +176,14 @@ _HOMES: dict[str, str] = {
     "as_mention": "images",
     "Attached": "images",
     "Pending": "journal.pending",
+    "PendingProposal": "journal.pending",
     "Report": "journal.reporting",
     "Share": "journal.reporting",
     "facts_of": "journal.checkpoint",
     "exported": "journal.export",
     "exported_lines": "journal.export",
     "pending": "journal.pending",
+    "refresh_proposals": "run.proposals.refresh",
     "report": "journal.reporting",
     "beside": "config",
     "add_charge": "journal.shares",

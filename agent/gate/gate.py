@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ..protocol import Clock, Decide, GatePolicy, ProposalOpened, Record, Rule, RundryError, Waiting
+from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError, Waiting
 from ..workspace import Workspace
 from .answer import answer
 from .diff import split_bytes
@@ -20,7 +20,7 @@ from .policy import Standing, Verdict, judge
 from .renew import Conflict, conflict_digest, holds_already, renew
 from .ruling import Ruling, approved, interrupted, left_open
 from .settle import HELD, by_policy, made_anew, settle
-from .stored.later import Later, OpenProposal
+from .stored.later import Kept, Later, OpenProposal
 
 
 class Gate:
@@ -66,7 +66,7 @@ class Gate:
         call_id: str,
         record: Record,
         may_stay: bool = False,
-        kept: ProposalOpened | None = None,
+        kept: Kept | None = None,
     ) -> Ruling:
         """Open a proposal and return the ruling on it. When it is cancelled, it rejects the proposal first.
 
@@ -76,9 +76,7 @@ class Gate:
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
         if kept is not None:
-            return await self._open_again(
-                OpenProposal(kept.proposal_id, draft, kept.digest, None, verdict, record, future)
-            )
+            return await self._open_again(kept.waiting(draft, verdict, record, future))
         name, digest, parts = self._announce(draft, verdict, call_id, record)
         waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, may_stay)
         if verdict.action != "ask" or not self._attended():
@@ -92,7 +90,7 @@ class Gate:
 
     async def _open_again(self, waiting: OpenProposal) -> Ruling:
         """A proposal that outlived its runner: the person's decision, a rule that covers it now, or it waits on."""
-        waiting.may_stay, why = True, "; ".join(waiting.verdict.why)
+        why = "; ".join(waiting.verdict.why)
         if isinstance(waiting.draft, FileDraft):
             waiting.parts = split_bytes(waiting.draft.before, waiting.draft.after)
         self._open[waiting.id] = waiting
@@ -284,9 +282,10 @@ class Gate:
     def _conflict(self, waiting: OpenProposal, draft: FileDraft, conflict: Conflict) -> None:
         """It waits on, in conflict. Where nobody is here and it cannot stay open, the model hears of it immediately."""
         digest = conflict_digest(draft, conflict)
-        if waiting.conflict is not None and digest == waiting.digest:
-            return
+        is_known = waiting.conflict is not None and digest == waiting.digest
         waiting.conflict, waiting.digest = conflict, digest
+        if is_known:
+            return
         why = f"{self._whose(draft)}: {conflict.why}"
         waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
         if not self._attended() and not waiting.may_stay:

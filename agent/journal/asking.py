@@ -25,6 +25,8 @@ class Asking:
 
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that wait, by their id."""
+    conflicts: dict[str, str] = field(default_factory=dict[str, str])
+    """Digest of a proposal that is in conflict, by its id; `proposals` has the newest that did fit."""
     turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
     """Of the newest step: what the policy refused because nobody was there to ask."""
     proposal_ids: list[str] = field(default_factory=list[str])
@@ -72,7 +74,10 @@ class Asking:
 
     def _rebase(self, rebased: ProposalRebased) -> None:
         opened = self.proposals.get(rebased.proposal_id)
-        if opened is not None and not rebased.conflict:
+        self.conflicts.pop(rebased.proposal_id, None)
+        if opened is not None and rebased.conflict:
+            self.conflicts[rebased.proposal_id] = rebased.digest
+        elif opened is not None:
             self.proposals[rebased.proposal_id] = msgspec.structs.replace(
                 opened,
                 diff=rebased.diff,
@@ -86,6 +91,7 @@ class Asking:
 
     def _decide(self, decided: ProposalDecided) -> None:
         opened = self.proposals.pop(decided.proposal_id, None)
+        self.conflicts.pop(decided.proposal_id, None)
         if opened is None:
             return
         if decided.decision != "reject":

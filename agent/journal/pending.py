@@ -7,10 +7,31 @@ from pathlib import Path
 
 import msgspec
 
-from ..protocol import JournalError, Reason
+from ..protocol import JournalError, ProposalOpened, Reason
 from .journal import Journal
 from .runs import RunLine, list_runs
 from .waiting import Waits, what_waits
+
+SHORT = 12
+"""Characters of a digest that a list shows, and that are enough to name it."""
+
+
+class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
+    """One open proposal, as the list of hand-offs shows it."""
+
+    proposal_id: str
+    digest: str
+    """What a decision names: of exactly the bytes, or the command line."""
+    tool: str
+    path: str | None = None
+    command: str | None = None
+    added: int = 0
+    removed: int = 0
+    hunks: int = 0
+    conflict: bool = False
+    """The file changed on disk, and the proposal no longer fits."""
+    opened: float = 0.0
+    """Unix seconds."""
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +51,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
     take_up: str
     """The command that does it."""
+    proposals: list[PendingProposal] = []
+    """Those that are open, oldest first."""
 
 
 def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
@@ -39,8 +62,8 @@ def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
 
 def _found(folder: Path, workspace: str | None) -> Iterator[Pending]:
     for line in list_runs(folder):
-        is_open = line.state in ("running", "interrupted") or line.reason is Reason.HANDOFF
-        if not is_open or workspace not in (None, line.workspace):
+        is_over = line.is_unreadable or (line.state == "ended" and line.complete)
+        if is_over or workspace not in (None, line.workspace):
             continue
         try:
             journal = Journal.open(Path(line.path))
@@ -57,17 +80,25 @@ def _found(folder: Path, workspace: str | None) -> Iterator[Pending]:
 def _pending(line: RunLine, waits: Waits) -> Pending | None:
     resume = f'rundry resume {line.run_id} --hint "..."'
     look = f"rundry watch {line.run_id}" if line.state == "running" else f"rundry resume {line.run_id}"
-    if waits.handoff is not None or line.reason is Reason.HANDOFF:
+    is_running = line.state == "running"
+    proposals = list((waits.proposals if is_running else waits.lasting()).values())
+    if proposals and not is_running:
+        look = f"rundry approve {line.run_id} --digest {proposals[0].digest[:SHORT]}"
+        resume = look
+    is_handed_over = line.reason is Reason.HANDOFF
+    if waits.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED):
+        is_handed_over = True
+    if is_handed_over:
         handoff = waits.handoff
         kind, reason = "handoff", handoff.reason if handoff is not None else line.detail
         suggested = handoff.suggested_action if handoff is not None else "look at it, then resume it with a hint"
-        take_up = look if line.state == "running" else resume
+        take_up = look if is_running else resume
     elif waits.questions:
         question = next(iter(waits.questions.values()))
         kind, reason, suggested = "question", f"it asks: {question.question}", "answer it"
-        take_up = f'rundry ctl {line.run_id} answer "..."' if line.state == "running" else look
-    elif waits.proposals:
-        opened = next(iter(waits.proposals.values()))
+        take_up = f'rundry ctl {line.run_id} answer "..."' if is_running else look
+    elif proposals or waits.proposals:
+        opened = proposals[0] if proposals else next(iter(waits.proposals.values()))
         what = opened.path or opened.command or opened.tool
         kind, reason, take_up = "gate", f"{opened.tool} {what} waits at the gate", look
         suggested = "look at it, then approve or reject it"
@@ -84,4 +115,20 @@ def _pending(line: RunLine, waits: Waits) -> Pending | None:
         suggested_action=suggested,
         since=waits.asked_at or line.started,
         take_up=take_up,
+        proposals=[_listed(opened, waits) for opened in proposals],
+    )
+
+
+def _listed(opened: ProposalOpened, waits: Waits) -> PendingProposal:
+    return PendingProposal(
+        proposal_id=opened.proposal_id,
+        digest=opened.digest,
+        tool=opened.tool,
+        path=opened.path,
+        command=opened.command,
+        added=opened.added,
+        removed=opened.removed,
+        hunks=opened.hunks,
+        conflict=opened.proposal_id in waits.conflicts,
+        opened=waits.opened_at.get(opened.proposal_id, 0.0),
     )

@@ -22,6 +22,7 @@ from ..protocol import (
     QuestionAnswered,
     QuestionAsked,
     Queued,
+    Rewound,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -49,6 +50,7 @@ _ASKED = (
     RunResumed,
     RunStarted,
     Said,
+    Rewound,
     Unpaused,
     Unqueued,
 )
@@ -62,7 +64,13 @@ class Waits:
     model: ModelSpec | None = None
     """The one that answers."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """By their id, oldest first, re-based ones as they are now."""
+    """By their id, oldest first, rebased ones as they are now. They outlive their runner."""
+    opened_at: dict[str, float] = field(default_factory=dict[str, float])
+    """Unix time at which each was opened, by its id."""
+    conflicts: dict[str, str] = field(default_factory=dict[str, str])
+    """Why a proposal is in conflict, by its id."""
+    _passing: set[str] = field(default_factory=set[str])
+    """Proposals that end with their runner: of an item of a search, or of a command that ran already."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
     queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
     """Messages that wait for the step's end, by their id."""
@@ -85,11 +93,13 @@ class Waits:
             case ModelSwitched(spec=spec):
                 self.model = spec or self.model
             case RunResumed():
-                self.ended = self.paused = self.handoff = None
-                self._nothing_asked()
+                self.ended = self.paused = None
+                self._runner_gone()
             case RunEnded() as ended:
                 self.ended = ended
-                self._nothing_asked()
+                self._runner_gone()
+            case Rewound():
+                self.proposals.clear()
             case Paused() as paused:
                 self.paused = paused
             case Unpaused():
@@ -100,11 +110,18 @@ class Waits:
                 self.handoff = None
             case ProposalOpened(asks=asks) as opened if asks:
                 self.proposals[opened.proposal_id] = opened
+                self.opened_at[opened.proposal_id] = stamped.at
+                if stamped.work is not None or not opened.call_id:
+                    self._passing.add(opened.proposal_id)
             case ProposalRebased() as rebased if rebased.proposal_id in self.proposals:
                 opened = self.proposals[rebased.proposal_id]
                 self.proposals[rebased.proposal_id] = _as_rebased(opened, rebased)
+                self.conflicts.pop(rebased.proposal_id, None)
+                if rebased.conflict:
+                    self.conflicts[rebased.proposal_id] = rebased.why
             case ProposalDecided(proposal_id=proposal_id):
                 self.proposals.pop(proposal_id, None)
+                self.conflicts.pop(proposal_id, None)
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id):
@@ -116,8 +133,12 @@ class Waits:
             case _:
                 pass
 
-    def _nothing_asked(self) -> None:
-        self.proposals.clear()
+    def lasting(self) -> dict[str, ProposalOpened]:
+        """The proposals that can be decided while no runner is there."""
+        return {name: opened for name, opened in self.proposals.items() if name not in self._passing}
+
+    def _runner_gone(self) -> None:
+        self.proposals = self.lasting()
         self.questions.clear()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from ...protocol import Decide, Record
+from ...protocol import Decide, ProposalOpened, Record
 from ..draft import Draft
 from ..hunks import Split
 from ..policy import Verdict
@@ -28,6 +28,24 @@ class OpenProposal:
     """It can outlive its runner: it stays open in the journal until a person decides."""
     conflict: Conflict | None = None
     """Why it cannot land as it is; `draft` is the newest that did fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A proposal that is open in the journal."""
+
+    opened: ProposalOpened
+    """The newest that did fit."""
+    conflict: str | None = None
+    """Digest of the conflict that was shown after it."""
+
+    def waiting(self, draft: Draft, verdict: Verdict, record: Record, ruling: asyncio.Future[Ruling]) -> OpenProposal:
+        """The same proposal at the gate of this runner."""
+        digest, conflict = self.opened.digest, None
+        if self.conflict is not None:
+            digest, conflict = self.conflict, Conflict(why="")
+        name = self.opened.proposal_id
+        return OpenProposal(name, draft, digest, None, verdict, record, ruling, may_stay=True, conflict=conflict)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import msgspec
 
 from ...gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
 from ...gate.stored.drafts import is_of_a_file, stored_draft
+from ...gate.stored.later import Kept
 from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall
 from ...tools import StartCommand, ToolResult, draft_of, land, plan_again
 from ..commands import run_at_gate
@@ -36,8 +37,9 @@ async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record
     A proposal of this call that is open in the journal comes back as it was shown. `may_stay`: where nobody is here
     to decide, the proposal can stay open.
     """
-    kept = kit.facts.asking.waiting_for(call.call_id)
-    draft, kept = _drafted(kit, call, arguments, kept, record)
+    asking = kit.facts.asking
+    draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
+    kept = None if opened is None else Kept(opened, asking.conflicts.get(opened.proposal_id))
     return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay)
 
 
@@ -55,14 +57,20 @@ async def _from(
     call: ToolCall,
     arguments: Arguments,
     draft: Draft | ToolResult,
-    kept: ProposalOpened | None,
+    kept: Kept | None,
     record: Record,
     *,
     may_stay: bool,
 ) -> Gated:
     gated = Gated(None)
     while not isinstance(draft, ToolResult):
-        passing = kit.gate.pass_(draft, call_id=call.call_id, record=tell_waiting(record), may_stay=may_stay, kept=kept)
+        passing = kit.gate.pass_(
+            draft,
+            call_id=call.call_id,
+            record=tell_waiting(record),
+            may_stay=may_stay,
+            kept=kept,
+        )
         ruling, kept = await kit.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"

@@ -1,0 +1,50 @@
+"""Open proposals of a run that nobody drives, brought up to date with their files. Needs no model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...gate import Conflict, digest_of, renew, split_bytes
+from ...gate.entries import in_conflict, rebased
+from ...gate.renew import conflict_digest, holds_already
+from ...gate.stored.drafts import is_of_a_file, stored_draft
+from ...journal import Journal, claim
+from ...journal.checkpoint import facts_of
+from ...journal.waiting import what_waits
+from ...protocol import ProposalOpened, ProposalRebased
+from ...workspace import Workspace
+
+WHO = "someone changed the file since"
+
+
+def refresh_proposals(path: Path) -> None:
+    """Rebase each open proposal whose file changed, or mark it as in conflict. Raises RunHeld, JournalError."""
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            shown, store = what_waits(journal).lasting(), journal.path.with_suffix(".snapshots")
+            ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+            for opened in facts_of(journal).asking.proposals.values():
+                if opened.proposal_id in shown and is_of_a_file(opened):
+                    event = _moved(ws, journal, opened, shown[opened.proposal_id].digest)
+                    if event is not None:
+                        journal.append(event, durable=True)
+        finally:
+            journal.close()
+
+
+def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) -> ProposalRebased | None:
+    """The event that says what became of it; None: it is as it was shown, or there is nothing left to write."""
+    draft = stored_draft(opened, ws, journal.blob)
+    if draft is None:
+        return None
+    found, name = renew(ws, draft), opened.proposal_id
+    if isinstance(found, Conflict):
+        digest, why = conflict_digest(draft, found), f"{WHO}: {found.why}"
+        event = in_conflict(draft, found, journal.keep, proposal_id=name, digest=digest, why=why)
+    elif holds_already(found):
+        return None
+    else:
+        parts, digest = split_bytes(found.before, found.after), digest_of(found, None)
+        event = rebased(found, parts, journal.keep, proposal_id=name, digest=digest, why=WHO)
+    return None if digest == shown else event
