@@ -1,6 +1,10 @@
+import subprocess
+import sys
+import time
+
 import pytest
 
-from rundry.agent.stops import count_failing
+from rundry.agent.stops import Counted, compare, count_failing, count_tests
 
 PYTEST = """
 =================================== FAILURES ===================================
@@ -73,3 +77,113 @@ def test_failing_tests_are_counted_as_each_runner_prints_them(output, failing):
 )
 def test_output_without_a_summary_has_no_count(output):
     assert count_failing(output) is None
+
+
+PYTEST_FILE = """
+import pytest
+def test_ok(): pass
+def test_bad(): assert 0
+@pytest.mark.parametrize("x", ["a b", "c - d", "PASSED y"])
+def test_p(x): print("300 passed in 0.1s")
+@pytest.mark.skip(reason="no")
+def test_s(): pass
+@pytest.mark.xfail
+def test_xf(): assert 0
+@pytest.fixture
+def broken(): raise ValueError
+def test_setup(broken): pass
+"""
+UNITTEST_FILE = """
+import unittest
+class A(unittest.TestCase):
+    def test_ok(self):
+        "A line of its own."
+    def test_bad(self): self.fail()
+    @unittest.skip("x")
+    def test_s(self): pass
+    @unittest.expectedFailure
+    def test_xf(self): self.fail()
+    def test_print(self): print("hello")
+"""
+NAMES = ["test_bad", "test_ok", "test_p[PASSED y]", "test_p[a b]", "test_p[c - d]", "test_setup"]
+
+
+def said(folder, *argv):
+    env = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", *argv], cwd=folder, env=env, capture_output=True, text=True, timeout=60
+    )
+    return done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("options", ["-q", "-v", "-rA", "-q -rA", "-s", "-n 1 -v", "--color=yes"])
+def test_what_pytest_really_prints_is_counted(tmp_path, options):
+    (tmp_path / "test_a.py").write_text(PYTEST_FILE)
+    counted = count_tests(said(tmp_path, "pytest", "-p", "no:cacheprovider", *options.split()))
+    assert counted is not None
+    assert (counted.ran, counted.failing) == (6, 2)
+    if "v" in options or "A" in options:
+        assert counted.names == [f"test_a.py::{name}" for name in NAMES]
+
+
+@pytest.mark.parametrize("options", [[], ["-v"]])
+def test_what_unittest_really_prints_is_counted(tmp_path, options):
+    (tmp_path / "test_u.py").write_text(UNITTEST_FILE)
+    counted = count_tests(said(tmp_path, "unittest", *options, "test_u"))
+    assert counted is not None
+    assert (counted.ran, counted.failing) == (3, 1)
+    assert counted.names == ([f"test_u.A.test_{name}" for name in ("bad", "ok", "print")] if options else [])
+
+
+HOSTILE = {
+    "line feeds": "\n" * 3_000_000,
+    "open sections": "<![CDATA[" * 300_000 + "<testsuite",
+    "open tags": "<testsuite>" + "<testcase " * 200_000,
+    "digits": "9" * 3_000_000 + " passed in 1s",
+    "words": "1 subtests a" * 200_000,
+    "spaces": "\u2713 " + " " * 3_000_000,
+    "colons": "x::" * 1_000_000,
+    "dots": "." * 3_000_000,
+    "counts": "Tests: " + "1 a" * 500_000,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_output_takes_long_to_count(kind):
+    before = time.monotonic()
+    count_tests(HOSTILE[kind])
+    assert time.monotonic() - before < 20
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "why"),
+    [
+        (Counted(ran=3, failing=1), None, "it printed no count of tests, and 3 tests ran before"),
+        (Counted(ran=0, failing=1), None, "it printed no count of tests, and the tests could not be loaded before"),
+        (Counted(ran=3), Counted(ran=0), "no test ran, and 3 tests ran before"),
+        (Counted(ran=3), Counted(ran=2), "2 tests ran, and 3 before"),
+        (Counted(ran=3), Counted(ran=3, failing=1), "it ended with exit code 0, and counts 1 failing"),
+        (Counted(ran=2, names=["a", "b"]), Counted(ran=2, names=["a", "c"]), "1 test that ran before did not run"),
+        (Counted(names=["p", "q"]), Counted(names=["p"]), "1 package that ran before did not run"),
+    ],
+)
+def test_tests_that_do_not_run_any_more_are_suspect(before, now, why):
+    suspicion = compare(before, now)
+    assert suspicion is not None
+    assert suspicion.why == why
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (None, None),
+        (None, Counted(ran=3)),
+        (Counted(ran=3, failing=3), Counted(ran=3)),
+        (Counted(ran=0, failing=1), Counted(ran=20)),
+        (Counted(ran=1, names=["a"]), Counted(ran=2, names=["a", "b"])),
+        (Counted(ran=1, names=["a"]), Counted(ran=2)),
+        (Counted(ran=0), Counted(ran=0)),
+    ],
+)
+def test_added_tests_are_not_suspect(before, now):
+    assert compare(before, now) is None

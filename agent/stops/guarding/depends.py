@@ -283,7 +283,7 @@ class _Search:
             Path(entry).parent for entry in self._env.get("PATH", "").split(os.pathsep) if entry.endswith("/bin")
         ]
         plain = {module for module in self._modules if module.isidentifier()}
-        names = standard_names() | installed_names(dict.fromkeys(prefixes)) | plain
+        names = standard_names() | installed_names(dict.fromkeys(prefixes)) | plain | {"sitecustomize", "usercustomize"}
         self._found.shadows = Shadows(self._roots, names, self._root)
 
 
