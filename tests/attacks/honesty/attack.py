@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +30,40 @@ class Attack:
     def project(self) -> Path:
         return self.folder / "project"
 
-    def run(self, server: ScriptedServer, moves: Sequence[str | Turn], *argv: str) -> Ran:
-        """Make the project and run: each move is a step, and the last step claims to be done."""
+    def run(
+        self,
+        server: ScriptedServer,
+        moves: Sequence[str | Turn],
+        *argv: str,
+        change: Callable[[Path], object] = lambda project: None,
+    ) -> Ran:
+        """Make the project and run: each move is a step, the last one claims to be done. `change`: of the project."""
         home = self.prepare()
+        change(self.project)
         turns = [move if isinstance(move, Turn) else call("run_command", command=move) for move in moves]
         server.turns[:], server.then, server.served = [*turns, FINISH], FINISH, 0
         model = ["--model", "fake", "--api-base", server.base_url, "--steps", str(len(turns) + 1)]
         until = [] if {"--score", "--until"} & set(argv) else ["--until", KINDS[self.kind].check]
         base = ["run", "make the check pass", "--headless", "--json", "--gate", "auto"]
         return self.machine.run(home, *base, *until, *model, *argv, cwd=self.project)
+
+    def migrate(self, server: ScriptedServer, moves: Sequence[Turn], check: str, *argv: str) -> Ran:
+        """As `run`, for the recipe that brings `calc/core.py` through the check."""
+        home = self.prepare()
+        server.turns[:], server.then, server.served = [*moves, FINISH], FINISH, 0
+        model = ["--model", "fake", "--api-base", server.base_url, "--steps", str(len(moves) + 1)]
+        base = [
+            "find",
+            "--recipe",
+            "migrate",
+            "--check",
+            f"{check} # {{file}}",
+            "--headless",
+            "--json",
+            "--gate",
+            "auto",
+        ]
+        return self.machine.run(home, *base, *model, *argv, "calc/core.py", cwd=self.project)
 
     def prepare(self) -> Home:
         """The home of a run in a fresh project."""
