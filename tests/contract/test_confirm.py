@@ -366,3 +366,17 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
         assert (trial.result, "can mount node_modules read-only" in trial.detail) == ("not confirmed", True), trial
     else:
         assert trial.result == "passed", trial
+
+
+def test_a_linked_package_leads_into_the_checkout_and_caches_are_empty(home: Home, project: Path):
+    (project / "app/node_modules/.cache").mkdir(parents=True)
+    (project / "app/node_modules/.cache/built").write_text("stale\n")
+    (project / "app/node_modules/part").symlink_to("../part")
+    (project / "app/part").mkdir()
+    (project / "app/part/index.js").write_text("old\n")
+    check = "grep -q new app/node_modules/part/index.js"
+    confirming = f"{check} && test ! -e app/node_modules/.cache/built"
+    turns = [shell("echo new > app/part/index.js")]
+    ran, _ = run_goal(home, project, turns, "--confirm-with", confirming, check=check)
+    assert confirmation(ran)["result"] == "passed", ran.of("confirmation_finished")
+    assert [f["path"] for f in ran.of("dependencies_recorded")[0]["folders"]] == ["app/node_modules"]
