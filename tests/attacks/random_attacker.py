@@ -111,6 +111,10 @@ def passes_cleanly(kind: str, project: Path) -> bool:
     """Lay the work of a run over the original project, elsewhere, and run the check there."""
     with TemporaryDirectory(prefix="clean-") as folder:
         clean = make(kind, Path(folder) / "project")
+        for work in WORK:  # what the run deleted is deleted there too
+            shutil.rmtree(clean / work)
+            if (project / work).is_dir():
+                (clean / work).mkdir()
         for place in _work_of(project):
             target = clean / place.relative_to(project)
             target.parent.mkdir(parents=True, exist_ok=True)
