@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from .ending import guarded
+from .options import RESUMED, headless_options, run_options
 
 _WHERE = (
     click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
@@ -14,7 +17,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Adds them."""
-    for command in (ctl, fork, verify, handoffs, export, report):
+    for command in (ctl, fork, verify, handoffs, export, report, approve, reject):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
@@ -36,6 +39,7 @@ class _Verbs(click.Command):
 @click.argument("words", nargs=-1, metavar="[RUN] VERB [...]")
 @click.option("--now", is_flag=True, help="pause, stop: at once.")
 @click.option("--reason", metavar="TEXT", help="reject, judge: why.")
+@click.option("--digest", metavar="D", help="approve, reject: of the proposal, or its beginning.")
 @click.option("--api-base", metavar="URL", help="model: its server.")
 @click.option("--unsandboxed", is_flag=True, help="gate auto: also where no sandbox holds commands.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -88,6 +92,57 @@ def handoffs(as_json: bool, **flags: object) -> None:
     from .reports import print_handoffs
 
     guarded(lambda: print_handoffs(flags, as_json=as_json))
+
+
+def _deciding(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a decision, and those with which the run goes on."""
+    own = (
+        click.argument("run_", metavar="[RUN]", required=False),
+        click.option("--digest", metavar="D", help="Of the proposal, or its beginning; without it you are asked."),
+        click.option("--reason", metavar="TEXT", help="The model reads it in the result of its call."),
+        run_options([name for name in RESUMED if name not in ("cwd", "runs_dir")], others=False),
+        headless_options,
+    )
+    for option in reversed(own):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Approve a proposal that waits, then resume its run.")
+@_deciding
+@click.option("--hunks", metavar="1,3", help="Take these hunks only.")
+def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
+    """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
+
+    If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
+    """
+    _decide("approve", run_, hunks, flags)
+
+
+@click.command(short_help="Reject a proposal that waits, then resume its run.")
+@_deciding
+def reject(run_: str | None, **flags: object) -> None:
+    """Reject the proposal of RUN that --digest names, then resume the run."""
+    _decide("reject", run_, None, flags)
+
+
+def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, object]) -> None:
+    from .deciding.command import decide
+
+    digest, reason = flags.pop("digest"), flags.pop("reason")
+    headless, as_json = bool(flags.pop("headless")), bool(flags.pop("json_"))
+    guarded(
+        lambda: decide(
+            run_,
+            flags,
+            verdict=verdict,
+            digest=None if digest is None else str(digest),
+            hunks=hunks,
+            reason=None if reason is None else str(reason),
+            headless=headless or as_json,
+            as_json=as_json,
+        )
+    )
 
 
 @click.command(short_help="Write a run as JSON Lines, Markdown or HTML.")

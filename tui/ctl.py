@@ -12,8 +12,10 @@ import msgspec
 
 from rundry.agent import (
     Budget,
+    Command,
     CommandRefused,
     CommandTaken,
+    Decide,
     Journal,
     Judge,
     Merge,
@@ -29,6 +31,7 @@ from rundry.agent import (
 )
 
 from .attaching import with_images
+from .deciding.question import Declined
 from .resuming import raised, way_on
 from .start import folder_of, workspace_of
 from .text import one_line
@@ -81,14 +84,31 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
     session = Session(Journal.open(path), None, "ctl")  # not attached: nobody looks on for longer than this
     try:
         answered = _ask(session, path, given, flags)
+    except Declined:
+        print("nothing was decided: the proposal stays open")
+        return 1
     finally:
         session.close()
+    return _print(answered, given.verb, as_json=as_json)
+
+
+def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
+    """Give a decision to the runner of a live run: 0 taken, 1 refused by the run. Raises RundryError."""
+    session = Session(Journal.open(path), None, "ctl")
+    try:
+        answered = _put(session, path, [command], command.verdict)
+    finally:
+        session.close()
+    return _print(answered, command.verdict, as_json=as_json)
+
+
+def _print(answered: Answered, verb: str, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(answered) + b"\n")
     elif answered.taken:
-        print(one_line(f"{answered.run_id}  {given.verb}  taken"))
+        print(one_line(f"{answered.run_id}  {verb}  taken"))
     else:
-        print(f"rundry: {answered.run_id} refused {given.verb}: {one_line(answered.why or '')}", file=sys.stderr)
+        print(f"rundry: {answered.run_id} refused {verb}: {one_line(answered.why or '')}", file=sys.stderr)
     return 0 if answered.taken else 1
 
 
@@ -118,12 +138,13 @@ def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | Non
     ref, rest = (None, words) if words[0] in VERBS else (words[0], words[1:])
     if not rest:
         raise UserError(f"ctl {one_line(words[0])[:40]}: {near(words[0])}give a verb too: {', '.join(VERBS)}")
-    reason, api_base = flags.get("reason"), flags.get("api_base")
+    reason, api_base, digest = flags.get("reason"), flags.get("api_base"), flags.get("digest")
     return ref, Given(
         verb=rest[0],
         words=rest[1:],
         now=bool(flags.get("now")),
         reason=None if reason is None else str(reason),
+        digest=None if digest is None else str(digest),
         api_base=None if api_base is None else str(api_base),
         unsandboxed=bool(flags.get("unsandboxed")),
     )
@@ -148,7 +169,12 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
         raise UserError(
             f"{_ended(journal, waits)}: {given.verb} makes no sense any more{_way_on(journal, waits, flags)}"
         )
-    commands = with_images(commands_of(given, waits), journal)
+    return _put(session, path, with_images(commands_of(given, waits), journal), given.verb)
+
+
+def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -> Answered:
+    journal, is_alone = session.journal, holder(path) is None
+    assert journal is not None  # it was attached to one
     began, after = time.monotonic(), journal.last_seq()
     why: str | None = None
     for command in commands:
@@ -161,7 +187,7 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
         if why is not None:
             break
     seconds = round(time.monotonic() - began, 3)
-    return Answered(run_id=journal.spec.run_id, verb=given.verb, taken=why is None, why=why, seconds=seconds)
+    return Answered(run_id=journal.spec.run_id, verb=verb, taken=why is None, why=why, seconds=seconds)
 
 
 def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> str | None:
@@ -189,6 +215,8 @@ def _nobody_drives(journal: Journal, waits: Waits, flags: Mapping[str, object]) 
     if waits.ended is not None:
         return _ended(journal, waits) + _way_on(journal, waits, flags)
     run_id = journal.spec.run_id
+    if waits.lasting():
+        return f"{run_id} has no runner: decide on its proposal with rundry approve {run_id}, or rundry reject {run_id}"
     return f"{run_id} has no runner, it was cut off before its end: resume with: rundry resume {run_id}"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .first_frame import FirstFrame, Look, Typed, write_to_terminal
 
 if TYPE_CHECKING:
-    from rundry.agent import ResumeChanges, Session
+    from rundry.agent import Decide, ResumeChanges, Session
 
     from .app import Parting
     from .desk import Desk
@@ -79,12 +79,18 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     return _part(desk, _show(desk, frame, setup, flags), flags)
 
 
-def open_resumed(ref: str | None, flags: Mapping[str, object], *, hint: str | None) -> int:
+def open_resumed(
+    ref: str | None, flags: Mapping[str, object], *, hint: str | None, decision: Decide | None = None
+) -> int:
     """The screen of a run that goes on. The exit code. Raises RundryError."""
     from .resuming import changes_from, find
 
     path = find(ref, flags)
     changes = _with_images(changes_from(flags, hint, path), path)
+    if decision is not None:
+        import msgspec
+
+        changes = msgspec.structs.replace(changes, decision=decision)
 
     def attach() -> Desk:
         from .desk import Desk

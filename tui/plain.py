@@ -9,10 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from rundry.agent import (
     CheckFinished,
     ConfirmationFinished,
     ContextTrimmed,
+    Decide,
     DependenciesFound,
     DependenciesRecorded,
     Fault,
@@ -96,11 +99,17 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: 
 
 
 def resume_headless(
-    ref: str | None, flags: Mapping[str, object], *, hint: str | None, since: int | None, as_json: bool
+    ref: str | None,
+    flags: Mapping[str, object],
+    *,
+    hint: str | None,
+    since: int | None,
+    as_json: bool,
+    decision: Decide | None = None,
 ) -> int:
     """Drive a run that was left, in this process. The exit code. Raises RundryError."""
     path = find(ref, flags)
-    changes = changes_from(flags, hint, path)
+    changes = msgspec.structs.replace(changes_from(flags, hint, path), decision=decision)
     printer = _printer(flags, as_json=as_json)
     journal = Journal.open(path)
     try:

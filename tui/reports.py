@@ -9,9 +9,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rundry.agent import Advice, Report, Share, UserError, coverage_words, estimate_words, pending, report
+from rundry.agent import (
+    Advice,
+    PendingProposal,
+    Report,
+    Share,
+    UserError,
+    coverage_words,
+    estimate_words,
+    pending,
+    report,
+)
 
-from .reducer.numbers import plural, short
+from .reducer.numbers import clock, plural, short
 from .start import folder_of, workspace_of
 from .text import one_line, show
 
@@ -30,12 +40,20 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
     if not found:
         _say("no run waits for a person")
     for place, run in enumerate(found):
-        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.since))
-        _say(("\n" if place else "") + f"{run.run_id}  {run.waits}  since {since}  {_cut(run.task, _TASK)}")
+        age = clock(max(0.0, time.time() - run.since))
+        _say(("\n" if place else "") + f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}")
         _say(f"  why      {_cut(run.reason, 200)}")
         _say(f"  next     {_cut(run.suggested_action, 200)}")
+        for waiting in run.proposals:
+            _say(f"  digest   {waiting.digest[:12]}  {_cut(_proposal(waiting), 55)}")
         _say(f"  take up  {one_line(run.take_up)}")
     return 0
+
+
+def _proposal(waiting: PendingProposal) -> str:
+    what = f"{waiting.tool} {waiting.path or waiting.command or ''}".strip()
+    size = f"  +{waiting.added} -{waiting.removed}, {plural(waiting.hunks, 'hunk')}" if waiting.path else ""
+    return f"{what}{size}{'  in conflict' if waiting.conflict else ''}"
 
 
 def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> int:

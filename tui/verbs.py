@@ -51,6 +51,7 @@ class Given:
     words: Sequence[str] = ()
     now: bool = False
     reason: str | None = None
+    digest: str | None = None
     api_base: str | None = None
     unsandboxed: bool = False
 
@@ -75,6 +76,8 @@ def commands_of(given: Given, waits: Waits) -> list[Command]:
         raise UserError(f"{given.verb} takes no --now: pause and stop do")
     if given.reason is not None and given.verb not in ("reject", "judge"):
         raise UserError(f"{given.verb} takes no --reason: reject and judge do")
+    if given.digest is not None and given.verb not in ("approve", "reject"):
+        raise UserError(f"{given.verb} takes no --digest: approve and reject do")
     return verb.commands(given, waits)
 
 
@@ -177,23 +180,12 @@ def _effort(given: Given, waits: Waits) -> list[Command]:
 
 
 def _decide(given: Given, waits: Waits) -> list[Command]:
+    from .deciding.question import chosen
+
     if len(given.words) > 1:
-        raise UserError(f"{given.verb} takes one proposal's id, or none where only one waits")
-    opened = waits.proposals.get(_proposal_id(given, waits))
-    if opened is None:
-        known = ", ".join(waits.proposals) or "none"
-        raise UserError(f"no proposal {given.words[0]!r} waits in this run; waiting: {known}")
+        raise UserError(f"{given.verb} takes one proposal's id and --digest, or --digest alone")
+    opened = chosen(waits, "this run", given.verb, given.digest, given.words[0] if given.words else None)
     return [Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=given.verb, reason=given.reason)]
-
-
-def _proposal_id(given: Given, waits: Waits) -> str:
-    if given.words:
-        return given.words[0]
-    if not waits.proposals:
-        raise UserError(f"nothing waits at the gate of this run, so there is nothing to {given.verb}")
-    if len(waits.proposals) > 1:
-        raise UserError(f"{len(waits.proposals)} proposals wait: {given.verb} one of {', '.join(waits.proposals)}")
-    return next(iter(waits.proposals))
 
 
 def _answer(given: Given, waits: Waits) -> list[Command]:
@@ -265,8 +257,8 @@ VERBS: Mapping[str, Verb] = {
     "limit": Verb("NAME=VALUE...", "steps, usd, window, run_command=30/min, ...", _limits, after_end=True),
     "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
     "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
-    "approve": Verb("[PROPOSAL]", "what waits at the gate", _decide),
-    "reject": Verb("[PROPOSAL]", "with --reason TEXT the model hears why", _decide),
+    "approve": Verb("--digest D", "what waits at the gate; on a terminal it asks without", _decide, after_end=True),
+    "reject": Verb("--digest D", "with --reason TEXT the model hears why", _decide, after_end=True),
     "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),
     "wake": Verb("", "a run that sleeps", _plain(lambda _: Wake())),
     "judge": Verb("KEY VERDICT", "confirmed, refuted or evidence", _judge, after_end=True),

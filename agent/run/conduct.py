@@ -291,7 +291,7 @@ class Conduct:
         limits, model = (facts.budget, facts.spec), facts.model
 
         def moved() -> bool:
-            asked = bool(facts.queue) or self.pool.is_stirred or self.wheel_asked
+            asked = bool(facts.queue) or bool(self.kit.gate.later.given) or self.pool.is_stirred or self.wheel_asked
             return asked or (facts.budget, facts.spec) != limits or facts.model != model
 
         await self.until(lambda: moved() or not self.kit.watched(), of_person=False)

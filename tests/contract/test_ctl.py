@@ -16,6 +16,7 @@ from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer, text_of
 from fakes.turns import Turn, call
 
+from rundry.agent import what_waits
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Event, LoopKind, ModelSpec, RunSpec, RunStarted
 
@@ -104,6 +105,14 @@ def test_a_script_lists_queued_messages_and_takes_them_back(home: Home, project:
         running.finish()
 
 
+def waiting(home: Home) -> str:
+    """The digest of the one proposal that waits."""
+    journal = Journal.open(home.journals()[0])
+    (opened,) = what_waits(journal).proposals.values()
+    journal.close()
+    return opened.digest
+
+
 def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_BOTH, HELD]) as server:
@@ -113,11 +122,15 @@ def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Hom
             wrong = home.run("ctl", "approve", "p99", cwd=project)
             refused(wrong, "p99", "waiting: ")
             assert "a + b" not in core.read_text()
-            assert home.run("ctl", "approve", cwd=project).exit_code == 0
+            refused(home.run("ctl", "approve", cwd=project), "--digest", waiting(home)[:12])
+            assert "a + b" not in core.read_text()
+            assert home.run("ctl", "approve", "--digest", waiting(home), cwd=project).exit_code == 0
             server.wait_requests(2)
             assert "a + b" in core.read_text()
             terminal.wait_for("waiting for you")
-            turned = home.run("ctl", "reject", "--reason", "keep the parentheses", cwd=project)
+            turned = home.run(
+                "ctl", "reject", "--digest", waiting(home), "--reason", "keep the parentheses", cwd=project
+            )
             assert turned.exit_code == 0, turned
             requests = server.wait_requests(3)
             assert "keep the parentheses" in requests[2].text

@@ -1,0 +1,108 @@
+"""`rundry approve` and `rundry reject`: decide on a proposal, also long after its runner is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from rundry.agent import Decide, Journal, ProposalOpened, UserError, Waits, holder, refresh_proposals, what_waits
+
+from ..resuming import find
+from ..text import one_line
+from .question import SHORT, Declined, chosen, has_terminal, what_of
+
+
+def decide(
+    ref: str | None,
+    flags: Mapping[str, object],
+    *,
+    verdict: str,
+    digest: str | None,
+    hunks: str | None,
+    reason: str | None,
+    headless: bool,
+    as_json: bool,
+) -> int:
+    """Decide on one proposal, then let the run go on. The exit code. Raises RundryError.
+
+    A live run takes the decision from its inbox. One that nobody drives is resumed with it.
+    """
+    path = find(ref, flags)
+    run_id, waits = _read(path)
+    is_live = holder(path) is not None
+    if digest is None and not has_terminal():
+        chosen(waits, run_id, verdict, None)
+    if not is_live:
+        before = dict(waits.proposals)
+        refresh_proposals(path)
+        _, waits = _read(path)
+        waits.proposals = waits.lasting()
+        _refuse_old(before.values(), waits, digest)
+    try:
+        opened = chosen(waits, run_id, verdict, digest)
+    except Declined:
+        print("nothing was decided: the proposal stays open")
+        return 1
+    command = _command(opened, waits, run_id, verdict, hunks, reason)
+    if is_live:
+        from ..ctl import put_decision
+
+        return put_decision(path, command, as_json=as_json)
+    if headless or not has_terminal():
+        from ..plain import resume_headless
+
+        return resume_headless(ref or run_id, flags, hint=None, since=None, as_json=as_json, decision=command)
+    from ..opening import open_resumed
+
+    return open_resumed(ref or run_id, flags, hint=None, decision=command)
+
+
+def _read(path: Path) -> tuple[str, Waits]:
+    journal = Journal.open(path)
+    try:
+        return journal.spec.run_id, what_waits(journal)
+    finally:
+        journal.close()
+
+
+def _refuse_old(before: Collection[ProposalOpened], waits: Waits, digest: str | None) -> None:
+    """The digest is of a proposal whose file changed since. Raises UserError."""
+    if digest is None:
+        return
+    for opened in before:
+        now = waits.proposals.get(opened.proposal_id)
+        if now is not None and now.digest != opened.digest and opened.digest.startswith(digest.lower()):
+            how = "is in conflict with that" if opened.proposal_id in waits.conflicts else "was rebased on that"
+            raise UserError(
+                f"{opened.path} changed since this proposal was shown: it {how}, and needs a new decision. "
+                f"Its digest is now {now.digest[:SHORT]}."
+            )
+
+
+def _command(
+    opened: ProposalOpened, waits: Waits, run_id: str, verdict: str, hunks: str | None, reason: str | None
+) -> Decide:
+    """Raises UserError."""
+    if verdict == "approve" and opened.proposal_id in waits.conflicts:
+        raise UserError(
+            f"{what_of(opened)} is in conflict ({one_line(waits.conflicts[opened.proposal_id])}). "
+            f"Merge it on the screen (rundry resume {run_id}), or reject it."
+        )
+    chosen_hunks = _hunks(hunks, opened.hunks)
+    return Decide(
+        proposal_id=opened.proposal_id,
+        digest=opened.digest,
+        verdict=verdict if chosen_hunks is None else "part",
+        hunks=chosen_hunks,
+        reason=reason,
+    )
+
+
+def _hunks(given: str | None, count: int) -> list[int] | None:
+    """`1,3` as indexes. Raises UserError."""
+    if given is None:
+        return None
+    words = [word.strip() for word in given.split(",")]
+    if not all(word.isdecimal() and 1 <= int(word) <= count for word in words):
+        raise UserError(f"--hunks {given!r}: this proposal has {count} hunks; name them like 1,{max(count, 1)}")
+    return sorted({int(word) - 1 for word in words})

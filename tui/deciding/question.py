@@ -1,0 +1,93 @@
+"""Which proposal a decision is about: named by its digest, or shown and asked about on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from rundry.agent import ProposalOpened, UserError, Waits
+
+from ..reducer.numbers import plural
+from ..text import one_line, show
+
+SHORT = 12
+"""Characters of a digest that are shown."""
+_LEAST = 6
+"""Characters of a digest that can name it."""
+
+
+class Declined(Exception):
+    """The person answered the question with no."""
+
+
+def has_terminal() -> bool:
+    """Someone can read a question and answer it."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def chosen(
+    waits: Waits, run_id: str, verdict: str, digest: str | None, proposal_id: str | None = None
+) -> ProposalOpened:
+    """The proposal that is decided on. Raises UserError, Declined."""
+    found = list(waits.proposals.values())
+    if not found:
+        raise UserError(f"nothing waits at the gate of {run_id}, so there is nothing to {verdict}")
+    if proposal_id is not None:
+        found = [opened for opened in found if opened.proposal_id == proposal_id]
+        if not found:
+            known = ", ".join(waits.proposals)
+            raise UserError(f"no proposal {proposal_id!r} waits in this run; waiting: {known}")
+    if digest is not None:
+        return _named(found, run_id, digest)
+    if len(found) > 1 or not has_terminal():
+        names = "; ".join(f"--digest {opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
+        raise UserError(f"{verdict} names the digest of what it decides on: {names}")
+    _ask(found[0], waits, verdict)
+    return found[0]
+
+
+def what_of(opened: ProposalOpened) -> str:
+    """`edit_file calc/core.py`."""
+    return one_line(f"{opened.tool} {opened.path or opened.command or ''}").strip()
+
+
+def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpened:
+    fitting = [opened for opened in found if len(digest) >= _LEAST and opened.digest.startswith(digest.lower())]
+    if len(fitting) == 1:
+        return fitting[0]
+    known = "; ".join(f"{opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
+    raise UserError(f"no open proposal of {run_id} has the digest {digest[:SHORT]!r}. Open now: {known}")
+
+
+def _ask(opened: ProposalOpened, waits: Waits, verdict: str) -> None:
+    for line in proposal_lines(opened, waits.conflicts.get(opened.proposal_id)):
+        print(line)
+    print(f"\n{verdict.capitalize()} exactly this? [y/N] ", end="", flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Declined
+
+
+def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str]:
+    """What it would do, its digest, and why it waits."""
+    size = f"  +{opened.added} -{opened.removed}, {plural(opened.hunks, 'hunk')}" if opened.path else ""
+    yield f"{what_of(opened)}{size}"
+    yield f"digest {opened.digest[:SHORT]}"
+    for reason in opened.asks:
+        yield f"asks   {one_line(reason)}"
+    if conflict is not None:
+        yield f"conflict: {one_line(conflict)}"
+    yield ""
+    number = 0
+    for line in show(opened.diff or opened.command or "").splitlines():
+        if line.startswith("@@"):
+            number += 1
+            line = f"{line}  (hunk {number})"
+        yield _coloured(line)
+
+
+def _coloured(line: str) -> str:
+    colour = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
+    if colour is None or "NO_COLOR" in os.environ or not sys.stdout.isatty():
+        return line
+    return f"\x1b[{colour}m{line}\x1b[0m"
