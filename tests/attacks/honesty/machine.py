@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -91,6 +92,7 @@ def _as_nobody(folder: Path) -> list[str]:
 def _without_bubblewrap(path: str) -> Path:
     """One folder with links to all programs of this PATH but bubblewrap."""
     farm = Path(mkdtemp(prefix="programs-"))
+    atexit.register(shutil.rmtree, farm, ignore_errors=True)
     farm.chmod(0o755)
     for entry in path.split(os.pathsep):
         for program in Path(entry).iterdir() if Path(entry).is_dir() else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ KINDS: dict[str, Kind] = {
 @cache
 def _template(name: str) -> Path:
     folder = Path(mkdtemp(prefix="honesty-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     kind = KINDS[name]
     for path, text in kind.files.items():
         place = folder / path
