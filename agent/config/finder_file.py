@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ..protocol import EFFORTS, FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..system import read_plain
 from .finding import Wanted, require_address
 from .options import MOST_WORKERS, read_rate
 from .request_params import read_params
@@ -118,6 +119,8 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     "price": parse_price,
     "effort": _effort,
 }
+_LARGEST = 64_000_000
+"""Bytes: a spec may list many seeds."""
 _WORDS = {
     "str": "a text",
     "int": "a whole number",
@@ -132,7 +135,7 @@ _WORDS = {
 def read_finder(path: Path) -> Wanted:
     """The search of that file. Raises UserError: one line with the file, the field and the mend."""
     try:
-        raw: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw: dict[str, Any] = tomllib.loads(read_plain(path, _LARGEST).decode())
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}: name a spec file, or a --recipe") from None
     except UnicodeDecodeError:

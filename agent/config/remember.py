@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ConfigError, Rule
+from ..system import read_plain
 from .trust import PROJECT_FILE, Trust
 
 
@@ -20,7 +21,7 @@ def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
     path, trust = workspace / PROJECT_FILE, Trust(env=env)
     if not trust.trusted(workspace):
         raise ConfigError(f"{path} is not trusted, so the rule holds for this run only")
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    old = read_plain(path).decode() if path.exists() else ""
     fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
     lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
     new = "\n".join([*([old.rstrip("\n"), ""] if old.strip() else []), "[[gate.rules]]", *lines, ""])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from ..protocol import ConfigError, LoopKind, ModelSpec, Rule, UserError
+from ..system import read_plain
 from .folders import user_folder
 from .limits import FIELDS, default_budget
 from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
@@ -190,7 +191,7 @@ def _from_env(env: Mapping[str, str], now: float) -> dict[str, Setting]:
 def _from_user(env: Mapping[str, str], now: float) -> dict[str, Setting]:
     path = config_file(env)
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import VoteCast
+from ..system import read_plain
 from .keys import item_key
 
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
@@ -96,10 +98,10 @@ def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:
     """The line with its neighbours, and how often the same three come before it. None: it cannot be read."""
     try:
         file = Path(path)
-        if number < 1 or not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+        if number < 1:
             return None
-        with file.open(encoding="utf-8", errors="replace") as text:
-            windows = [window for window, _ in zip(_windows(text), range(number), strict=False)]
+        text = io.StringIO(read_plain(file, _LARGEST_FILE).decode("utf-8", "replace"), newline=None)
+        windows = [window for window, _ in zip(_windows(text), range(number), strict=False)]
     except (OSError, ValueError):
         return None
     if len(windows) < number:

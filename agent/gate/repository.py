@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+
+from ..system import read_plain
 
 _HARMLESS = re.compile(
     r"""core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol
@@ -46,8 +49,8 @@ def _git_folder(folder: Path) -> Path | str | None:
         try:
             if entry.is_dir():
                 return entry
-            if entry.is_file():
-                text = entry.read_text(encoding="utf-8").strip()
+            if os.path.lexists(entry):
+                text = read_plain(entry).decode().strip()
                 return above / text.removeprefix("gitdir:").strip()
         except (OSError, UnicodeDecodeError) as error:
             return f"{entry} cannot be read: {error}"
@@ -58,14 +61,14 @@ def _git_folder(folder: Path) -> Path | str | None:
 
 def _common(home: Path) -> Path:
     try:
-        return home / (home / "commondir").read_text(encoding="utf-8").strip()
+        return home / read_plain(home / "commondir").decode().strip()
     except (OSError, UnicodeDecodeError):
         return home
 
 
 def _judge_config(config: Path) -> str | None:
     try:
-        text = config.read_text(encoding="utf-8")
+        text = read_plain(config).decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:

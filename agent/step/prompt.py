@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..protocol import CONSTRAINED, LoopKind, RunSpec
+from ..system import read_plain
 
+_LARGEST = 64_000_000
+"""Bytes of a file with instructions; of its text, the limit below goes to the model."""
 _INSTRUCTIONS_LIMIT = 12_000
 """Characters of the project's instructions that go into the prompt."""
 _INSTRUCTIONS = re.compile(r"\n\nThe project's own instructions \(([^()\n]+)\):\n")
@@ -128,7 +131,7 @@ def instructions(spec: RunSpec) -> str | None:
     """What the project itself asks for, or None."""
     if spec.instructions is None:
         return None
-    text = Path(spec.instructions).read_text(encoding="utf-8", errors="replace")
+    text = read_plain(spec.instructions, _LARGEST).decode("utf-8", "replace")
     return Instructions(Path(spec.instructions).name, text, 0).cut(_INSTRUCTIONS_LIMIT).render()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ..system import read_plain
+
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
 
@@ -84,11 +86,9 @@ def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterato
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular file of at most 1 MB; empty: there is none."""
+    """Return the text of a regular file of at most 1 MB; empty: there is none."""
     try:
-        if not path.is_file() or path.stat().st_size > 1_000_000:
-            return ""
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_plain(path).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 

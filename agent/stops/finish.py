@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from ..system import read_plain
 from ..workspace import PathRefused, Workspace
 
 _LARGEST = 20_000_000
@@ -76,10 +77,11 @@ def _problem(citation: _Citation, workspace: Workspace, known: set[str]) -> str 
     if str(path) not in known:
         return f"{citation.path}: this run neither read nor wrote it; read it before you cite it"
     if not path.is_file():
-        return f"{citation.path}: {'it is no file' if path.exists() else 'it does not exist'}"
-    if path.stat().st_size > _LARGEST:
-        return f"{citation.path}: too large to look into; cite a smaller file"
-    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+        return f"{citation.path}: {'it is not a file' if path.exists() else 'it does not exist'}"
+    try:
+        lines = read_plain(path, _LARGEST).decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        return f"{citation.path}: it cannot be read ({error.strerror}); cite another file"
     return _line_problem(citation, lines) or _quote_problem(citation, lines)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from ..protocol import Predicates
+from ..system import read_plain
 from ..workspace import FileGlob
 from .guarding import Depends, depends_on
 
@@ -112,6 +113,8 @@ _CODE = frozenset(
         ".so",
     ]
 )
+_LARGEST = 16_000_000
+"""Bytes of a file that is guarded for what it holds."""
 _NO_DEFAULTS = "none"
 _NOWHERE = Path("/nonexistent")
 _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile", "dockerfile"}
@@ -197,7 +200,7 @@ class Guard:
 
     def _holds(self, path: str, text: bytes) -> bool:
         try:
-            return text in (self._root / path).read_bytes()[:100_000]
+            return text in read_plain(self._root / path, _LARGEST)[:100_000]
         except OSError:
             return False
 

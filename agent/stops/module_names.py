@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..protocol import UserError
+from ..system import read_plain
 
 
 def require_function(option: str, file: Path, function: str) -> None:
     """Raises UserError where the file is no Python, or its module has no such name. `option`: as it was given."""
     try:
-        names = module_names(ast.parse(file.read_bytes(), str(file)))
+        names = module_names(ast.parse(read_plain(file), str(file)))
     except SyntaxError as error:
         raise UserError(f"--until-py {option}: line {error.lineno} is no Python ({error.msg})") from None
     except (OSError, ValueError) as error:

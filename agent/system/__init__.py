@@ -1,6 +1,7 @@
-"""What rundry asks of the operating system: reports of changed files, and the places of programs."""
+"""What rundry asks of the operating system: reports of changes, the places of programs, plain files."""
 
 from .inotify import Inotify
+from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
 
-__all__ = ["Inotify", "find_program", "path_outside"]
+__all__ = ["Inotify", "find_program", "path_outside", "read_plain", "walk_folders"]

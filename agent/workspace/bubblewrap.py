@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..system import find_program
+from ..system import find_program, read_plain
 from .places import hidden, is_real_folder, protected
 from .processes import bash
 
@@ -109,7 +109,7 @@ def _kept_below_temp() -> list[str]:
 def _of_worktree(git: Path) -> list[str]:
     """The repository that a worktree belongs to, where it stands below /tmp: the temp folder would hide it."""
     try:
-        home = (git.parent / git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()).resolve()
+        home = (git.parent / read_plain(git).decode().strip().removeprefix("gitdir:").strip()).resolve()
     except (OSError, UnicodeDecodeError):
         return []
     common = home.parent.parent if home.parent.name == "worktrees" else home

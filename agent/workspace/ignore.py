@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..system import read_plain
 from .write import TEMPORARY
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ class Ignore:
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._specs: dict[str, tuple[_Mark | None, GitIgnoreSpec | None]] = {}
+        self._marks: dict[str, _Mark | None] = {}
+        """Each folder that was looked at, and the mark of its `.gitignore`."""
+        self._ruling: dict[str, GitIgnoreSpec] = {}
+        """The folders whose `.gitignore` says something."""
         self._known: dict[str, bool] = {}
         self._always: GitIgnoreSpec | None = None
 
@@ -62,16 +66,26 @@ class Ignore:
 
         Links to folders are given, not followed. A folder that may not be read is left out.
         """
-        folder = f"{start.strip('/')}/" if start.strip("/") not in ("", ".") else ""
-        self.notice(folder)
-        for entry in self.entries(folder):
-            inside = entry.is_dir(follow_symlinks=False)
-            if self.names(folder, entry.name, inside):
+        first = f"{start.strip('/')}/" if start.strip("/") not in ("", ".") else ""
+        waiting = [(first, self._noticed(first))]
+        while waiting:
+            folder, entries = waiting[-1]
+            entry = next(entries, None)
+            if entry is None:
+                waiting.pop()
                 continue
-            if inside:
-                yield from self.walk(folder + entry.name)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if self.names(folder, entry.name, is_folder):
+                continue
+            if is_folder:
+                below = f"{folder}{entry.name}/"
+                waiting.append((below, self._noticed(below)))
             else:
                 yield folder + entry.name, entry
+
+    def _noticed(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        self.notice(folder)
+        return iter(self.entries(folder))
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
         """What stands in a folder (`a/b/`, or empty for the root), sorted by name; nothing where it cannot be read."""
@@ -99,35 +113,48 @@ class Ignore:
             mark = (status.st_mtime_ns, status.st_size, status.st_ino)
         except OSError:
             mark = None
-        old = self._specs.get(folder)
-        if old is not None and old[0] == mark:
+        is_first, old = folder not in self._marks, self._marks.get(folder)
+        if not is_first and old == mark:
             return False
-        self._specs[folder] = (mark, self._read(file) if mark else None)
-        if old is None and mark is None:
+        spec = self._read(file) if mark else None
+        self._marks[folder] = mark
+        if spec is None:
+            self._ruling.pop(folder, None)
+        else:
+            self._ruling[folder] = spec
+        if is_first and mark is None:
             return False
         self._known = {path: known for path, known in self._known.items() if not path.startswith(folder)}
         return True
 
     def _judge(self, path: str) -> bool:
         """The last matching line of the deepest file wins."""
-        parts = path.rstrip("/").split("/")[:-1]
-        for depth in range(len(parts), -1, -1):
-            folder = "".join(f"{part}/" for part in parts[:depth])
-            spec = self._specs.get(folder, (None, None))[1]
-            if spec is not None:
-                verdict = spec.check_file(path[len(folder) :]).include
-                if verdict is not None:
-                    return verdict
+        for folder in self._above(path.rstrip("/")):
+            verdict = self._ruling[folder].check_file(path[len(folder) :]).include
+            if verdict is not None:
+                return verdict
         if self._always is None:
             self._always = _compiled(_ALWAYS)
         return bool(self._always.check_file(path).include)
 
+    def _above(self, path: str) -> Iterator[str]:
+        """The folders around a path whose `.gitignore` says something, the deepest first."""
+        if len(self._ruling) <= path.count("/"):
+            yield from sorted((folder for folder in self._ruling if path.startswith(folder)), key=len, reverse=True)
+            return
+        end = len(path)
+        while end > 0:
+            end = path.rfind("/", 0, end) + 1
+            if path[:end] in self._ruling:
+                yield path[:end]
+            end -= 1
+
     def _read(self, file: str) -> GitIgnoreSpec | None:
         try:
-            text = Path(file).read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError:
+            data = read_plain(file)
+        except OSError:  # also a FIFO, a device, or a file that is far too large
             return None
-        return _compiled(text.splitlines())
+        return _compiled(data.decode("utf-8", "surrogateescape").splitlines())
 
 
 def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..system import read_plain
 from .places import is_real_folder, protected
 
 _MOST = 2_000
@@ -68,7 +69,7 @@ class Protected:
                 if stat.S_ISLNK(status.st_mode):
                     data = os.fsencode(path.readlink())
                 elif stat.S_ISREG(status.st_mode):
-                    data = path.read_bytes() if status.st_size <= room else None
+                    data = read_plain(path, room) if status.st_size <= room else None
                     room -= len(data or b"")
                 elif stat.S_ISDIR(status.st_mode):
                     waiting += path.iterdir()
@@ -128,7 +129,7 @@ class Protected:
             if status.st_mode != kept.mode:
                 return False
             if stat.S_ISREG(status.st_mode):
-                return path.read_bytes() == kept.data
+                return read_plain(path, _MOST_BYTES) == kept.data
             return not stat.S_ISLNK(status.st_mode) or os.fsencode(path.readlink()) == kept.data
         except OSError:
             return False

@@ -6,7 +6,9 @@ import hashlib
 import os
 import stat
 import time
+from collections.abc import Generator
 from pathlib import Path
+from typing import TypeAlias, cast
 
 from .ignore import Ignore
 from .names import CONFIG, fold
@@ -19,6 +21,10 @@ _RACY_NS = 50_000_000
 """A file touched so shortly before it was read may change again within the same tick of the file system's clock."""
 _COARSE_NS = 2_100_000_000
 """The same where the file system keeps whole seconds (FAT: two)."""
+
+
+_Scan: TypeAlias = "Generator[_Scan, _Folder, _Folder]"
+"""A scan of one folder, which yields those of the folders in it and gets what they found."""
 
 
 class TooLarge(Exception):
@@ -39,16 +45,16 @@ class Scanner:
     def scan(self) -> str:
         """The id of the tree as it is now. Raises TooLarge, and OSError where the store cannot be written."""
         self._files = self._bytes = 0
-        self._top = self._folder("", self._top)
+        self._top = _run(self._folder("", self._top))
         return self._top.sha or self._store.put_tree({})
 
-    def _folder(self, path: str, old: _Folder | None) -> _Folder:
-        """What stands there now; the very same object where nothing below it has changed."""
+    def _folder(self, path: str, old: _Folder | None) -> _Scan:
+        """Return what stands there now; the very same object where nothing below it has changed."""
         if self._ignore.notice(path):
             old = None
         mark = _folder_mark(f"{self._root}/{path}")
         if old is not None and mark is not None and mark == old.mark:
-            return self._known_names(path, old)
+            return (yield self._known_names(path, old))
         seen = _Folder(mark)
         for entry in self._listing(path):
             name = entry.name
@@ -56,7 +62,7 @@ class Scanner:
             if self._left_out(path, name, inside):
                 continue
             if inside:
-                seen.folders[name] = self._folder(f"{path}{name}/", old.folders.get(name) if old else None)
+                seen.folders[name] = yield self._folder(f"{path}{name}/", old.folders.get(name) if old else None)
             else:
                 self._look(path, name, old.files.get(name) if old else None, seen)
         return self._settled(seen, old)
@@ -67,10 +73,12 @@ class Scanner:
             return True
         return self._ignore.names(path, name, is_folder) and (is_folder or path != "" or fold(name) != CONFIG)
 
-    def _known_names(self, path: str, old: _Folder) -> _Folder:
+    def _known_names(self, path: str, old: _Folder) -> _Scan:
         """A folder whose names are the same: a stat a file, and nothing else."""
         self._count(len(old.files))
-        folders = {name: self._folder(f"{path}{name}/", child) for name, child in old.folders.items()}
+        folders = dict[str, _Folder]()
+        for name, child in old.folders.items():
+            folders[name] = yield self._folder(f"{path}{name}/", child)
         prefix, lstat = f"{self._root}/{path}", os.lstat
         moved: dict[str, _File | None] = {}
         for name, known in old.files.items():
@@ -139,6 +147,23 @@ class Scanner:
         self._files += files
         if self._files > self._most_files:
             raise TooLarge(f"the workspace has more than {self._most_files:,} files that are not ignored")
+
+
+def _run(scan: _Scan) -> _Folder:
+    """Run a scan to its end; the scans that it yields run first. Folders may be nested deeper than Python's stack."""
+    stack = [scan]
+    found: _Folder | None = None
+    while True:
+        try:
+            inner = stack[-1].send(found) if found is not None else next(stack[-1])
+        except StopIteration as end:
+            stack.pop()
+            found = cast("_Folder", end.value)
+            if not stack:
+                return found
+        else:
+            stack.append(inner)
+            found = None
 
 
 class _File:

@@ -130,7 +130,7 @@ class Snapshots:
         with self._lock:
             store = self._store()
             found: list[tuple[bytes, Entry | None, Entry | None]] = []
-            _differ(store, a, b, b"", found)
+            _differ(store, a, b, found)
             return [_change(store, *each) for each in sorted(found, key=lambda each: each[0])]
 
     def _restore(self, tree: str, paths: Sequence[str], expected: str) -> list[str]:
@@ -177,25 +177,27 @@ def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
 
 
 def _differ(
-    store: ObjectStore, a: str | None, b: str | None, path: bytes, found: list[tuple[bytes, Entry | None, Entry | None]]
+    store: ObjectStore, a: str | None, b: str | None, found: list[tuple[bytes, Entry | None, Entry | None]]
 ) -> None:
-    """Walks two trees at once; equal folders are not entered."""
-    if a == b:
-        return
-    old, new = store.tree(a) if a else {}, store.tree(b) if b else {}
-    for name in old.keys() | new.keys():
-        before, after = old.get(name), new.get(name)
-        if before == after:
+    """Walk two trees at the same time; equal folders are not entered."""
+    waiting: list[tuple[str | None, str | None, bytes]] = [(a, b, b"")]
+    while waiting:
+        one, other, path = waiting.pop()
+        if one == other:
             continue
-        below = path + name
-        was_folder = before is not None and before.mode == FOLDER
-        is_folder = after is not None and after.mode == FOLDER
-        if was_folder or is_folder:
-            inner_a = before.sha if before and was_folder else None
-            _differ(store, inner_a, after.sha if after and is_folder else None, below + b"/", found)
-        left, right = None if was_folder else before, None if is_folder else after
-        if left or right:
-            found.append((below, left, right))
+        old, new = store.tree(one) if one else {}, store.tree(other) if other else {}
+        for name in old.keys() | new.keys():
+            before, after = old.get(name), new.get(name)
+            if before == after:
+                continue
+            was_folder = before is not None and before.mode == FOLDER
+            is_folder = after is not None and after.mode == FOLDER
+            if was_folder or is_folder:
+                inner = before.sha if before and was_folder else None
+                waiting.append((inner, after.sha if after and is_folder else None, path + name + b"/"))
+            left, right = None if was_folder else before, None if is_folder else after
+            if left or right:
+                found.append((path + name, left, right))
 
 
 def _change(store: ObjectStore, path: bytes, before: Entry | None, after: Entry | None) -> Change:

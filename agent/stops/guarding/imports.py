@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ...system import read_plain
+
 _LARGEST = 1_000_000
 _PYTHON = (".py", ".pyw")
 _SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -68,9 +70,7 @@ def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
 def read_text(path: Path) -> str | None:
     """The text of a regular file of at most 1 MB; None: there is none."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return None
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_plain(path, _LARGEST).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
 

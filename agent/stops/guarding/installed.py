@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from ...system import walk_folders
+
 _MOST = 3_000
 """Files of one package."""
 _PLACES = ("lib/python3*/site-packages", "lib64/python3*/site-packages")
@@ -72,7 +74,7 @@ def tree(path: str, root: Path) -> Iterator[str]:
         yield path
         return
     count = 0
-    for top, folders, files in os.walk(root / path):
+    for top, folders, files in walk_folders(root / path):
         folders[:] = sorted(name for name in folders if name not in ("__pycache__", "node_modules"))
         for name in sorted(files):
             count += 1

@@ -37,6 +37,8 @@ OPERATIONS = (
 SETTINGS = ("config", "info/attributes", "info/exclude", "hooks")
 """Of the whole repository."""
 _MOST = 2_000
+LARGEST_KEPT = 1 << 30
+"""Bytes of one file of git's own."""
 _MOST_BYTES = 16_000_000
 
 

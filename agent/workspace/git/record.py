@@ -8,8 +8,9 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from ...system import read_plain
 from ..repository import Repository
-from .places import OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
+from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
 from .state import STASH, GitState, KeptFile, Stashed, Submodule
 
 Keep = Callable[[bytes], str]
@@ -69,7 +70,7 @@ def size_of_log(places: GitPlaces) -> int:
 
 def kept_file(path: Path, keep: Keep) -> KeptFile:
     """Store a file."""
-    return KeptFile(stat.S_IMODE(path.stat().st_mode), keep(path.read_bytes()))
+    return KeptFile(stat.S_IMODE(path.stat().st_mode), keep(read_plain(path, LARGEST_KEPT)))
 
 
 async def open_submodule(repository: Repository, path: str) -> Repository | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...system import read_plain
 from ..repository import Repository
-from .places import GitPlaces
+from .places import LARGEST_KEPT, GitPlaces
 from .record import stash_of
 from .state import REMOTES, STASH, GitState, Stashed
 
@@ -94,6 +95,6 @@ async def _checked_out_elsewhere(repository: Repository, places: GitPlaces) -> s
 def commits_of_head(places: GitPlaces, since: int) -> set[str]:
     """Commits that this working tree's HEAD stood on after that place of its log."""
     log = places.folder / "logs" / "HEAD"
-    data = log.read_bytes() if log.is_file() else b""
+    data = read_plain(log, LARGEST_KEPT) if log.is_file() else b""
     lines = (data[since:] if len(data) >= since else data).splitlines()
     return {fields[1].decode("ascii", "replace") for line in lines if len(fields := line.split(b" ", 2)) > 1}

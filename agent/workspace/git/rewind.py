@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...system import read_plain
 from ..repository import GitFailed, Repository
 from .index import restore_index
 from .locks import wait_for_locks
-from .places import OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
+from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
 from .record import nested_in, open_submodule
 from .refs import restore_refs
 from .state import GitState, KeptFile, Submodule
@@ -94,7 +95,7 @@ def _restore_files(
     there = {str(path.relative_to(folder)) for path in files_of(folder, names)}
     for name in sorted(want.keys() | have.keys(), reverse=True):
         wanted, had = want.get(name), have.get(name)
-        now = (folder / name).read_bytes() if name in there else None
+        now = read_plain(folder / name, LARGEST_KEPT) if name in there else None
         goal = None if wanted is None else way.load(wanted.blob)
         if wanted == had or now == goal:
             continue

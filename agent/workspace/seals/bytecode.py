@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ...system import walk_folders
 from ..beneath import folder_of
 from .marks import Stamp, stamp_of
 from .names import CACHE
@@ -70,7 +71,7 @@ class Bytecode:
 
 def caches_below(folder: Path) -> Iterator[Path]:
     """The bytecode folders of installed packages."""
-    for top, folders, _ in os.walk(folder):
+    for top, folders, _ in walk_folders(folder):
         if CACHE in folders:
             folders.remove(CACHE)
             yield Path(top, CACHE)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ...system import walk_folders
 from .names import SKIPPED
 
 _DEPTH = 8
@@ -34,7 +35,7 @@ def through_links(root: Path, path: str, accepts: Callable[[str], bool], depth: 
 def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool]) -> Iterator[str]:
     """The files behind a link to a folder, where the link's name makes them guarded."""
     count = 0
-    for top, folders, files in os.walk(folder):
+    for top, folders, files in walk_folders(folder):
         folders[:] = [name for name in folders if name not in SKIPPED]
         for name in files:
             whole = Path(top, name)

@@ -1,0 +1,47 @@
+"""Read files and folders that someone else may have prepared: never a FIFO or a device, at any depth, with bounds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+LARGEST = 1_000_000
+"""Bytes of a file that configures something; a larger one is refused."""
+
+
+def read_plain(path: Path | str, most: int = LARGEST) -> bytes:
+    """Return the content of a regular file of at most `most` bytes; links are followed.
+
+    Raises OSError for anything else, and for a larger file. Opening a FIFO or a device neither blocks nor acts on it.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(most + 1) if status.st_size <= most else None
+    if data is None or len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most:,} bytes", str(path))
+    return data
+
+
+def walk_folders(top: Path | str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield what `os.walk` yields from the top down, at any depth; links are not followed.
+
+    As there, the caller may change the list of folders. (Before Python 3.12 `os.walk` fails on deep nesting.)
+    """
+    waiting = [os.fspath(top)]
+    while waiting:
+        folder = waiting.pop()
+        folders, files = list[str](), list[str]()
+        try:
+            with os.scandir(folder) as listing:
+                for entry in listing:
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+        except OSError:
+            continue
+        yield folder, folders, files
+        waiting += [f"{folder.rstrip('/')}/{name}" for name in reversed(folders)]
