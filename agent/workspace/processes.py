@@ -60,7 +60,7 @@ def shell(command: str, avoid: Path) -> list[str]:
 
     `avoid`: the workspace; a bash that a model could have put there is not used.
     """
-    return [bash(avoid), "--noprofile", "--norc", "-c", command]
+    return [bash(avoid), "--noprofile", "--norc", "-c", command, "bash"]  # the name with which it begins its errors
 
 
 def bash(avoid: Path) -> str:

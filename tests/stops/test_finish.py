@@ -50,7 +50,7 @@ def test_a_citation_that_holds_is_accepted(workspace, citation):
     [
         ("notes.txt", "neither read nor wrote"),
         ("gone.py", "neither read nor wrote"),
-        ("src", "it is no file"),
+        ("src", "it is not a file"),
         ("src/calc.py:7", "has 6 lines, there is no line 7"),
         ("src/calc.py:0", "there is no line 0"),
         ("src/calc.py:5-60", "there is no line 60"),
