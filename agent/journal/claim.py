@@ -6,6 +6,7 @@ import fcntl
 import os
 import platform
 import time
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -90,6 +91,36 @@ def holder(path: Path) -> Holder | None:
         raise JournalError(f"who drives {path} cannot be known: {error.strerror}") from error
     finally:
         os.close(descriptor)
+
+
+def view_name(kind: str) -> str:
+    """The name under which this process attaches to a journal as a view; `is_view_gone` reads it."""
+    return f"{kind}-{os.getpid()}-{_processes()}"
+
+
+def is_view_gone(name: str) -> bool:
+    """The process of that view ended. False where that cannot be known."""
+    _, _, numbers = name.partition("-")
+    pid, _, processes = numbers.partition("-")
+    if not pid.isdecimal() or processes != _processes():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is someone else's
+        return False
+    return False
+
+
+@cache
+def _processes() -> str:
+    """Where this process's id holds: its host and its PID namespace."""
+    try:
+        namespace = Path("/proc/self/ns/pid").readlink().name
+    except OSError:
+        namespace = ""
+    return f"{platform.node()} {namespace}"
 
 
 def _lock_file(path: Path) -> Path:

@@ -26,7 +26,7 @@ from ..protocol import (
     event_type,
 )
 from . import database
-from .claim import holder
+from .claim import holder, is_view_gone
 from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
 from .redact import Redactor
 
@@ -245,10 +245,10 @@ class Journal:
             self._db.execute("DELETE FROM views WHERE view = ?", (view,))
 
     def watched(self, within: float = 15.0) -> bool:
-        """A view was here within so many seconds."""
+        """A view was here within so many seconds, and its process did not end since."""
         with self._one_at_a_time:
-            seen = self._db.execute("SELECT max(seen) FROM views").fetchone()[0]
-        return seen is not None and self.now() - float(seen) <= within
+            rows = self._db.execute("SELECT view FROM views WHERE seen >= ?", (self.now() - within,)).fetchall()
+        return any(not is_view_gone(str(view)) for (view,) in rows)
 
     def keep_few_pages(self) -> None:
         """Use little memory: for a view, which reads each event once."""

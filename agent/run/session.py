@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ..journal import Journal, holder
+from ..journal.claim import view_name
 from ..journal.database import require_place
 from ..journal.write_watch import WriteWatch
 from ..protocol import (
@@ -54,7 +55,7 @@ class Session:
     def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
         self.journal = journal
         self._runner = runner
-        self._view = f"{name}-{os.getpid()}"
+        self._view = view_name(name)
         self._after = self._resumed_at = 0
         self._more = journal is not None
         self._ended = False
