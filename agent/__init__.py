@@ -53,6 +53,8 @@ __all__ = [
     "compare_contents",
     "config_file",
     "crawl_wanted",
+    "deciding_commands",
+    "digests_of",
     "discover",
     "dropped",
     "earlier_points",
@@ -137,7 +139,7 @@ if TYPE_CHECKING:
     from .journal.export import exported, exported_lines
     from .journal.finder_facts import FinderFacts
     from .journal.finding import Finding, Flight, LensFacts
-    from .journal.handoffs import handoff_markdown
+    from .journal.handoffs import deciding_commands, digests_of, handoff_markdown
     from .journal.pending import Pending, PendingProposal, pending
     from .journal.points import Point, earlier_points
     from .journal.reporting import Advice, Report, Share, report
@@ -189,6 +191,8 @@ _HOMES: dict[str, str] = {
     "add_charge": "journal.shares",
     "call_hook": "run.calling",
     "handoff_markdown": "journal.handoffs",
+    "deciding_commands": "journal.handoffs",
+    "digests_of": "journal.handoffs",
     "standing": "run.handoff",
     "FinderFacts": "journal.finder_facts",
     "Finding": "journal.finding",

@@ -83,6 +83,7 @@ def open_resumed(
     ref: str | None, flags: Mapping[str, object], *, hint: str | None, decision: Decide | None = None
 ) -> int:
     """The screen of a run that goes on. The exit code. Raises RundryError."""
+    from .deciding.question import NOT_RECORDED
     from .resuming import changes_from, find
 
     path = find(ref, flags)
@@ -105,7 +106,7 @@ def open_resumed(
         desk.is_commanded = True
         return desk
 
-    return _open(attach, flags, "resume")
+    return _open(attach, flags, "resume", kept=NOT_RECORDED if decision is not None else "")
 
 
 def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
@@ -139,7 +140,8 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
     return _open(attach, flags, "watch")
 
 
-def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str) -> int:
+def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:
+    """`kept`: what is as it was where the run cannot go on."""
     from .start import Setup
 
     frame = _first_frame("", flags, command)
@@ -149,7 +151,7 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str)
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup, flags), flags)
+    return _part(desk, _show(desk, frame, setup, flags), flags, kept=kept)
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
@@ -269,7 +271,7 @@ def _tell_crash(trace: str, log: Path) -> None:
     print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
 
-def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
+def _part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str = "") -> int:
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind, Refusal
 
@@ -279,7 +281,7 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
 
     if parting.refused:
         desk.link.close()
-        print(f"rundry: {one_line(parting.refused)}", file=sys.stderr)
+        print(f"rundry: {one_line(parting.refused)}{f'; {kept}' if kept else ''}", file=sys.stderr)
         return 75 if parting.later else 2
     if parting.stop is not None:
         with suppress(Refusal):  # it had not begun yet
@@ -294,8 +296,10 @@ def _part(desk: Desk, parting: Parting, flags: Mapping[str, object]) -> int:
         return 0  # nobody needs to be told that they left
     if state.outcome is not None and not parting.failed:
         print(outcome_line(state.outcome), file=sys.stderr)
-        on = None if state.budget is None else way_on(state.outcome, state.run_id, state.budget, flags, attended=True)
-        if on is not None and state.loop is not LoopKind.CHAT:
+        waiting, on = state.proposals.values(), None
+        if state.budget is not None and state.loop is not LoopKind.CHAT:
+            on = way_on(state.outcome, state.run_id, state.budget, flags, attended=True, waiting=waiting)
+        if on is not None:
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
     if (parting.stop is not None or desk.is_stopping) and not is_gone:

@@ -52,6 +52,7 @@ from rundry.agent import (
 )
 
 from .attaching import images_of_task, with_hint_images
+from .deciding.question import NOT_RECORDED
 from .reducer import reduce
 from .reducer.confirming import confirming_words, dependency_line
 from .reducer.numbers import plural, short
@@ -120,7 +121,8 @@ def resume_headless(
         ended = facts_of(journal).ended
     finally:
         journal.close()
-    return _resume(path, printer, changes, is_complete=ended is not None and ended.complete)
+    kept = NOT_RECORDED if decision is not None else "the run stays as it was"
+    return _resume(path, printer, changes, kept, is_complete=ended is not None and ended.complete)
 
 
 def outcome_line(ended: RunEnded | Outcome) -> str:
@@ -246,12 +248,15 @@ class LinePrinter:
             print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
         state = self._state
         if ended.reason is Reason.HANDOFF and state.last_handoff is not None:
-            record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal)
+            digests = {name: opened.digest for name, opened in state.proposals.items()}
+            record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
         if ended.evidence is not None:
             _say(f"evidence: {evidence_words(ended.evidence)}")
-        if state.budget is not None and (on := way_on(ended, state.run_id, state.budget, self._flags)):
-            print(one_line(on), file=sys.stderr)
+        if state.budget is not None:
+            on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
+            if on is not None:
+                print(one_line(on), file=sys.stderr)
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):
                 _say(line)
@@ -283,7 +288,9 @@ def _printer(flags: Mapping[str, object], *, as_json: bool) -> LinePrinter | Jso
     return JsonPrinter() if as_json else LinePrinter(flags)
 
 
-def _resume(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges, *, is_complete: bool) -> int:
+def _resume(
+    path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges, kept: str, *, is_complete: bool
+) -> int:
     """A server that does not answer leaves the run as it was: trying later can help, unless nothing is left to do."""
     from rundry.agent import run_here
 
@@ -292,7 +299,7 @@ def _resume(path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChang
     except Unreachable as error:
         if is_complete:
             raise
-        _say(f"rundry: {error}; the run stays as it was")
+        print(one_line(f"rundry: {error}; {kept}"), file=sys.stderr, flush=True)
         return LATER
 
 

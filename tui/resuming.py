@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +18,7 @@ from rundry.agent import (
     LimitValue,
     ModelSpec,
     Outcome,
+    ProposalOpened,
     Reason,
     ResumeChanges,
     RunEnded,
@@ -29,6 +30,7 @@ from rundry.agent import (
     what_waits,
 )
 
+from .deciding.question import SHORT
 from .start import Setup, folder_of, workspace_of
 from .state import ViewState
 
@@ -96,17 +98,27 @@ def _with_effort(setup: Setup, path: Path) -> ModelSpec | None:
 
 
 def way_on(
-    ended: RunEnded | Outcome, run_id: str, budget: Budget, flags: Mapping[str, object], *, attended: bool = False
+    ended: RunEnded | Outcome,
+    run_id: str,
+    budget: Budget,
+    flags: Mapping[str, object],
+    *,
+    attended: bool = False,
+    waiting: Iterable[ProposalOpened] = (),
 ) -> str | None:
     """`resume with: rundry resume RUN --steps 60 --headless`; None where nothing is left to go on with.
 
-    After a budget it names the option that raises the limit, above what it was. `attended`: on a screen.
+    After a budget it names the option that raises the limit, above what it was. `attended`: on a screen. `waiting`:
+    the open proposals; the first one is to be decided on.
     """
     if ended.complete or ended.reason is Reason.REFUSED:
         return None
     words, headless = ["rundry", "resume", run_id], [] if attended else ["--headless"]
     if flags.get("runs_dir"):
         words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
+    if ended.reason is Reason.HANDOFF and (opened := next(iter(waiting), None)) is not None:
+        named = [*words[2:], "--digest", opened.digest[:SHORT], *headless]
+        return f"decide with: {' '.join(['rundry', 'approve', *named])} (or: rundry reject)"
     match ended.reason:
         case Reason.BUDGET:
             words += [*_raised(ended, budget), *headless]

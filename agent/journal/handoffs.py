@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -22,22 +22,40 @@ from ..protocol import (
 
 _LINE = 200
 """Characters of one entry in a list."""
+SHORT = 12
+"""Characters of a digest that are shown, and that are enough to name it."""
 
 
-def handoff_markdown(opened: HandoffOpened, *, run_id: str = "", journal: str = "") -> str:
+def handoff_markdown(
+    opened: HandoffOpened, *, run_id: str = "", journal: str = "", waiting: Mapping[str, str] | None = None
+) -> str:
     """The reason and the suggested action first, then what they rest on. Parts that are empty are left out.
+
+    `waiting`: digest of each proposal that is still open, by its id; None: those of the record.
 
     It quotes what models, files and tools said: a terminal must not get it as it is (`tui.text`).
     """
     record = opened.record
     lines = [f"# Hand-off: {_one_line(opened.reason)}", "", f"**Next:** {_one_line(opened.suggested_action)}"]
+    digests = digests_of(record) if waiting is None else waiting
     if run_id:
-        lines += ["", f'Take it up with `rundry resume {run_id} --hint "..."`.']
-    for title, part in _parts(record):
+        lines += ["", *_ways(run_id, list(digests.values()))]
+    for title, part in _parts(record, digests):
         lines += ["", f"## {title}", "", *part]
     if journal:
         lines += ["", f"The whole run: `{journal}`"]
     return "\n".join(lines) + "\n"
+
+
+def digests_of(record: HandoffRecord) -> dict[str, str]:
+    """The digest of each proposal that was open at the hand-off, by its id."""
+    return {opened.proposal_id: opened.digest for opened in record.open_proposals if opened.digest}
+
+
+def deciding_commands(run_id: str, digest: str) -> tuple[str, str]:
+    """The commands that approve and reject a proposal."""
+    named = f"{run_id} --digest {digest[:SHORT]}"
+    return f"rundry approve {named}", f'rundry reject {named} --reason "..."'
 
 
 def what_is_left(spent: Spent, budget: Budget) -> list[str]:
@@ -59,13 +77,27 @@ def action_words(action: LastAction) -> str:
     return f"step {action.step or '-'} {action.tool} {text}"
 
 
-def _parts(record: HandoffRecord) -> Iterator[tuple[str, list[str]]]:
+def _ways(run_id: str, digests: Sequence[str]) -> list[str]:
+    """How a person resumes the run."""
+    if not digests:
+        return [f'Resume it with `rundry resume {run_id} --hint "..."`.']
+    commands = [deciding_commands(run_id, digest) for digest in digests]
+    if len(commands) == 1:
+        ((approve, reject),) = commands
+        return [f"Decide with `{approve}`, or with `{reject}`."]
+    return ["Decide on each proposal with:", "", *(f"- `{approve}`, or `{reject}`" for approve, reject in commands)]
+
+
+def _parts(record: HandoffRecord, digests: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     if record.task:
         yield "Task", _quoted(record.task)
     if record.questions:
         yield "The model asks", [line for text in record.questions for line in _quoted(text)]
     if record.open_proposals:
-        yield "Waits for a decision", [line for p in record.open_proposals for line in _proposal(p)]
+        yield (
+            "Waits for a decision",
+            [line for p in record.open_proposals for line in _proposal(p, digests.get(p.proposal_id))],
+        )
     if record.failing_check is not None:
         yield "Failing check", _check(record.failing_check)
     if record.tried:
@@ -77,9 +109,11 @@ def _parts(record: HandoffRecord) -> Iterator[tuple[str, list[str]]]:
     yield "Spent", [f"- {row}" for row in what_is_left(record.spent, record.budget)] + _shares(record.shares)
 
 
-def _proposal(proposal: OpenProposal) -> list[str]:
+def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
+    """`digest`: None where it can no longer be decided on."""
     what = proposal.path if proposal.path is not None else ""
-    head = [f"`{proposal.tool}` {what}".rstrip(), ""]
+    named = "" if digest is None else f" (digest `{digest[:SHORT]}`)"
+    head = [f"{f'`{proposal.tool}` {what}'.rstrip()}{named}", ""]
     if proposal.command is not None:
         return [*head, *_fenced(proposal.command, "sh"), ""]
     return [*head, *_fenced(proposal.diff, "diff"), ""]

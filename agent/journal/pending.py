@@ -8,12 +8,10 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import JournalError, ProposalOpened, Reason
+from .handoffs import SHORT
 from .journal import Journal
 from .runs import RunLine, list_runs
 from .waiting import Waits, what_waits
-
-SHORT = 12
-"""Characters of a digest that a list shows, and that are enough to name it."""
 
 
 class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,6 +49,19 @@ def test_migrate_is_refused_too(home: Home, project: Path):
         assert (ran.exit_code, server.requests) == (2, []), ran
 
 
+def test_a_run_that_has_steps_is_never_refused_though_its_check_can_no_longer_be_started(home: Home, project: Path):
+    (project / "check.sh").write_text("#!/bin/sh\nexit 1\n")
+    (project / "check.sh").chmod(0o755)
+    with ScriptedServer([], then=say("I give up")) as server:
+        argv = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto", "--steps", "1"]
+        ran = home.run("run", "fix", "--headless", "--json", "--until", "./check.sh", *argv, cwd=project)
+        assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (3, "budget", 1), ran
+        (project / "check.sh").unlink()
+        resumed = home.run("resume", ran.events[0]["run_id"], "--headless", "--json", "--steps", "2", cwd=project)
+    assert (resumed.outcome["reason"], resumed.outcome["steps"], resumed.exit_code) != ("refused", 1, 2), resumed
+    assert resumed.outcome["reason"] in ("budget", "handoff", "error"), resumed
+
+
 def test_a_check_that_only_fails_is_no_reason_to_refuse(home: Home, project: Path):
     with ScriptedServer([], then=say("I give up")) as server:
         argv = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto", "--steps", "1"]

@@ -18,6 +18,10 @@ def hand_over(home: Home, project: Path, server: ScriptedServer) -> str:
     argv = ["run", "fix it", "--headless", "--on-ask", "handoff", "--gate", "ask", "--until", CHECK]
     ran = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
     assert ran.exit_code == 5, ran
+    (waiting,) = inbox(home, project)
+    named = f"{home.journals()[0].stem} --digest {waiting['digest'][:12]}"
+    assert f"`rundry approve {named}`" in ran.stderr and f"`rundry reject {named} --reason" in ran.stderr
+    assert f"decide with: rundry approve {named} --headless (or: rundry reject)" in ran.stderr
     return home.journals()[0].stem
 
 
@@ -72,6 +76,7 @@ def test_a_server_that_is_down_leaves_the_proposal_as_it_was(home: Home, project
     before = inbox(home, project)
     later = home.run("approve", run_id, "--digest", before[0]["digest"], "--headless", cwd=project)
     assert later.exit_code == 75, later
+    assert "the decision was not recorded, and the proposal stays open" in later.stderr
     assert inbox(home, project) == before
     assert (project / "calc/core.py").read_text() == CORE
 
@@ -85,11 +90,15 @@ def test_a_rejection_after_kill_nine_at_the_gate_reaches_the_model_with_its_reas
             assert holding is not None
             os.kill(holding.pid, signal.SIGKILL)
             terminal.wait_for("The runner is gone")
+            terminal.signal(signal.SIGKILL)
+            terminal.wait_for_exit()
         (waiting,) = inbox(home, project)
         run_id = home.journals()[0].stem
         argv = ["reject", run_id, "--digest", waiting["digest"], "--reason", "keep the minus", "--json"]
         ran = home.run(*argv, cwd=project)
-        assert [e["by"] for e in ran.of("proposal_decided")][:1] == ["person"], ran
+        first, *others = [e["by"] for e in ran.of("proposal_decided")]
+        assert first == "person", ran
+        assert set(others) == {"policy"}, "a screen that was killed is not somebody who can be asked"
         (told,) = [text_of(m) for m in server.wait_requests(2)[1].messages if m["role"] == "tool"]
         assert "keep the minus" in told
 

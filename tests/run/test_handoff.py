@@ -12,6 +12,7 @@ from rundry.agent.protocol import (
     HandoffOpened,
     HandoffRecord,
     LastAction,
+    OpenProposal,
     Tried,
     decode_event,
 )
@@ -129,6 +130,22 @@ def test_the_reason_and_what_to_do_come_first_and_a_fence_holds_what_it_quotes()
         "## Last actions",
         "## Spent",
     ]
+
+
+def test_an_open_proposal_names_the_commands_that_decide_on_it_and_a_decided_one_does_not():
+    digest, other = "a" * 64, "b" * 64
+    opened = OpenProposal(proposal_id="p1", digest=digest, tool="edit_file", path="a.md", diff="+x")
+    event = HandoffOpened(reason="r", suggested_action="s", record=HandoffRecord(open_proposals=[opened]))
+    text = handoff_markdown(event, run_id="r1")
+    approve, reject = f"rundry approve r1 --digest {'a' * 12}", f"rundry reject r1 --digest {'a' * 12}"
+    assert f"`{approve}`" in text and f"`{reject} --reason" in text
+    assert f"`edit_file` a.md (digest `{'a' * 12}`)" in text
+    assert "rundry resume" not in text
+    moved = handoff_markdown(event, run_id="r1", waiting={"p1": other})
+    assert f"rundry approve r1 --digest {'b' * 12}" in moved and "a" * 12 not in moved
+    decided = handoff_markdown(event, run_id="r1", waiting={})
+    assert "rundry approve" not in decided and "digest" not in decided
+    assert 'rundry resume r1 --hint "..."' in decided
 
 
 def test_parts_that_hold_nothing_are_left_out():

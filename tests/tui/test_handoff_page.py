@@ -17,6 +17,8 @@ from rundry.agent import (
     ModelShare,
     ModelSwitched,
     OpenProposal,
+    ProposalDecided,
+    ProposalOpened,
     Spent,
     SwitchModel,
     TierAsked,
@@ -60,7 +62,12 @@ OPENED = HandoffOpened(
 
 
 async def opened(stage: Stage, pilot, event: HandoffOpened = OPENED) -> str:
-    stage.play(started(), event, Waiting(why="handoff"))
+    stage.play(started())
+    return await opened_after(stage, pilot, event)
+
+
+async def opened_after(stage: Stage, pilot, event: HandoffOpened) -> str:
+    stage.play(event, Waiting(why="handoff"))
     await pilot.pause(0.1)
     await pilot.press("ctrl+r")
     await pilot.pause(0.1)
@@ -112,6 +119,28 @@ async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_mar
         text = stage.text()
         assert "\u202e" not in text and "\x1b" not in text
         assert text.count("[bold]x[/]") >= 4
+
+
+async def test_an_open_proposal_names_the_keys_and_commands_that_decide_on_it_until_it_is_decided():
+    stage = Stage()
+    waits = ProposalOpened(
+        proposal_id="p1", digest="a" * 64, tool="edit_file", path="a.md", diff="+x", call_id="c1", asks=["it asks"]
+    )
+    record = HandoffRecord(
+        open_proposals=[OpenProposal(proposal_id="p1", digest="a" * 64, tool="edit_file", path="a.md")]
+    )
+    async with stage.app.run_test(size=(80, 40)) as pilot:
+        stage.play(started(), waits)
+        text = await opened_after(stage, pilot, HandoffOpened(reason="r", suggested_action="s", record=record))
+        assert f"rundry approve {stage.desk.state.run_id} --digest {'a' * 12}" in text
+        assert f"rundry reject {stage.desk.state.run_id} --digest {'a' * 12}" in text
+        assert "y or n at the gate" in text
+        await pilot.press("escape")
+        stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+r")
+        await pilot.pause(0.1)
+        assert "rundry approve" not in stage.text()
 
 
 async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_the_hint():

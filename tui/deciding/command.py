@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from rundry.agent import Decide, Journal, ProposalOpened, UserError, Waits, holder, refresh_proposals, what_waits
+from rundry.agent import (
+    Decide,
+    Journal,
+    ProposalOpened,
+    Refusal,
+    UserError,
+    Waits,
+    holder,
+    refresh_proposals,
+    what_waits,
+)
 
 from ..resuming import find
 from ..text import one_line
-from .question import SHORT, Declined, chosen, has_terminal, what_of
+from .question import NOT_RECORDED, SHORT, Declined, chosen, has_terminal, what_of
 
 
 def decide(
@@ -51,7 +61,10 @@ def decide(
     if headless or not has_terminal():
         from ..plain import resume_headless
 
-        return resume_headless(ref or run_id, flags, hint=None, since=None, as_json=as_json, decision=command)
+        try:
+            return resume_headless(ref or run_id, flags, hint=None, since=None, as_json=as_json, decision=command)
+        except Refusal as refusal:
+            raise Refusal(f"{refusal}; {NOT_RECORDED}") from refusal
     from ..opening import open_resumed
 
     return open_resumed(ref or run_id, flags, hint=None, decision=command)

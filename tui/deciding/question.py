@@ -13,6 +13,8 @@ from ..text import one_line, show
 
 SHORT = 12
 """Characters of a digest that are shown."""
+NOT_RECORDED = "the decision was not recorded, and the proposal stays open"
+"""Where the run cannot be resumed."""
 _LEAST = 6
 """Characters of a digest that can name it."""
 

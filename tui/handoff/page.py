@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from rundry.agent import HandoffOpened, handoff_markdown
+from rundry.agent import HandoffOpened, digests_of, handoff_markdown
 
 from ..state import ViewState
 from ..text import bare, one_line
@@ -64,7 +64,7 @@ class HandoffPage(Screen[None]):
         """What it is, the parts, the keys."""
         yield Static(self._head(), classes="head", markup=False)
         with VerticalScroll():
-            for part in parts(self._opened):
+            for part in parts(self._opened, self._state.run_id, self._waiting()):
                 yield from self._part(part)
         yield Static(self._foot(), classes="foot", markup=False)
 
@@ -75,7 +75,8 @@ class HandoffPage(Screen[None]):
 
     def action_copy(self) -> None:
         """The whole record."""
-        text = handoff_markdown(self._opened, run_id=self._state.run_id, journal=self._state.journal)
+        run_id, journal = self._state.run_id, self._state.journal
+        text = handoff_markdown(self._opened, run_id=run_id, journal=journal, waiting=self._waiting())
         cast("App[object]", self.app).copy_to_clipboard(bare(text))
         self._copied = True
         self.query_one(".foot", Static).update(self._foot())
@@ -89,6 +90,11 @@ class HandoffPage(Screen[None]):
         """A line or a page."""
         view = self.query_one(VerticalScroll)
         {"down": view.scroll_down, "up": view.scroll_up, "page_down": view.scroll_page_down}[how]()
+
+    def _waiting(self) -> dict[str, str]:
+        """Digests of the proposals that this hand-off left open and that are open now."""
+        known, now = digests_of(self._opened.record), self._state.proposals
+        return {name: now[name].digest for name in known if name in now}
 
     def _refresh_head(self) -> None:
         self.query_one(".head", Static).update(self._head())

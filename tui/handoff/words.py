@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -17,8 +17,11 @@ from rundry.agent import (
     OpenProposal,
     Spent,
     StallDetected,
+    deciding_commands,
+    digests_of,
 )
 
+from ..deciding.question import SHORT
 from ..head.title import model_name
 from ..reducer.numbers import clock, money, plural, short
 from ..reducer.titles import call_title, stall_words
@@ -41,17 +44,23 @@ class Part:
     lines: Sequence[Line]
 
 
-def parts(opened: HandoffOpened) -> Iterator[Part]:
-    """The reason and what to do first; what holds nothing is left out."""
+def parts(opened: HandoffOpened, run_id: str = "", waiting: Mapping[str, str] | None = None) -> Iterator[Part]:
+    """The reason and what to do first; what holds nothing is left out.
+
+    `waiting`: digest of each proposal that is still open, by its id; None: those of the record.
+    """
     record = opened.record
+    digests = digests_of(record) if waiting is None else waiting
     yield Part("why", [_why(opened.reason)])
     yield Part("next", [[(one_line(opened.suggested_action), "next")]])
+    if digests and run_id:
+        yield Part("decide", list(_ways(run_id, digests.values())))
     if record.questions:
         yield Part("asks", [line for text in record.questions for line in _text(text, "bright")])
     if record.task:
         yield Part("task", _text(record.task))
     if record.open_proposals:
-        yield Part("waits", [line for proposal in record.open_proposals for line in _proposal(proposal)])
+        yield Part("waits", [line for p in record.open_proposals for line in _proposal(p, digests.get(p.proposal_id))])
     if record.failing_check is not None:
         yield Part("check", _check(record))
     if record.tried:
@@ -78,11 +87,19 @@ def _text(text: str, kind: str = "plain") -> list[Line]:
     return [[(line, kind)] for line in show(text).splitlines()] or [[("", kind)]]
 
 
-def _proposal(proposal: OpenProposal) -> Iterator[Line]:
+def _ways(run_id: str, digests: Iterable[str]) -> Iterator[Line]:
+    """The keys of the gate, and the commands that do the same."""
+    yield [("y or n at the gate of the run, or:", "plain")]
+    for digest in digests:
+        yield from ([(one_line(command), "bright")] for command in deciding_commands(run_id, digest))
+
+
+def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
+    named = [] if digest is None else [(f"   digest {digest[:SHORT]}", "dim")]
     if proposal.command is not None:
-        yield [("run ", "dim"), (one_line(proposal.command), "bright")]
+        yield [("run ", "dim"), (one_line(proposal.command), "bright"), *named]
         return
-    yield [("edit ", "dim"), (one_line(proposal.path or proposal.tool), "bright")]
+    yield [("edit ", "dim"), (one_line(proposal.path or proposal.tool), "bright"), *named]
     yield from _diff(proposal.diff)
 
 
