@@ -53,8 +53,6 @@ _HEAD = "The file `"
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
 """Characters of a guarded file that are looked through for the names of others."""
-_INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"})
-"""Files that speak to the model: they are edited only where the task names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +148,13 @@ class Constrained:
         task, words = self._facts.spec.task, _words(last_text(self._facts.main.messages) or "")
         scored: list[tuple[int, int, bool, str]] = []
         for path in files:
-            if self._guard.matches(path) or self._workspace.caution(Path(path)) is not None:
+            if self._guard.matches(path):
                 continue
             if self._kept_from("read_file", path) or self._kept_from("edit_file", path):
                 continue
             in_task = _names(path, task)
-            if path.rpartition("/")[2] in _INSTRUCTIONS and in_task < _BY_NAME:
-                continue
+            if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:
+                continue  # such a file is edited only where the task names it
             score = 8 * _names(path, said) + 6 * in_task + 9 * (_names(path, words) if path != self._path else 0)
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
             is_hidden = path.startswith(".") or "/." in path

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from .ignore import Ignore
-from .names import CONFIG, fold
+from .names import cautioned
 from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
 from .states import LIMIT
 
@@ -68,10 +68,10 @@ class Scanner:
         return self._settled(seen, old)
 
     def _left_out(self, path: str, name: str, is_folder: bool) -> bool:
-        """The config of rundry is looked at whatever the project ignores: who made it has to be known."""
+        """Ignored files are left out, but for those that a program obeys: who made them has to be known."""
         if f"{self._root}/{path}{name}" in self._skipped:
             return True
-        return self._ignore.names(path, name, is_folder) and (is_folder or path != "" or fold(name) != CONFIG)
+        return self._ignore.names(path, name, is_folder) and (is_folder or cautioned((name,)) is None)
 
     def _known_names(self, path: str, old: _Folder) -> _Scan:
         """A folder whose names are the same: a stat a file, and nothing else."""

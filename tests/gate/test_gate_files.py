@@ -39,7 +39,24 @@ def test_a_deny_rule_holds_through_a_link_from_both_sides(place):
 
 @pytest.mark.parametrize(
     "name",
-    [".rundry.toml", ".envrc", ".bashrc", ".vscode/tasks.json", ".github/workflows/ci.yml", ".husky/pre-commit"],
+    [
+        ".rundry.toml",
+        ".envrc",
+        ".bashrc",
+        ".vscode/tasks.json",
+        ".github/workflows/ci.yml",
+        ".husky/pre-commit",
+        ".hg/hgrc",
+        ".cargo/config.toml",
+        "sub/.gdbinit",
+        ".Mise.toml",
+        "x.code-workspace",
+        ".gitignore",
+        "sub/AGENTS.md",
+        "claude.md",
+        ".cursorrules",
+        ".github/copilot-instructions.md",
+    ],
 )
 def test_protected_files_ask_in_every_mode_before_they_exist_and_never_offer_always(place, name):
     allow = Rule(verdict="allow", tool="write_file")

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from rundry.agent.workspace import PathRefused, Workspace
+from rundry.agent.workspace.obeyed.table import rows
 
 
 @pytest.fixture
@@ -123,13 +124,64 @@ def test_the_runs_own_journal_is_refused_with_what_stands_beside_it(ws):
         ".npmrc",
         "src/sitecustomize.py",
         ".devcontainer/devcontainer.json",
+        ".hg/hgrc",
+        ".cargo/config.toml",
+        "sub/.cargo/config",
+        ".gdbinit",
+        ".lldbinit",
+        ".mise.toml",
+        "app.code-workspace",
+        ".gitignore",
+        "deep/er/.gitignore",
+        "AGENTS.md",
+        "sub/Agents.MD",
+        "CLAUDE.md",
+        ".cursorrules",
+        ".github/copilot-instructions.md",
+        ".github/agents/reviewer.md",
+        ".claude/settings.local.json",
+        ".aider.conf.yml",
+        ".yarn/releases/yarn-4.cjs",
+        ".pnp.cjs",
+        ".dir-locals.el",
+        "\uff0ehg/hgrc",
     ],
 )
 def test_what_runs_by_itself_is_asked_about_also_before_it_exists(ws, given):
     assert ws.caution(ws.resolve(given))
 
 
-@pytest.mark.parametrize("given", ["src/a.py", "README.md", "src/hooks/useThing.ts", "tests/test_a.py", "ci.md"])
+def test_each_row_of_obeyed_files_has_a_source_and_is_asked_about_at_any_depth(ws):
+    for row in rows():
+        assert row.source and all(row.source), row
+        assert row.names or row.folders, row
+        below = f"{row.below[0]}/" if row.below else ""
+        for name in (glob.replace("*", "x") for glob in [*row.names, *row.folders]):
+            assert name == name.lower(), name
+            for given in (f"{below}{name}", f"deep/er/{below}{name.upper()}"):
+                assert ws.caution(ws.root / given), given
+        for name in row.folders:
+            assert ws.caution(ws.root / name.replace("*", "x") / "new.xyz"), name
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "src/a.py",
+        "README.md",
+        "src/hooks/useThing.ts",
+        "tests/test_a.py",
+        "ci.md",
+        "Dockerfile",
+        "Makefile",
+        "package.json",
+        "src/agents.py",
+        "docs/claude.rst",
+        "docs/agent/setup.md",
+        ".github/README.md",
+        ".editorconfig",
+    ],
+)
 def test_plain_files_are_not(ws, given):
     assert ws.caution(ws.resolve(given)) is None
 
