@@ -93,6 +93,7 @@ __all__ = [
     "standing",
     "standing_changes",
     "to_spec",
+    "variables_left_out",
     "verify_run",
     "what_waits",
 ]
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
     from .run.proposals.refresh import refresh_proposals
     from .run.session import Session
     from .run.small_window import check_context
+    from .run.surroundings import variables_left_out
     from .run.usable import check_usable
     from .tools import TOOLS
     from .workspace import Ignore, Sandbox, form_of
@@ -218,6 +220,7 @@ _HOMES: dict[str, str] = {
     "ResumeChanges": "run.orders",
     "RunLine": "journal",
     "Sandbox": "workspace",
+    "variables_left_out": "run.surroundings",
     "Session": "run.session",
     "Settings": "config",
     "Survey": "model",

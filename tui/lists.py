@@ -13,7 +13,18 @@ from typing import cast
 
 import msgspec
 
-from rundry.agent import FREE, KeyMissing, ModelLine, Sandbox, Survey, UserError, discover, list_runs, load_settings
+from rundry.agent import (
+    FREE,
+    KeyMissing,
+    ModelLine,
+    Sandbox,
+    Survey,
+    UserError,
+    discover,
+    list_runs,
+    load_settings,
+    variables_left_out,
+)
 
 from .reducer.numbers import clock, plural, short
 from .start import NO_MODEL, Setup, folder_of, workspace_of
@@ -114,6 +125,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     network = bool(setup.settings["network"].value)
     sandbox = asyncio.run(Sandbox.detect(network=network, workspace=setup.workspace))
     missing = _missing(setup)
+    unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
         _json(
             {
@@ -122,6 +134,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "sandbox": sandbox.kind,
                 "network": sandbox.network,
                 "not_held": sandbox.not_held,
+                "variables_left_out": unseen,
                 "survey": survey,
                 "missing": missing,
             }
@@ -131,6 +144,8 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     _say(f"journals   {setup.folder}")
     for line in _sandbox_lines(sandbox):
         _say(line)
+    if unseen:
+        _say(f"variables  not passed to commands: {', '.join(unseen)} (--sandbox-env NAME passes one)")
     for line in survey_lines(survey):
         _say(line)
     _say()

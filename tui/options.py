@@ -105,6 +105,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
     "gate": _option("--gate", metavar="MODE", help="read, ask (default), edits or auto: what passes without you."),
     "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
+    "sandbox_env": _option(
+        "--sandbox-env", multiple=True, metavar="NAME", help="Commands also get this variable; MYAPP_* for several."
+    ),
     "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
     "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
     "escalate": _option("--escalate", metavar="NAME", help="When it goes in circles: this model takes over, once."),
@@ -164,6 +167,7 @@ SEARCHED = (
     *_LIMITS,
     "gate",
     "network",
+    "sandbox_env",
     "on_ask",
     "on_stall",
     "cwd",

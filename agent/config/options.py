@@ -25,6 +25,7 @@ from ..protocol import (
 )
 from .handing import read_model, read_tiers
 from .request_params import read_params
+from .sandbox_values import read_place, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 Read = Callable[[object, float], object]
@@ -247,6 +248,9 @@ OPTIONS: dict[str, Option] = {
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
+    "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
+    "sandbox_hide": Option("sandbox.hide", _many(read_place), [], from_env=False, flag=False),
+    "sandbox_show": Option("sandbox.show", _many(read_place), [], from_env=False, user_only=True, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "quota": Option("quota", _quotas, {}, from_env=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),

@@ -20,6 +20,8 @@ from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
+ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show")
+"""Options whose values in several places are joined."""
 FLAG, PROJECT, USER, DEFAULT = "flag", f"project {PROJECT_FILE}", "user config", "default"
 
 
@@ -131,8 +133,8 @@ def load_settings(
     """The options that hold in this workspace: flag, then environment, project (where trusted), user, default.
 
     `flags`: by option name, `_` or `-` between words; None, False and empty lists count as not given; names that are
-    no options are left to the caller. Rules and quotas of several places add up. Raises UserError for a flag or a
-    variable, ConfigError for a file: with the key and the mend.
+    no options are left to the caller. The values of `ADDED_UP` in several places are joined. Raises UserError for a
+    flag or a variable, ConfigError for a file: with the key and the fix.
     """
     now = time.time() if now is None else now
     notes: list[str] = []
@@ -148,7 +150,7 @@ def load_settings(
     user = _from_user(env, now)
     given = _from_flags(flags, now)
     found = {**user, **project, **_from_env(env, now), **given}
-    for name in ("rules", "quota"):
+    for name in ADDED_UP:
         set_in = [place[name] for place in (user, project, given) if name in place]
         if len(set_in) > 1:
             value = reduce(_joined, (setting.value for setting in set_in))

@@ -213,6 +213,7 @@ from .spec import (
     Predicates,
     Rule,
     RunSpec,
+    SandboxRules,
     StallLimits,
     Verify,
 )
@@ -384,6 +385,7 @@ __all__ = [
     "RunVerified",
     "RundryError",
     "Said",
+    "SandboxRules",
     "Say",
     "ScopeCounted",
     "ScoreMeasured",

@@ -75,12 +75,24 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A command's first words: `git status` allows `git status -s`, and no other command."""
 
 
+class SandboxRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user changes about the surroundings that commands see."""
+
+    env: list[str] = []
+    """Names and patterns of variables that commands receive as well."""
+    hide: list[str] = []
+    """Paths that commands cannot read."""
+    show: list[str] = []
+    """Paths with secrets that commands can read all the same."""
+
+
 class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     mode: GateMode = GateMode.ASK
     unsandboxed_ok: bool = False
     """The person said that commands may pass in `auto` although no sandbox holds them."""
     network: bool = False
     """Commands and checks may use the network."""
+    sandbox: SandboxRules = SandboxRules()
     rules: list[Rule] = []
     on_ask: str | None = None
     """What a run without a person does where it would have to ask: `refuse` or `handoff`.

@@ -12,19 +12,20 @@ from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
-from ..model import KEY_NAMES, NOBODY, NoModel, RemoteModel, open_model, secret_names
+from ..model import NOBODY, NoModel, RemoteModel, open_model
 from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
 from ..step.constrained import Constrained
 from ..stops import Guard, Quotas, default_guard, guard_of_items
 from ..tools import Fetcher, ToolContext
-from ..workspace import Sandbox, Snapshots, SystemClock, Workspace, command_env
+from ..workspace import OWN_GIT, Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .attachments import check_first_images
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, guarded, lay_ground
 from .orders import Order, ResumeChanges
 from .small_window import refuse_window
+from .surroundings import commands_env
 
 
 async def load_model(spec: ModelSpec) -> Model:
@@ -51,7 +52,7 @@ async def outfit(
     """Raises Refusal or UserError where the model cannot be reached or a limit cannot be kept."""
     spec, changes = journal.spec, order.changes
     asked = changes.model or facts.model_spec
-    git_env = command_env(outside.env)
+    git_env = command_env(outside.env, more=OWN_GIT)
     ground = await check_ground(spec, facts, git_env)
     model = await outside.open_model(asked)
     check_first_images(journal, facts, order, model)
@@ -67,7 +68,7 @@ async def outfit(
     sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
-    env = command_env(outside.env, provider_key_names=key_names(spec.model, asked))
+    env = commands_env(outside.env, spec.gate, spec.model, asked)
     guard = guard_of(spec, workspace.root, env)
     snapshots = Snapshots(workspace, store)
     if spec.finder is None or spec.finder.recipe is Recipe.MIGRATE:  # other searches only read
@@ -192,12 +193,6 @@ def _used(facts: RunFacts) -> dict[str, int]:
 def _result_limit(window: int) -> int:
     """Characters of a tool's result: a quarter of a small window at most, so that some rounds fit into it."""
     return max(1_000, min(12_000, window))
-
-
-def key_names(*specs: ModelSpec) -> set[str]:
-    """Variables that no command may see."""
-    known = {name for names in KEY_NAMES.values() for name in names}
-    return known | secret_names() | {spec.key_from for spec in specs if spec.key_from}
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:

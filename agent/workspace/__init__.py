@@ -2,8 +2,8 @@
 
 from .bubblewrap import Stage
 from .clock import SystemClock
+from .confined import OWN_GIT, command_env, left_out
 from .content import form_of
-from .environment import command_env
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .family import Family
 from .file_glob import FileGlob
@@ -21,6 +21,7 @@ from .watch import watch, watch_files
 from .write import remove_file, write_file
 
 __all__ = [
+    "OWN_GIT",
     "Change",
     "Family",
     "FileGlob",
@@ -46,6 +47,7 @@ __all__ = [
     "command_env",
     "editable",
     "form_of",
+    "left_out",
     "read_state",
     "remove_file",
     "run_process",

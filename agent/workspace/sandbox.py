@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from .bubblewrap import Stage, bubblewrap, find_bubblewrap
-from .environment import command_env
+from .confined import command_env
 from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .loopback import Loopback

@@ -156,6 +156,9 @@ retries = 1
 concurrency = 2
 [sandbox]
 network = true
+env = ["MYAPP_*"]
+hide = ["~/.ours"]
+show = ["~/.npmrc"]
 [keys]
 approve = "f9"
 [interval]

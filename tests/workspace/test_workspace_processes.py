@@ -302,10 +302,10 @@ def test_a_commands_environment_has_no_key_and_asks_nobody():
         "LITELLM_MODE": "PRODUCTION",
         "GIT_ASKPASS": "/usr/bin/ask",
         "TERM": "xterm-256color",
-        "STRIPE": "ok",
+        "NODE_ENV": "test",
     }
     env = command_env(given, provider_key_names=["MY_LLM"])
     assert {"OPENAI_API_KEY", "MY_LLM", "COPY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"}.isdisjoint(env)
     assert {"BASH_ENV", "PYTHONHOME", "LITELLM_MODE", "GIT_ASKPASS"}.isdisjoint(env)
-    assert env["PATH"] == "/bin" and env["PYTHONPATH"] == "src" and env["STRIPE"] == "ok"
+    assert env["PATH"] == "/bin" and env["PYTHONPATH"] == "src" and env["NODE_ENV"] == "test"
     assert env["GIT_TERMINAL_PROMPT"] == "0" and env["PAGER"] == "cat" and env["TERM"] == "dumb"

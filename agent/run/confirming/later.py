@@ -12,8 +12,8 @@ from ...journal import Journal, claim
 from ...journal.checkpoint import facts_of
 from ...journal.facts import RunFacts
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
-from ...workspace import Sandbox, Snapshots, Workspace, command_env
-from ..outfit import key_names
+from ...workspace import Sandbox, Snapshots, Workspace
+from ..surroundings import commands_env
 from .checkout import Result
 from .trial import try_out
 
@@ -67,7 +67,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         workspace=workspace,
         snapshots=Snapshots(workspace, store),
         sandbox=sandbox,
-        env=command_env(env, provider_key_names=key_names(spec.model)),
+        env=commands_env(env, spec.gate, spec.model),
         tree=facts.world or "",
     )
     began = time.monotonic()

@@ -1,0 +1,27 @@
+"""Read the values of the `[sandbox]` table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..protocol import UserError
+
+_VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
+
+
+def read_variable(value: object, now: float) -> str:
+    """Return the name of a variable, in which `*` stands for any characters. Raises UserError."""
+    del now
+    if isinstance(value, str) and _VARIABLE.fullmatch(value.strip()):
+        return value.strip()
+    raise UserError(f'{value!r} is not the name of a variable: write a name or a pattern, such as "MYAPP_*"')
+
+
+def read_place(value: object, now: float) -> str:
+    """Return an absolute path, or one that begins with `~`. Raises UserError."""
+    del now
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isprintable() and (text == "~" or text.startswith("~/") or (Path(text).is_absolute() and text != "/")):
+        return text
+    raise UserError(f'{value!r} is not a path of this machine: write it like "~/.secrets" or "/etc/keys"')

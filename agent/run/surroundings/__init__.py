@@ -1,0 +1,5 @@
+"""What the commands of a run see of this machine, from the run's spec: environment and sandbox."""
+
+from .variables import commands_env, key_names, variables_left_out
+
+__all__ = ["commands_env", "key_names", "variables_left_out"]

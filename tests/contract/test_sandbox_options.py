@@ -1,0 +1,63 @@
+"""What the user adds to the surroundings of commands: `[sandbox]` and `--sandbox-env`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes.rundry import Home
+from fakes.server import ScriptedServer
+from fakes.turns import call, say
+
+
+def printed(home: Home, project: Path, *flags: str, command: str = "env") -> str:
+    """What a command of a run printed."""
+    out = project / "printed"
+    out.unlink(missing_ok=True)
+    with ScriptedServer([call("run_command", command=f"{command} > printed"), say("done")]) as server:
+        words = ["--until-file", "printed", "--gate", "auto", "--model", "fake", "--api-base", server.base_url]
+        ran = home.run("run", "print it", "--headless", *words, *flags, cwd=project)
+    assert ran.exit_code == 0, ran
+    return out.read_text()
+
+
+def test_a_command_of_a_run_gets_only_variables_that_are_listed_or_added(home: Home, project: Path):
+    home.env |= {
+        "MYAPP_MODE": "fast",
+        "MYAPP_SECRET": "hush",
+        "DJANGO_SETTINGS_MODULE": "site.settings",
+        "NODE_ENV": "n",
+    }
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text('[sandbox]\nenv = ["MYAPP_*"]\n')
+    seen = printed(home, project, "--sandbox-env", "DJANGO_SETTINGS_MODULE")
+    assert "MYAPP_MODE=fast" in seen and "DJANGO_SETTINGS_MODULE=site.settings" in seen and "NODE_ENV=n" in seen
+    assert "hush" not in seen
+    assert "DJANGO_SETTINGS_MODULE" not in printed(home, project)
+
+
+def test_doctor_lists_the_names_of_variables_that_commands_do_not_get(home: Home, project: Path):
+    home.env |= {"MYAPP_MODE": "fast-value", "PGPASSWORD": "pw-value"}
+    ran = home.run("doctor", cwd=project)
+    assert (
+        "MYAPP_MODE" in ran.stdout and "PGPASSWORD" in ran.stdout and "value" not in ran.stdout.split("PGPASSWORD")[0]
+    )
+    told = json.loads(home.run("doctor", "--json", "--sandbox-env", "MYAPP_*", cwd=project).stdout)
+    assert "PGPASSWORD" in told["variables_left_out"] and "MYAPP_MODE" not in told["variables_left_out"]
+
+
+@pytest.mark.parametrize("value", ["A=b", "", "a b", "*", "9x"])
+def test_a_value_that_is_not_a_variables_name_is_refused(home: Home, project: Path, value: str):
+    ran = home.run("run", "--headless", "--sandbox-env", value, "x", cwd=project)
+    assert ran.exit_code == 2 and "--sandbox-env" in ran.stderr and not list(home.runs.glob("*.db"))
+
+
+def test_a_projects_config_adds_a_variable_once_it_is_trusted_and_never_shows_a_secret(home: Home, project: Path):
+    home.env["MYAPP_MODE"] = "fast"
+    (project / ".rundry.toml").write_text('[sandbox]\nenv = ["MYAPP_MODE"]\n')
+    assert "MYAPP_MODE" not in printed(home, project)
+    assert "MYAPP_MODE=fast" in printed(home, project, "--trust")
+    (project / ".rundry.toml").write_text('[sandbox]\nshow = ["~/.ssh"]\n')
+    ran = home.run("run", "--headless", "--trust", "x", cwd=project)
+    assert ran.exit_code == 2 and "sandbox.show is for the user's own config" in ran.stderr
