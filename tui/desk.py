@@ -16,6 +16,7 @@ from rundry.agent import (
     Answer,
     Changes,
     Command,
+    Decide,
     GateMode,
     ImageRef,
     Journal,
@@ -240,11 +241,17 @@ class Desk:
 
     @property
     def is_orphaned(self) -> bool:
-        """No runner is there to take commands. One that stays after the end takes the run up again by itself."""
+        """No runner takes commands, and none is starting. One that stays after the end resumes the run by itself."""
         journal = self.link.journal
         if journal is not None and self.state.outcome is not None:
-            return holder(journal.path) is None
+            return self.link.runner_state() != "warming" and holder(journal.path) is None
         return self.begun and self.link.runner_state() == "gone"
+
+    @property
+    def waits_at_gate(self) -> bool:
+        """No decision is under way: the run waits at the gate, or nobody drives it and no runner is starting."""
+        at_rest = self.is_over or self.state.waiting == "gate"
+        return at_rest and self.link.runner_state() != "warming"
 
     @property
     def is_idle(self) -> bool:
@@ -337,6 +344,16 @@ class Desk:
     def judge(self, command: Judge | Merge) -> int:
         """Give a verdict on a finding, whoever drives the search, or nobody. Raises RundryError."""
         return self.link.put_alone(command) if self.is_orphaned else self.put(command)
+
+    def decide(self, command: Decide) -> int | None:
+        """Decide on a proposal. The command's id; None: nobody drove the run, and it is resumed with the decision.
+
+        Raises RundryError.
+        """
+        if self.is_orphaned:
+            self.take_up(ResumeChanges(decision=command))
+            return None
+        return self.put(command)
 
     def changes(self) -> Changes:
         """What can be undone. Raises RundryError."""

@@ -19,7 +19,7 @@ from .lookout import Lookout
 from .policy import Standing, Verdict, judge
 from .renew import Conflict, conflict_digest, holds_already, renew
 from .ruling import Ruling, approved, interrupted, left_open
-from .settle import HELD, by_policy, made_anew, settle
+from .settle import CHANGED, HELD, by_policy, made_anew, settle
 from .stored.later import Kept, Later, OpenProposal
 
 
@@ -136,7 +136,7 @@ class Gate:
         if waiting.ruling.done():
             return f"the file changed on disk, and that settled it: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
-            return "the proposal changed since it was shown: look at the new one and decide again"
+            return CHANGED
         ruling = self._answer(command, waiting)
         if isinstance(ruling, str):
             return ruling

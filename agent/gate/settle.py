@@ -19,6 +19,7 @@ from .ruling import Ruling, approved
 WAYS = "edit the merged text by hand, let the model make it again, keep what stands there, or reject it"
 
 NOBODY = "nobody is here to approve it"
+CHANGED = "the proposal changed since it was shown: look at the new one and decide again"
 HELD = "the file holds exactly this change already: nothing is written"
 
 

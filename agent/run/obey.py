@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ..finder.hearing import FinderCommand, hear
+from ..gate.settle import CHANGED
 from ..protocol import (
     Act,
     AddItem,
@@ -161,7 +162,13 @@ def _hear(
 
 def _decide(run: Conduct, command: Decide) -> str | None:
     """A decision on a proposal that stays open takes the hand-off up."""
-    gate = run.kit.gate
+    gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
+    if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
+        # this runner is about to open it again
+        if run.facts.asking.conflicts.get(command.proposal_id, opened.digest) != command.digest:
+            return CHANGED
+        gate.later.given[command.proposal_id] = command
+        return None
     refused = gate.decide(command)
     if refused is None and command.proposal_id in gate.later.given and run.facts.handoff is not None:
         run.kit.record(HandoffClosed(by="person"))

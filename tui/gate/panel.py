@@ -164,7 +164,7 @@ class GatePanel(GateView, can_focus=True):
             self.say(command)
             return
         self.arming.decided()
-        self.review.answer(command.proposal_id)
+        self.review.answer(command)
         self.post_message(self.Decided(command))
         self.show_current()
 
@@ -180,8 +180,8 @@ class GatePanel(GateView, can_focus=True):
             self.always_shown = True
             self.say(f"always would write: {proposal.rule}")
 
-    def sent(self, command: Decide, command_id: int) -> None:
-        """The decision was put into the inbox under this id."""
+    def sent(self, command: Decide, command_id: int | None) -> None:
+        """The decision was put into the inbox under this id; None: the run is resumed with it."""
         self.review.sent(command.proposal_id, command_id)
 
     def not_sent(self, command: Decide, why: str) -> None:

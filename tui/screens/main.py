@@ -120,6 +120,8 @@ class MainScreen(Screen[None]):
         first = state.take_changes()
         if first < count:
             self.transcript.show(state.blocks, first)
+        if self.desk.waits_at_gate:
+            self.gate.review.take_back_unsent()
         self.gate.show(state)
         self.welcome.show(wanted=count == 0)
         is_board = state.finder is not None and self.board_wanted
@@ -230,7 +232,8 @@ class MainScreen(Screen[None]):
             self.fill(text)
 
     def _refused(self, refusal: Refusal) -> None:
-        """The run cannot begin or go on: what the person typed is theirs again."""
+        """The run cannot begin or go on: what the person typed is theirs again, and so is what they decided."""
+        self.gate.review.take_back_unsent()
         if self.desk.is_commanded:
             later = isinstance(refusal, Unreachable) and self.desk.begun
             self.rundry.leave_refused(str(refusal), later=later)
@@ -331,7 +334,7 @@ class MainScreen(Screen[None]):
     def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
         """Into the inbox."""
         try:
-            self.gate.sent(event.command, self.desk.put(event.command))
+            self.gate.sent(event.command, self.desk.decide(event.command))
         except RundryError as error:
             self.gate.not_sent(event.command, str(error))
 
