@@ -42,13 +42,16 @@ __all__ = [
     "Wanted",
     "WriteWatch",
     "add_charge",
+    "admit_damage",
     "as_mention",
     "attach",
+    "backup_journal",
     "begin_here",
     "beside",
     "call_hook",
     "can_be_attached",
     "check_context",
+    "check_journal",
     "check_usable",
     "compare_contents",
     "config_file",
@@ -141,6 +144,8 @@ if TYPE_CHECKING:
     from .journal.finder_facts import FinderFacts
     from .journal.finding import Finding, Flight, LensFacts
     from .journal.handoffs import deciding_commands, digests_of, handoff_markdown
+    from .journal.integrity.backup import backup as backup_journal
+    from .journal.integrity.check import check_journal
     from .journal.pending import Pending, PendingProposal, pending
     from .journal.points import Point, earlier_points
     from .journal.reporting import Advice, Report, Share, report
@@ -153,6 +158,7 @@ if TYPE_CHECKING:
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
     from .run.confirming.later import Verified, verify_run
+    from .run.damaged.admission import admit_damage
     from .run.fork import fork as fork_run
     from .run.handoff import standing
     from .run.here import begin_here, run_here
@@ -191,6 +197,9 @@ _HOMES: dict[str, str] = {
     "report": "journal.reporting",
     "beside": "config",
     "add_charge": "journal.shares",
+    "backup_journal": "journal.integrity.backup:backup",
+    "check_journal": "journal.integrity.check",
+    "admit_damage": "run.damaged.admission",
     "call_hook": "run.calling",
     "handoff_markdown": "journal.handoffs",
     "deciding_commands": "journal.handoffs",

@@ -17,7 +17,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Adds them."""
-    for command in (ctl, fork, verify, handoffs, export, report, approve, reject):
+    for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
@@ -164,3 +164,38 @@ def report(days: float, as_json: bool, **flags: object) -> None:
     from .reports import print_report
 
     guarded(lambda: print_report(flags, days=days, as_json=as_json))
+
+
+class _Check(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Exit codes."""
+        del ctx
+        with formatter.section("Exit codes"):
+            rows = [("0", "the journal is sound"), ("1", "it is damaged"), ("2", "bad input: nothing was read")]
+            formatter.write_dl(rows)
+
+
+@click.command(cls=_Check, short_help="Read a whole journal and report all damage.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def check(run_: str | None, as_json: bool, **flags: object) -> None:
+    """Read the whole journal of RUN (default: this folder's newest) and print each finding on a line.
+
+    Checks the file, the checksums of events and stored contents, the end, and the spend.
+    """
+    from .checking import check as read
+
+    guarded(lambda: read(run_, flags, as_json=as_json))
+
+
+@click.command(cls=_Check, short_help="Copy a run, also a live one, into one file.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.argument("target", metavar="[TARGET]", required=False)
+def backup(run_: str | None, target: str | None, **flags: object) -> None:
+    """Copy the journal of RUN (default: this folder's newest) to TARGET, a new file or a folder; default: this folder.
+
+    The copy is complete while the run goes on, and can be watched, exported and resumed.
+    """
+    from .checking import backup as copy
+
+    guarded(lambda: copy(run_, target, flags))

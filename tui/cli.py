@@ -72,6 +72,7 @@ def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None
 @cli.command(cls=RunCommand, short_help="Go on with a run.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--hint", metavar="TEXT", help="A first message for the model.")
+@click.option("--damaged", is_flag=True, help="Continue without events that are damaged or missing.")
 @click.option("--from", "from_", type=int, metavar="SEQ", help="With --json: print events after this one; 0 for all.")
 @run_options(RESUMED)
 @search_limits

@@ -92,6 +92,7 @@ def open_resumed(
         import msgspec
 
         changes = msgspec.structs.replace(changes, decision=decision)
+    _refuse_damage(path, changes)
 
     def attach() -> Desk:
         from .desk import Desk
@@ -120,6 +121,17 @@ def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
     journal = Journal.open(path)
     try:
         return with_hint_images(changes, journal)
+    finally:
+        journal.close()
+
+
+def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
+    """Raise UserError before there is a screen where the person has to decide about damage first."""
+    from rundry.agent import Journal, admit_damage
+
+    journal = Journal.open(path)
+    try:
+        admit_damage(journal, changes)
     finally:
         journal.close()
 

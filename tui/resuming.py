@@ -68,6 +68,7 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
         unsandboxed_ok=mode is GateMode.AUTO,
         on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
+        damaged=bool(flags.get("damaged")),
     )
 
 

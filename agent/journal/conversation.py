@@ -28,6 +28,7 @@ from ..protocol import (
     ToolCalled,
     ToolFinished,
 )
+from .integrity.legal import with_results
 
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
@@ -85,8 +86,11 @@ class Conversation:
             case Fault(retry_in=wait):
                 self.pending = self.pending if wait is None else ""
                 self._break_off()
-            case RunResumed():
+            case RunResumed(damaged=damaged, missing=missing):
                 self._break_off()
+                if damaged or missing:
+                    self._place(seq)
+                    self.messages, self.seqs = with_results(self.messages, self.seqs)
             case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):

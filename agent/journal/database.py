@@ -38,7 +38,8 @@ PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE events(
-    seq INTEGER PRIMARY KEY, at REAL NOT NULL, step INTEGER, work TEXT, type TEXT NOT NULL, body BLOB NOT NULL
+    seq INTEGER PRIMARY KEY, at REAL NOT NULL, step INTEGER, work TEXT, type TEXT NOT NULL, body BLOB NOT NULL,
+    digest BLOB
 ) STRICT;
 CREATE INDEX landmarks ON events(type) WHERE {LANDMARKS};
 CREATE TABLE blobs(sha TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
@@ -48,6 +49,9 @@ CREATE TABLE commands(
 CREATE INDEX untaken ON commands(id) WHERE taken_at IS NULL;
 CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT ROWID;
 """
+
+_SCHEMA_OBJECTS = _SCHEMA.count("CREATE ")
+"""What the schema's counter is at least in a journal that this program made."""
 
 Broken = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; of a damaged schema the message itself may be no UTF-8, which Python cannot decode."""
@@ -116,7 +120,11 @@ def open_existing(path: Path) -> sqlite3.Connection:
         connection = _connect(path)
         try:
             _recognise(connection, path)
+            is_copied = is_made_by_sqlite(connection)
             ask_for_wal(connection, path.parent)
+            _refuse_cut(connection, path)
+            if is_copied:
+                mark_settled(connection)
             refuse_torn_copy(connection, path)
         except BaseException:
             connection.close()
@@ -148,6 +156,25 @@ def mark_settled(connection: sqlite3.Connection) -> None:
         connection.execute(SET_META, ("live", ""))
 
 
+def is_made_by_sqlite(connection: sqlite3.Connection) -> bool:
+    """Whether SQLite's own backup (or VACUUM INTO) made this file, which then holds all events. Ask before WAL is set.
+
+    A backup starts the schema's counter at 1, and VACUUM INTO makes a file without a write-ahead log.
+    """
+    mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+    return mode != "wal" or int(connection.execute("PRAGMA schema_version").fetchone()[0]) < _SCHEMA_OBJECTS
+
+
+def _refuse_cut(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalError where the end of the file is missing; SQLite itself misses only whole pages."""
+    wal = path.with_name(path.name + "-wal")
+    page = int(connection.execute("PRAGMA page_size").fetchone()[0])
+    if path.stat().st_size % page and not (wal.exists() and wal.stat().st_size):
+        raise JournalError(
+            f"{path} is damaged (its end was cut off); restore it from a copy, nothing was changed in it"
+        )
+
+
 def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
     """Raises JournalError where the file of a run that had not ended was copied without its -wal file."""
     row: tuple[str] | None = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
@@ -155,8 +182,14 @@ def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
     torn = row is not None and row[0] not in ("", _identity(path)) and not (wal.exists() and wal.stat().st_size)
     if torn:
         raise JournalError(
-            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal beside it"
+            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal beside it, "
+            "or make the copy with `rundry backup`"
         )
+
+
+def any_text(raw: bytes) -> str:
+    """The text of a column that may be damaged."""
+    return raw.decode("utf-8", "replace")
 
 
 def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:

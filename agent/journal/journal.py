@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -28,10 +28,12 @@ from ..protocol import (
 from . import database
 from .claim import holder, is_view_gone
 from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
+from .integrity.chain import Chain, Row, add_chain
+from .integrity.tail import TailWriter, Used, open_tail
 from .redact import Redactor
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
-_APPEND = "INSERT INTO events(seq, at, step, work, type, body) VALUES (?, ?, ?, ?, ?, ?)"
+_APPEND = "INSERT INTO events(seq, at, step, work, type, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
@@ -64,9 +66,12 @@ class Journal:
         self._wrote = False
         self._moved = True
         self._version = -1
-        self._appended: list[tuple[object, ...]] = []
+        self._appended: list[Row] = []
         """Events of the transaction that is open: written at its end, all at once, which costs a third."""
-        self._next = 0
+        self._chain = Chain()
+        self._tail: TailWriter | None = None
+        self._used: Used | None = None
+        self._distrusted = frozenset[int]()
 
     @staticmethod
     def create(path: Path, spec: RunSpec) -> Journal:
@@ -112,10 +117,9 @@ class Journal:
             if not self._wrote:
                 self._begin_writing()
             at = self.now()
-            seq = self._db.execute(_APPEND, (None, at, step, work, event_type(event), body)).lastrowid
+            row = self._append_one(at, step, work, event_type(event), body)
             self._settle()
-        assert seq is not None  # SQLite gives one for every insert
-        return Stamped(seq, at, step, work, event)
+        return Stamped(row[0], at, step, work, event)
 
     def append_all(self, entries: Sequence[Entry]) -> list[Stamped]:
         """Records these in their order, all or none, as `append` does each: many at once cost half."""
@@ -130,16 +134,16 @@ class Journal:
     def transaction(self) -> Generator[None]:
         """What is written inside is one commit, or nothing where an exception leaves it. Nests. Do not await in it."""
         with self._one_at_a_time:
-            mark, before = f"level{self._depth}", len(self._appended)
+            mark = f"level{self._depth}"
             if not self._wrote:
                 self._begin_writing()
+            self._flush()
             self._db.execute(f"SAVEPOINT {mark}" if self._depth else "BEGIN IMMEDIATE")
             self._depth += 1
             try:
                 yield
             except BaseException:
                 self._depth -= 1
-                self._forget(before)
                 self._undo(mark)
                 raise
             self._depth -= 1
@@ -170,6 +174,8 @@ class Journal:
         with self._one_at_a_time:
             self._flush()
             rows = self._db.execute(query, (after, *names, -1 if limit is None else limit)).fetchall()
+        if self._distrusted:
+            rows = [(row[0], 0.0, None, None, None, None) if row[0] in self._distrusted else row for row in rows]
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:
@@ -194,10 +200,10 @@ class Journal:
         return sha
 
     def blob(self, sha: str) -> bytes:
-        """Kept bytes. Raises KeyError."""
+        """Kept bytes. Raises KeyError where there are none, or where they are damaged."""
         with self._one_at_a_time:
             row = self._db.execute("SELECT data FROM blobs WHERE sha = ?", (sha,)).fetchone()
-        if row is None:
+        if row is None or not isinstance(row[0], bytes) or hashlib.sha256(row[0]).hexdigest() != sha:
             raise KeyError(sha)
         return bytes(row[0])
 
@@ -249,6 +255,23 @@ class Journal:
         with self._one_at_a_time:
             rows = self._db.execute("SELECT view FROM views WHERE seen >= ?", (self.now() - within,)).fetchall()
         return any(not is_view_gone(str(view)) for (view,) in rows)
+
+    def note_used(self, used: Used, *, with_next: bool = False) -> None:
+        """Record what the run used next to the journal; `with_next`: together with the next event."""
+        self._used = used
+        if not (with_next or self._depth):
+            with self._one_at_a_time:
+                self._write_tail()
+
+    def is_settled(self) -> bool:
+        """Whether all events were in the one file when the journal was closed."""
+        return self.meta("live") in (None, "")
+
+    def distrust(self, damaged: frozenset[int]) -> None:
+        """Read these events as damaged, whatever their bytes say now."""
+        self._distrusted = damaged
+        if damaged:
+            self._db.text_factory = database.any_text
 
     def keep_few_pages(self) -> None:
         """Use little memory: for a view, which reads each event once."""
@@ -302,23 +325,43 @@ class Journal:
                 pass  # a full disk must not keep anyone from leaving: the mark only serves copies
             finally:
                 self._db.close()
+                if self._tail is not None:
+                    self._tail.close()
+                    self._tail = None
 
     def _begin_writing(self) -> None:
         if self._depth == 0:  # a checkpoint cannot run inside of a transaction
+            add_chain(self._db, database.SET_META)
+            self._tail = self._tail or open_tail(self.path)
             database.mark_live(self._db, self.path)
             self._wrote = True
 
     def _newest(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
 
+    def _append_one(self, at: float, step: int | None, work: str | None, kind: str, body: bytes) -> Row:
+        """Insert an event outside of a transaction."""
+        while True:
+            if self._chain.seq < 0:
+                self._chain.read_head(self._db)
+            row = self._chain.row(at, step, work, kind, body)
+            try:
+                self._db.execute(_APPEND, row)
+            except sqlite3.IntegrityError:  # another handle appended one since
+                self._chain.forget()
+                continue
+            self._chain.advance(row)
+            return row
+
     def _keep_for_later(self, entries: Sequence[Entry], encoded: Sequence[tuple[Event, bytes]]) -> list[Stamped]:
         at, stamped = self.now(), list[Stamped]()
-        if not self._appended:
-            self._next = self._newest() + 1
+        if not self._appended:  # nobody else can append before this transaction ends
+            self._chain.read_head(self._db)
         for (_, step, work), (event, body) in zip(entries, encoded, strict=True):
-            self._appended.append((self._next, at, step, work, event_type(event), body))
-            stamped.append(Stamped(self._next, at, step, work, event))
-            self._next += 1
+            row = self._chain.row(at, step, work, event_type(event), body)
+            self._chain.advance(row)
+            self._appended.append(row)
+            stamped.append(Stamped(row[0], at, step, work, event))
         return stamped
 
     def _flush(self) -> None:
@@ -326,28 +369,29 @@ class Journal:
             rows, self._appended = self._appended, []
             self._db.executemany(_APPEND, rows)
 
-    def _forget(self, kept: int) -> None:
-        """Events of a transaction that is rolled back; those that were flushed go with it."""
-        if len(self._appended) > kept:
-            self._next = cast("int", self._appended[kept][0])
-            del self._appended[kept:]
-
     def _settle(self) -> None:
         """After a commit. In WAL mode `synchronous = NORMAL` leaves the log to the system's cache: forced out here."""
         self._moved = True
-        if self._durable:
-            self._durable = False
-            try:
+        is_durable, self._durable = self._durable, False
+        try:
+            self._write_tail(sync=is_durable)
+            if is_durable:
                 descriptor = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-            except OSError as error:
-                raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
+        except OSError as error:
+            raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
+
+    def _write_tail(self, *, sync: bool = False) -> None:
+        if self._tail is not None and self._chain.seq > 0:
+            self._tail.write(self._chain.seq, self._chain.digest, self._used, sync=sync)
 
     def _undo(self, mark: str) -> None:
         self.rollbacks += 1
+        self._appended.clear()
+        self._chain.forget()
         if self._depth == 0:
             self._durable = False
             if self._db.in_transaction:  # SQLite rolls back by itself when the disk is full
@@ -355,6 +399,7 @@ class Journal:
         elif self._db.in_transaction:
             self._db.execute(f"ROLLBACK TO {mark}")
             self._db.execute(f"RELEASE {mark}")
+            self._chain.read_head(self._db)
 
 
 class _Guard:

@@ -11,17 +11,23 @@ from ..protocol import (
     HoldReleased,
     ModelShare,
     RunEnded,
+    RunResumed,
     Said,
     Spent,
     Stamped,
     StepFinished,
     StepStarted,
     Tokens,
+    Unknown,
 )
+from .integrity.tail import Used
 from .shares import add_charge
 
 _REMEMBERED = 50
 """Prompts from which the margin is learned."""
+
+SPENDS = (Charged, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
+"""Events that change what is used of a limit."""
 
 
 @dataclass(slots=True)
@@ -39,6 +45,8 @@ class Spending:
     """Charges of which the provider may still bill more, by their place in the journal."""
     message_at: int = 0
     """Where the newest message of a chat stands in the journal."""
+    is_damaged: bool = False
+    """An event could not be read: it may have been a charge."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
 
@@ -62,13 +70,38 @@ class Spending:
             estimated=a.estimated,
         )
 
+    @property
+    def used(self) -> Used:
+        """What counts against the limits of the run, calls in flight at their worst."""
+        spent, calls = self.spent, self.admitted.values()
+        return Used(
+            spent.steps,
+            spent.counted_tokens + sum(call.worst_tokens for call in calls),
+            spent.counted_usd + sum(call.worst_usd or 0.0 for call in calls),
+            spent.seconds,
+        )
+
+    def used_with(self, admitted: CallAdmitted, work: str | None) -> Used:
+        """The same with a call that is about to be admitted."""
+        used, before = self.used, self.admitted.get(work)
+        return used._replace(
+            tokens=used.tokens + admitted.worst_tokens - (before.worst_tokens if before else 0),
+            usd=used.usd + (admitted.worst_usd or 0.0) - ((before.worst_usd or 0.0) if before else 0.0),
+        )
+
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
         match stamped.event:
             case StepStarted():
                 self.spent += Spent(steps=1)
             case CallAdmitted() as admitted:
+                if self.is_damaged and stamped.work in self.admitted:
+                    self._hold(self.admitted[stamped.work])
                 self.admitted[stamped.work] = admitted
+            case Unknown(type="damaged"):
+                self.is_damaged = True
+            case RunResumed(lost_steps=steps, lost_seconds=seconds):
+                self.spent += Spent(steps=steps, seconds=seconds)
             case Charged() as charged:
                 self.admitted.pop(stamped.work, None)
                 self._charge(charged)
@@ -86,6 +119,10 @@ class Spending:
                 self.spent += Spent(seconds=max(0.0, seconds - self.spent.seconds))
             case _:
                 pass
+
+    def _hold(self, admitted: CallAdmitted) -> None:
+        """Hold the worst case of a call whose charge cannot be read."""
+        self.spent += Spent(held_tokens=admitted.worst_tokens, held_usd=admitted.worst_usd or 0.0)
 
     def _release(self, released: HoldReleased) -> None:
         if self.holds.pop(released.charge, None) is None:

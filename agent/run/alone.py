@@ -24,6 +24,7 @@ from ..protocol import (
     command_type,
 )
 from ..workspace import Snapshots, Workspace
+from .damaged.admission import require_undamaged
 from .inbox import STALE
 from .naming import a_run
 from .rewind import rewind_alone
@@ -38,6 +39,7 @@ async def obey_alone(path: Path) -> None:
     with claim(path):
         journal = Journal.open(path)
         try:
+            require_undamaged(journal)
             ground = _ground(journal)
             for command_id, command in journal.take():
                 why = await _obey(ground, command)

@@ -29,6 +29,7 @@ from ..protocol import (
 from ..step import Kit, charge_lost_calls, system_prompt
 from ..stops import replace_budget
 from .conduct import Conduct
+from .damaged.resuming import note_damage, settle_spend
 from .frame import switched
 from .neighbours import neighbours
 from .orders import Order, ResumeChanges
@@ -102,9 +103,12 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
     notes = [*order.notes, *kit.notes, *others, *_said(before)]
-    kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
+    resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes)
+    resumed = await note_damage(kit, resumed)
+    kit.record(resumed, durable=bool(kit.damage))
     kit.guarded.seal()
     charge_lost_calls(kit, arrived)
+    settle_spend(kit, resumed.notes[len(notes) :])
     _change_limits(kit, changes.limits)
     if (kept := kept_budget(kit)) != facts.budget:
         kit.record(BudgetChanged(budget=kept, by="program"))

@@ -16,6 +16,7 @@ from ..journal import Journal, holder, journal_path, new_run_id
 from ..journal.facts import RunFacts
 from ..protocol import LoopKind, Prompted, RunEnded, RunStarted, Stamped, UserError
 from ..workspace import SnapshotDamaged, Snapshots, Workspace
+from .damaged.admission import require_undamaged
 
 _BATCH = 5_000
 _NOTE = (
@@ -61,6 +62,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
     """
     old = Journal.open(source)
     try:
+        require_undamaged(old)
         cut = _cut(old, at)
         if files:
             _refuse_files(old, cut)
@@ -170,7 +172,7 @@ def _copy_snapshots(old: Path, new: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".tail"))):
         with suppress(FileNotFoundError):
             name.unlink()
     shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)

@@ -22,6 +22,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Of the hint."""
     decision: Decide | None = None
     """On a proposal that outlived its runner."""
+    damaged: bool = False
+    """Resume without the events that are damaged or missing."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from .beginning import bare_start, begin, take_up
 from .calling import call_hook
 from .conduct import Conduct
 from .confirming import Dependencies
+from .damaged.admission import admit_damage
 from .drive import drive
 from .inbox import Inbox
 from .orders import Order
@@ -62,6 +63,7 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
 
 
 async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
+    damage = admit_damage(journal, order.changes)
     facts = facts_of(journal)
     making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
     signals.on = lambda _: making.cancel()
@@ -77,6 +79,7 @@ async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outsi
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
     try:
+        kit.damage = damage
         run = Conduct(kit, tools_of(journal.spec), search_of(kit, outside))
         Ladder(run, outside.open_model, outside.env)
         return await _watch_over(run, order, outside, signals)

@@ -14,13 +14,16 @@ from ..journal import Entry, Journal
 from ..journal.checkpoint import EVERY
 from ..journal.checkpoint import save as save_checkpoint
 from ..journal.facts import RunFacts
+from ..journal.integrity.damage import Damage
+from ..journal.integrity.durable import is_forced_out
+from ..journal.spending import SPENDS
 from ..protocol import (
+    CallAdmitted,
     Clock,
     Event,
     FileChanged,
     LoopKind,
     Model,
-    ProposalDecided,
     ProposalOpened,
     Record,
     Spent,
@@ -106,6 +109,8 @@ class Kit:
     """Images that a line of text stood for in the newest call that was said to be trimmed."""
     refused_prompts: dict[str, int] = field(default_factory=dict[str, int])
     """Model to the tokens of the shortest prompt that its provider refused as too long."""
+    damage: Damage = field(default_factory=Damage)
+    """Of the journal, which a person accepted when the run was resumed."""
     before_acting: Callable[[], Coroutine[Any, Any, None]] = field(default=_at_once)
     """What has to be known before the first tool is performed; returns when it is."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
@@ -133,7 +138,9 @@ class Kit:
 
         What lets an action happen is on the disk before it happens.
         """
-        durable = durable or (isinstance(event, ProposalDecided) and event.decision != "reject")
+        durable = durable or is_forced_out(event)
+        if isinstance(event, CallAdmitted):  # its worst case is on the disk before the call
+            self.journal.note_used(self.facts.spending.used_with(event, work), with_next=True)
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
         if self._recorded is None:
             self._take_in(stamped)
@@ -170,6 +177,8 @@ class Kit:
 
     def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
+        if isinstance(stamped.event, SPENDS):
+            self.journal.note_used(self.facts.spending.used)
         if isinstance(stamped.event, FileChanged):
             self.guarded.take_in(stamped.event)
         self.on_event(stamped)

@@ -54,6 +54,14 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     from_seq: int
     """The last event that the earlier runner recorded."""
     notes: list[str] = []
+    damaged: list[int] = []
+    """Events that cannot be trusted: a person resumed the run without them."""
+    missing: int = 0
+    """Events that were lost from the end of the journal: a person resumed the run without them."""
+    lost_steps: int = 0
+    """Steps that only the record next to the journal knows of."""
+    lost_seconds: float = 0.0
+    """Seconds of work, likewise."""
 
 
 class PassStarted(EventBase, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from ...journal.checkpoint import facts_of
 from ...journal.facts import RunFacts
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
 from ...workspace import Sandbox, Snapshots, Workspace
+from ..damaged.admission import require_undamaged
 from ..surroundings import commands_env
 from .checkout import Result
 from .trial import try_out
@@ -39,6 +40,7 @@ async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) ->
     """
     journal = Journal.open(path)
     try:
+        require_undamaged(journal)
         facts = facts_of(journal)
         verified = await _verify(journal, facts, _commands(journal.spec, facts, command), env)
         world = facts.world

@@ -13,6 +13,7 @@ from ...journal.checkpoint import facts_of
 from ...journal.waiting import what_waits
 from ...protocol import ProposalOpened, ProposalRebased
 from ...workspace import Workspace
+from ..damaged.admission import require_undamaged
 
 WHO = "someone changed the file since"
 
@@ -22,6 +23,7 @@ def refresh_proposals(path: Path) -> None:
     with claim(path):
         journal = Journal.open(path)
         try:
+            require_undamaged(journal)
             shown, store = what_waits(journal).lasting(), journal.path.with_suffix(".snapshots")
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
             for opened in facts_of(journal).asking.proposals.values():

@@ -1,0 +1,58 @@
+"""Copy a journal, also one that a runner writes to, into a single file that has all events."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from ...protocol import JournalError, UserError
+from .. import database
+from ..journal import Journal
+from .damage import damage_of
+
+
+def backup(path: Path, target: Path | None) -> tuple[Path, str]:
+    """Copy the journal; return the new file, and what is damaged in the journal and so in the copy.
+
+    `target`: a new file, or a folder; None: this folder. Raises UserError, JournalError; then there is no copy.
+    """
+    journal = Journal.open(path)
+    try:
+        place = _place(target or Path.cwd(), journal.spec.run_id)
+        damage = damage_of(journal)
+        _copy(path, place)
+    finally:
+        journal.close()
+    return place, damage.summary
+
+
+def _place(target: Path, run_id: str) -> Path:
+    place = (target.expanduser() / f"{run_id}.db" if target.is_dir() else target.expanduser()).absolute()
+    try:
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    except FileExistsError:
+        raise UserError(f"{place} exists already: name another file for the backup") from None
+    except OSError as error:
+        raise UserError(f"{place} cannot be written: {error.strerror}. Name another file for the backup") from None
+    return place
+
+
+def _copy(path: Path, place: Path) -> None:
+    try:
+        place.chmod(0o600)
+        with (
+            closing(sqlite3.connect(path, timeout=database.BUSY_SECONDS)) as source,
+            closing(sqlite3.connect(place, isolation_level=None)) as copy,
+        ):
+            source.backup(copy)  # all pages in one step: a run that goes on does not make it start again
+            database.mark_settled(copy)
+        with place.open("rb") as file:
+            os.fsync(file.fileno())
+    except (OSError, *database.Broken) as error:
+        for name in (place, place.with_name(place.name + "-wal"), place.with_name(place.name + "-shm")):
+            name.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise JournalError(f"{place} could not be written: {error.strerror}") from error
+        raise database.explain(error, path) from error

@@ -1,0 +1,145 @@
+"""The checksum chain: each event has a digest over its own bytes and the digest of the event before it."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+DIGEST_BYTES = 16
+START = bytes(DIGEST_BYTES)
+"""What the first event of a chain is linked to."""
+CHAIN_FROM = "chain_from"
+"""Key in `meta`: the first event that has a digest. Journals of earlier versions have events before it."""
+
+_COLUMNS = "SELECT 1 FROM pragma_table_info('events') WHERE name = 'digest'"
+_HEAD = "SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1"
+_BATCH = 5_000
+_ROWS = f"""
+SELECT seq, at, step, CAST(work AS BLOB), CAST(type AS BLOB), body, digest FROM events
+WHERE seq > ? ORDER BY seq LIMIT {_BATCH}
+"""
+
+Row = tuple[int, float, int | None, str | None, str, bytes, bytes]
+"""An event with its digest, as it is inserted."""
+
+Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+"""Runs SQL with values on a journal."""
+
+
+class BrokenLink(NamedTuple):
+    """An event that is not as it was recorded."""
+
+    seq: int
+    kind: str
+    """Its type as it can be read now; empty where there is no such event."""
+    fault: str
+    """`does not match its checksum`, `has no checksum` or `is missing`."""
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        return f"event {self.seq} ({self.kind}) {self.fault}" if self.kind else f"event {self.seq} {self.fault}"
+
+
+def digest_of(before: bytes, seq: int, at: object, step: object, work: object, kind: object, body: bytes) -> bytes:
+    """The digest of an event whose predecessor has the digest `before`."""
+    fields = repr((seq, at, step, work, kind)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(b"%b%b%b" % (before, fields, body), digest_size=DIGEST_BYTES).digest()
+
+
+class Chain:
+    """The newest link, from which the next ones are made."""
+
+    def __init__(self) -> None:
+        self.seq = -1
+        """Of the newest event; -1: not known."""
+        self.digest = START
+
+    def read_head(self, connection: sqlite3.Connection) -> None:
+        """Read the newest link from the journal."""
+        row: tuple[int, bytes | None] | None = connection.execute(_HEAD).fetchone()
+        self.seq, found = row or (0, START)
+        self.digest = found if isinstance(found, bytes) else START
+
+    def forget(self) -> None:
+        """The newest link is not known: a transaction was rolled back, or another process appended an event."""
+        self.seq = -1
+
+    def row(self, at: float, step: int | None, work: str | None, kind: str, body: bytes) -> Row:
+        """The next event with its digest. Call `advance` once it is inserted."""
+        seq = self.seq + 1
+        return seq, at, step, work, kind, body, digest_of(self.digest, seq, at, step, work, kind, body)
+
+    def advance(self, row: Row) -> None:
+        """Make this event the newest link."""
+        self.seq, self.digest = row[0], row[6]
+
+
+def add_chain(connection: sqlite3.Connection, set_meta: str) -> None:
+    """Let the chain of a journal of an earlier version start at its next event. Not inside of a transaction."""
+
+    def query(sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        return connection.execute(sql, values).fetchall()
+
+    if has_chain(query):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not has_chain(query):
+            connection.execute("ALTER TABLE events ADD COLUMN digest BLOB")
+            (newest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()
+            connection.execute(set_meta, (CHAIN_FROM, str(newest + 1)))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def has_chain(query: Query) -> bool:
+    """Whether events of this journal have digests."""
+    return bool(query(_COLUMNS, ()))
+
+
+def broken_links(query: Query, after: int = 0) -> Iterator[BrokenLink]:
+    """The events after that one whose bytes are not those that were recorded, oldest first."""
+    if not has_chain(query):
+        return
+    first = _chain_from(query)
+    seq = max(after, first - 1)
+    before = stored = START if seq < first else _digest_at(query, seq)
+    while rows := query(_ROWS, (seq,)):
+        for row in rows:
+            for missing in range(seq + 1, row[0]):
+                yield BrokenLink(missing, "", "is missing")
+            seq, kind, digest = row[0], _text(row[4]) or "", row[6]
+            values = (seq, row[1], row[2], _text(row[3]), kind, row[5] if isinstance(row[5], bytes) else b"\0")
+            computed = digest_of(before, *values)
+            if not isinstance(digest, bytes):
+                yield BrokenLink(seq, kind, "has no checksum")
+            elif digest not in (computed, digest_of(stored, *values)):
+                yield BrokenLink(seq, kind, "does not match its checksum")
+            before, stored = computed, digest if isinstance(digest, bytes) else computed
+
+
+def is_linked(query: Query, seq: int, digest: bytes) -> bool:
+    """Whether this journal has that event with that digest."""
+    return not has_chain(query) or _digest_at(query, seq) == digest
+
+
+def _chain_from(query: Query) -> int:
+    try:
+        return max(1, int(query("SELECT value FROM meta WHERE key = ?", (CHAIN_FROM,))[0][0]))
+    except (IndexError, ValueError):
+        return 1
+
+
+def _digest_at(query: Query, seq: int) -> bytes:
+    rows = query("SELECT digest FROM events WHERE seq = ?", (seq,))
+    return rows[0][0] if rows and isinstance(rows[0][0], bytes) else START
+
+
+def _text(raw: object) -> str | None:
+    return raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else None

@@ -1,0 +1,108 @@
+"""Compare a journal with its checksums and with the record of its newest event, before a run is resumed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...protocol import JournalError, RunResumed, event_name
+from ..encoding import decode
+from ..journal import Journal
+from .chain import BrokenLink, broken_links, has_chain, is_linked
+from .tail import Tail, read_tail, tail_path
+
+QUICK_CHECK_BYTES = 256 << 20
+"""A larger file is not read as a whole on resume (1 s for 1 GB); `rundry check` reads it."""
+EVENTS_ON_RESUME = 300_000
+"""A longer journal is checked from its newest checkpoint on when it is resumed; `rundry check` reads all of it."""
+_RESUMED = "SELECT type, body FROM events WHERE type = ? ORDER BY seq"
+_OF_A_ROW = re.compile(r"(NULL|non-\w+|\w+) value in events\.|row \d+ missing from index|wrong # of entries in index")
+"""What SQLite's check says of one row, which the checksums find too."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What is wrong with the events of a journal, without what a person accepted on an earlier resume."""
+
+    broken: Sequence[BrokenLink] = ()
+    missing: int = 0
+    """Events that the write-ahead log lost from its end."""
+    unknown: str = ""
+    """Why it cannot be known whether events are missing from the end; empty: it is known."""
+    tail: Tail | None = None
+    """The record of the newest event and of what was spent."""
+    accepted: frozenset[int] = field(default=frozenset())
+    """Events that are damaged, and that a person knows of."""
+
+    def __bool__(self) -> bool:
+        return bool(self.broken or self.missing or self.unknown)
+
+    @property
+    def end(self) -> list[str]:
+        """What is wrong with the end, one finding a line."""
+        plural = "s are" if self.missing > 1 else " is"
+        missing = [f"{self.missing} event{plural} missing from the end"] if self.missing else []
+        return [*missing, self.unknown] if self.unknown else missing
+
+    @property
+    def summary(self) -> str:
+        """All of it in one line."""
+        lines = [*(link.text for link in self.broken), *self.end]
+        more = f", and {len(lines) - _SHOWN} more findings" if len(lines) > _SHOWN else ""
+        return "; ".join(lines[:_SHOWN]) + more
+
+
+def damage_of(journal: Journal, *, after: int = 0) -> Damage:
+    """What is wrong with the events after that one. Raises JournalError where the file itself is damaged."""
+    accepted = _accepted(journal)
+    broken = list(broken_links(journal.rows, after))
+    missing, unknown, tail = _look_at_end(journal)
+    return Damage(
+        [link for link in broken if link.seq not in accepted],
+        missing,
+        unknown,
+        tail,
+        frozenset(link.seq for link in broken if link.seq in accepted),
+    )
+
+
+def require_intact_file(journal: Journal) -> None:
+    """Raise JournalError where SQLite finds damage in the structure of the file."""
+    pages, size = (int(journal.rows(f"PRAGMA {name}")[0][0]) for name in ("page_count", "page_size"))
+    if pages * size > QUICK_CHECK_BYTES:
+        return
+    if lines := structural_faults(journal, "quick_check"):
+        raise JournalError(f"{journal.path} is damaged ({lines[0]}); restore it from a copy, nothing was changed in it")
+
+
+def structural_faults(journal: Journal, pragma: str) -> list[str]:
+    """What SQLite's `quick_check` or `integrity_check` finds, without what it says of single events."""
+    lines = [line for (text,) in journal.rows(f"PRAGMA {pragma}(20)") for line in str(text).splitlines()]
+    return [line for line in lines if line != "ok" and not line.startswith("*** in") and not _OF_A_ROW.match(line)]
+
+
+def _accepted(journal: Journal) -> frozenset[int]:
+    rows = journal.rows(_RESUMED, (event_name(RunResumed),))
+    resumed = (decode(kind, body) for kind, body in rows)
+    return frozenset(seq for event in resumed if isinstance(event, RunResumed) for seq in event.damaged)
+
+
+def _look_at_end(journal: Journal) -> tuple[int, str, Tail | None]:
+    """How many events are missing from the end, why that is not known, and the record of the end."""
+    name = tail_path(journal.path).name
+    try:
+        tail = read_tail(journal.path)
+    except (OSError, ValueError) as error:
+        return 0, f"{name}, the record of the newest event, is damaged ({error})", None
+    newest = journal.last_seq()
+    if tail is None:
+        is_expected = newest > 0 and not journal.is_settled() and has_chain(journal.rows)
+        is_expected = is_expected and not tail_path(journal.path).exists()
+        return 0, f"{name}, the record of the newest event, is missing" if is_expected else "", None
+    if tail.seq > newest:
+        return tail.seq - newest, "", tail
+    if not is_linked(journal.rows, tail.seq, tail.digest):
+        return 0, f"event {tail.seq} is not the one that {name} names", tail
+    return 0, "", tail

@@ -1,0 +1,27 @@
+"""Which events are forced out to the disk: they must survive a power cut, because an action follows from them."""
+
+from __future__ import annotations
+
+from ...protocol import (
+    BudgetChanged,
+    CallAdmitted,
+    Event,
+    GateModeChanged,
+    GuardApproved,
+    LimitsChanged,
+    ProposalDecided,
+    QuestionAnswered,
+)
+
+_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered)
+
+
+def is_forced_out(event: Event) -> bool:
+    """Whether the event is a call that is about to be paid for, or a decision of a person. Costs 0.2 to 5 ms."""
+    match event:
+        case ProposalDecided(decision=decision, by=by):
+            return decision != "reject" or by == "person"
+        case BudgetChanged(by=by):
+            return by == "person"
+        case _:
+            return isinstance(event, _FORCED)

@@ -1,0 +1,31 @@
+"""Repair a conversation from which events are missing: a provider accepts only calls with results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...protocol import Message
+
+LOST = "unknown: the journal lost what became of this call. It may have been carried out. Look before you repeat it."
+
+
+def with_results(messages: Sequence[Message], seqs: Sequence[int]) -> tuple[list[Message], list[int]]:
+    """The messages with a result for each call and without results whose call is missing; likewise their places."""
+    found: list[tuple[Message, int]] = []
+    waiting: list[str] = []
+    seq = 0
+    for message, seq in zip(messages, seqs, strict=True):
+        if message.role == "tool":
+            if message.call_id in waiting:
+                waiting.remove(message.call_id or "")
+                found.append((message, seq))
+            continue
+        found += [(_lost(call_id), seq) for call_id in waiting]
+        waiting = [call.call_id for call in message.calls]
+        found.append((message, seq))
+    found += [(_lost(call_id), seq) for call_id in waiting]
+    return [message for message, _ in found], [seq for _, seq in found]
+
+
+def _lost(call_id: str) -> Message:
+    return Message(role="tool", text=LOST, call_id=call_id)

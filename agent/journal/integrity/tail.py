@@ -1,0 +1,103 @@
+"""The record of the newest event and the spend, next to the journal: SQLite drops the damaged end of a log silently."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from ...protocol import JournalError
+
+_FORM = struct.Struct("<8sq16sqqdd")
+_MAGIC = b"rundry 1"
+_CHECK_BYTES = 8
+_SIZE = _FORM.size + _CHECK_BYTES
+
+
+class Used(NamedTuple):
+    """What a run used of its limits: spent, held, and the worst case of calls that were admitted."""
+
+    steps: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+
+class Tail(NamedTuple):
+    """What was true after the newest commit."""
+
+    seq: int
+    """Of the newest event."""
+    digest: bytes
+    """Of the newest event."""
+    used: Used
+
+
+def tail_path(journal: Path) -> Path:
+    """Where the record of a journal is."""
+    return journal.with_name(journal.name + ".tail")
+
+
+def read_tail(journal: Path) -> Tail | None:
+    """The record of a journal; None: nothing was recorded yet. Raises ValueError where it is damaged, OSError."""
+    try:
+        descriptor = os.open(tail_path(journal), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        raw = os.read(descriptor, _SIZE + 1)
+    finally:
+        os.close(descriptor)
+    if raw == bytes(_SIZE):
+        return None
+    if len(raw) != _SIZE or _check(raw[: _FORM.size]) != raw[_FORM.size :]:
+        raise ValueError("its checksum is wrong")
+    _, seq, digest, *used = _FORM.unpack(raw[: _FORM.size])
+    return Tail(seq, digest, Used(*used))
+
+
+class TailWriter:
+    """Keeps the record of a journal that this process appends to."""
+
+    def __init__(self, descriptor: int, used: Used) -> None:
+        """Use `open_tail`."""
+        self._descriptor = descriptor
+        self._used = used
+        self._written = b""
+
+    def write(self, seq: int, digest: bytes, used: Used | None, *, sync: bool) -> None:
+        """Record the newest event. It survives a kill, and with `sync` a power cut. Raises OSError."""
+        self._used = used or self._used
+        raw = _FORM.pack(_MAGIC, seq, digest, *self._used)
+        if raw != self._written:
+            os.pwrite(self._descriptor, raw + _check(raw), 0)
+            self._written = raw
+        if sync:
+            os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def open_tail(journal: Path) -> TailWriter:
+    """The writer of a journal's record. Raises JournalError."""
+    try:
+        try:
+            found = read_tail(journal)
+        except ValueError:
+            found = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(tail_path(journal), flags, 0o600)
+        os.fchmod(descriptor, 0o600)
+        if found is None:
+            os.pwrite(descriptor, bytes(_SIZE), 0)  # takes its space on the disk before events need it
+        return TailWriter(descriptor, found.used if found is not None else Used())
+    except OSError as error:
+        raise JournalError(f"{tail_path(journal)} cannot be written: {error.strerror}") from error
+
+
+def _check(raw: bytes) -> bytes:
+    return hashlib.blake2b(raw, digest_size=_CHECK_BYTES).digest()

@@ -1,0 +1,43 @@
+"""Decide whether a journal that may be damaged can be resumed."""
+
+from __future__ import annotations
+
+from ...journal import Journal
+from ...journal.checkpoint import checkpoint_seq
+from ...journal.integrity.damage import EVENTS_ON_RESUME, Damage, damage_of, require_intact_file
+from ...protocol import UserError
+from ..orders import ResumeChanges
+
+
+def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
+    """What is damaged, where the person accepts it; those events are read as damaged from then on.
+
+    Raises UserError where the person has to decide first, JournalError where the file cannot be read.
+    """
+    newest = journal.last_seq()
+    require_intact_file(journal)
+    damage = damage_of(journal, after=checkpoint_seq(journal) if newest > EVENTS_ON_RESUME else 0)
+    run_id = journal.spec.run_id
+    if damage and not newest:
+        raise UserError(f"{run_id} is damaged: all of its events are missing. Restore a backup")
+    if damage and not changes.damaged:
+        raise UserError(
+            f"{run_id} is damaged: {damage.summary}. `rundry check {run_id}` lists all findings; restore a backup, "
+            f"or continue without these events with `rundry resume {run_id} --damaged`"
+        )
+    if damage and damage.tail is None and not _has_new_limit(changes):
+        raise UserError(
+            f"{run_id}: what it spent cannot be read, because {damage.unknown or 'there is no record of it'}. "
+            "Give a new limit for the whole run with --usd or --tokens"
+        )
+    journal.distrust(damage.accepted | {link.seq for link in damage.broken})
+    return damage
+
+
+def require_undamaged(journal: Journal) -> None:
+    """Raise UserError or JournalError where the journal is damaged: what is done now needs all of its events."""
+    admit_damage(journal, ResumeChanges())
+
+
+def _has_new_limit(changes: ResumeChanges) -> bool:
+    return any(changes.limits.get(name) is not None for name in ("tokens", "usd"))

@@ -1,0 +1,82 @@
+"""Continue a run from which events are missing: its spend is held, and the workspace is compared first."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ...journal.integrity.damage import Damage
+from ...protocol import Charged, Prompted, RunResumed
+from ...step import Kit
+from ...workspace import PathRefused, SnapshotDamaged
+
+_MOST = 20
+_NOTE = (
+    "The record of this run was damaged and {lost}. Edits and commands after that point may have been carried out "
+    "already. Read each file before you change it, and do not repeat a change that is already there."
+)
+
+
+async def note_damage(kit: Kit, resumed: RunResumed) -> RunResumed:
+    """The event that resumes the run, with what is damaged and the files that are not as the journal has them."""
+    damage = kit.damage
+    if not damage:
+        return resumed
+    steps, seconds = _unrecorded(kit, damage)
+    return RunResumed(
+        run_id=resumed.run_id,
+        from_seq=resumed.from_seq,
+        notes=[*resumed.notes, f"resumed without damaged events: {damage.summary}", *await _file_notes(kit)],
+        damaged=[link.seq for link in damage.broken],
+        missing=damage.missing,
+        lost_steps=steps,
+        lost_seconds=seconds,
+    )
+
+
+def settle_spend(kit: Kit, notes: list[str]) -> None:
+    """Hold what was spent and cannot be read, and tell the model what it cannot know."""
+    damage, used = kit.damage, kit.facts.spending.used
+    if not damage:
+        return
+    if damage.tail is not None:
+        tokens = max(0, damage.tail.used.tokens - used.tokens)
+        usd = max(0.0, damage.tail.used.usd - used.usd)
+        if tokens or usd > 1e-9:
+            kit.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
+    if kit.facts.finder is not None:  # each item has a conversation of its own
+        return
+    lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"
+    kit.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
+
+
+def _unrecorded(kit: Kit, damage: Damage) -> tuple[int, float]:
+    """Steps and seconds that only the record next to the journal knows of."""
+    if damage.tail is None:
+        return 0, 0.0
+    used, known = damage.tail.used, kit.facts.spending.used
+    return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
+
+
+async def _file_notes(kit: Kit) -> list[str]:
+    """Files that are neither as the journal has them last nor as they were at the start, a line each."""
+    names = [
+        path for path, (first, last) in sorted(kit.facts.changes.files.items()) if _differs(kit, path, first, last)
+    ]
+    world = kit.facts.world
+    if world and not kit.snapshots.too_large:
+        try:
+            found = await kit.snapshots.changes(world, kit.snapshots.fingerprint())
+        except SnapshotDamaged:  # a backup has no snapshots
+            found = []
+        names += [change.path for change in found if change.path not in names]
+    lines = [f"changed since the last recorded event: {name}" for name in names[:_MOST]]
+    return [*lines, f"and {len(names) - _MOST} more files"] if len(names) > _MOST else lines
+
+
+def _differs(kit: Kit, path: str, first: str | None, last: str | None) -> bool:
+    try:
+        target = kit.workspace.resolve(path)
+        now = hashlib.sha256(target.read_bytes()).hexdigest() if target.exists() else None
+    except (OSError, PathRefused):
+        return True
+    return now not in (first, last)
