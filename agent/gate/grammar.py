@@ -7,6 +7,7 @@ a rule that denies one still finds it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import signal
 import sys
@@ -86,6 +87,21 @@ class Line(msgspec.Struct):
     """Why it cannot be judged by rules; empty: it was understood whole."""
     writes: list[str] = []
     """Files that it redirects output into."""
+    unread: str | None = None
+    """Why nothing at all is known of it: the process that reads lines failed. Then it asks in every mode."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the helper process answers."""
+
+    of: str
+    """The digest of the line that was read: an answer to another line is no answer."""
+    line: Line
+
+
+def digest(command: bytes) -> str:
+    """Names a line in an answer."""
+    return hashlib.sha256(command).hexdigest()
 
 
 @cache
@@ -311,9 +327,10 @@ def serve() -> None:
     """Answer lines on standard input with what they do, each behind its length, until there are no more."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while head := requests.read(4):
-        command = requests.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
+        asked = requests.read(int.from_bytes(head, "big"))
         signal.setitimer(signal.ITIMER_PROF, LONGEST_READING)  # its signal ends the process, in the midst of C code too
-        answer = msgspec.msgpack.encode(parse(command))
+        line = parse(asked.decode("utf-8", "surrogatepass"))
+        answer = msgspec.msgpack.encode(Answer(of=digest(asked), line=line))
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(len(answer).to_bytes(4, "big") + answer)
         answers.flush()

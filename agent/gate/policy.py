@@ -111,6 +111,8 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
     if standing.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
+    if line.unread is not None:
+        return Verdict(action="ask", why=[f"the command could not be read, so no rule can hold: {line.unread}"])
     dangers = _touched(line, standing.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)

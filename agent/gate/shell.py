@@ -14,20 +14,36 @@ import time
 import msgspec
 
 from . import grammar
-from .grammar import Line, Part, Word
+from .grammar import Answer, Line, Part, Word, digest
 
 _PATIENCE = 15.0
 """Seconds, far beyond what the process allows itself: a net for a machine that hangs."""
+_LARGEST = 64 * 2**20
+"""Bytes of an answer; a larger one is nonsense."""
 
 __all__ = ["Apart", "Line", "Part", "Unreadable", "Word", "read_line"]
 
 
 def read_line(command: str) -> Line:
-    """Never raises: what cannot be read is a doubt. About 0.1 ms, 0.1 s the first time, seconds at the very worst."""
+    """Never raises: a line that the helper process does not read is `unread`, and asks in every mode.
+
+    About 0.1 ms, 0.1 s the first time, seconds at the very worst.
+    """
     try:
-        return msgspec.msgpack.decode(_READER.ask(command), type=Line)
+        answer = msgspec.msgpack.decode(_READER.ask(command), type=Answer)
+        if answer.of != digest(encoded(command)):
+            _READER.drop()
+            raise Unreadable("bash's grammar answered for another line")
+    except msgspec.DecodeError:
+        _READER.drop()
+        return _unread("bash's grammar answered nonsense")
     except Unreadable as why:
-        return Line(doubts=[str(why)])
+        return _unread(str(why))
+    return answer.line
+
+
+def _unread(why: str) -> Line:
+    return Line(doubts=[why], unread=why)
 
 
 class Unreadable(Exception):
@@ -49,17 +65,22 @@ class Apart:
 
     def ask(self, text: str) -> bytes:
         """The answer. Raises Unreadable."""
-        data = text.encode("utf-8", "surrogatepass")
+        data = encoded(text)
         with self._lock:
             for is_last in (self._process is None, True):  # the process may have been lost long before
                 try:
                     return self._exchange(data)
-                except (OSError, EOFError) as error:
+                except (OSError, EOFError, subprocess.SubprocessError) as error:
                     if self.end() == -signal.SIGPROF:
                         raise Unreadable("bash's grammar takes too long for it") from None
-                    if is_last:
+                    if is_last or isinstance(error, TimeoutError):
                         raise Unreadable(f"it cannot be read: {error}") from None
         raise AssertionError("the last attempt answers or raises")
+
+    def drop(self) -> None:
+        """End the process: what it says cannot be trusted. The next text gets a new one."""
+        with self._lock:
+            self.end()
 
     def end(self) -> int | None:
         """Gone, and reaped. How it ended."""
@@ -76,15 +97,16 @@ class Apart:
             self.end()
             process = self._process = _start(self._program)
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(len(data).to_bytes(4, "big") + data)
-        process.stdin.flush()
         until = time.monotonic() + _PATIENCE
+        _give(process.stdin.fileno(), len(data).to_bytes(4, "big") + data, until)
         size = int.from_bytes(_take(process.stdout.fileno(), 4, until), "big")
+        if size > _LARGEST:
+            raise EOFError("the grammar answered nonsense")
         return _take(process.stdout.fileno(), size, until)
 
 
 def _start(program: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-I", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -92,7 +114,28 @@ def _start(program: str) -> subprocess.Popen[bytes]:
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ},
         cwd="/",
         process_group=0,  # ctrl+c is not for it; a session of its own would make it look like a command's orphan
+        bufsize=0,
     )
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
+def encoded(text: str) -> bytes:
+    """As the helper process is given it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _give(target: int, data: bytes, until: float) -> None:
+    """Write all of it. Raises OSError when the time is over, EOFError when the process is gone."""
+    rest = memoryview(data)
+    while rest:
+        if not select.select([], [target], [], max(0.0, until - time.monotonic()))[1]:
+            raise TimeoutError("the grammar does not answer")
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BrokenPipeError:
+            raise EOFError("the grammar crashed on it") from None
 
 
 def _take(source: int, size: int, until: float) -> bytes:
@@ -100,7 +143,7 @@ def _take(source: int, size: int, until: float) -> bytes:
     found = bytearray()
     while len(found) < size:
         if not select.select([source], [], [], max(0.0, until - time.monotonic()))[0]:
-            raise TimeoutError("no answer")
+            raise TimeoutError("the grammar does not answer")
         piece = os.read(source, size - len(found))
         if not piece:
             raise EOFError("the grammar crashed on it")

@@ -15,7 +15,7 @@ _DEEPEST = 6
 
 def seen_through(line: Line, depth: int = 0) -> Line:
     """The same line with the wrapped commands in place of their wrappers, and a doubt for each that stays unseen."""
-    out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes))
+    out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), unread=line.unread)
     for part in line.parts:
         _see(part, out, depth)
     return out
@@ -55,6 +55,7 @@ def _script(part: Part, out: Line, depth: int) -> None:
     inner = seen_through(read_line(word.text), depth + 1)
     out.doubts += inner.doubts
     out.writes += inner.writes
+    out.unread = out.unread or inner.unread
     out.parts += [Part(one.words, one.piped, False, part.start) for one in inner.parts]
 
 
@@ -67,6 +68,7 @@ def _scripts_within(part: Part, out: Line, depth: int) -> None:
         inner = seen_through(read_line(script), depth + 1)
         out.parts += [Part(one.words, True, False, part.start) for one in inner.parts]
         out.writes += inner.writes
+        out.unread = out.unread or inner.unread
 
 
 def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:

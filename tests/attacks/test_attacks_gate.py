@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
+import rundry.agent
 from rundry.agent.gate.shell import read_line
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.stops.shell_words import simple_commands
@@ -238,6 +241,75 @@ def test_a_line_that_crashes_the_grammar_costs_a_doubt_and_the_next_one_is_read(
             while reader.status() != psutil.STATUS_ZOMBIE:
                 time.sleep(0.001)
         assert [part.texts for part in read_line("ls -la").parts] == [["ls", "-la"]]
+
+
+@pytest.mark.attack("A.16")
+@pytest.mark.parametrize("mode", [GateMode.ASK, GateMode.EDITS, GateMode.AUTO])
+def test_a_line_that_the_grammar_gave_up_on_asks_in_every_mode_and_says_why(verdict, mode):
+    stalling = "\\'\"#(?(>${<<\"E\n>c *2>$i\\'&>${o\n"
+    given = verdict(stalling, "echo", mode=mode, sandbox="bubblewrap")
+    assert (given.action, given.rule) == ("ask", None)
+    assert given.why == ["the command could not be read, so no rule can hold: bash's grammar takes too long for it"]
+    assert verdict("ls -la", mode=GateMode.AUTO, sandbox="bubblewrap").action == "allow"
+
+
+@pytest.mark.attack("A.16")
+@pytest.mark.parametrize(
+    ("helper", "says"),
+    [
+        ("raise SystemExit(3)", "the grammar crashed on it"),
+        ("import os; os.kill(os.getpid(), 11)", "the grammar crashed on it"),
+        ("import sys; sys.stdin.buffer.read(6); print('hello, world: this is not an answer')", "nonsense"),
+        ("import sys; sys.stdin.buffer.read(6); sys.stdout.buffer.write(b'\\0\\0\\0\\1\\x80')", "nonsense"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "does not answer"),
+        (None, "it cannot be read"),
+    ],
+)
+def test_where_the_helper_process_fails_auto_asks_about_every_command(tmp_path, helper, says):
+    """A copy of the package, as an installation that lost a part would be."""
+    shutil.copytree(Path(rundry.agent.__file__).parent, tmp_path / "rundry/agent")
+    (tmp_path / "rundry/__init__.py").touch()
+    stops = "STOP" in str(helper)  # it does not read: more than fits into the pipe may not block
+    code = f"""
+import sys
+from pathlib import Path
+from rundry.agent.gate import CommandDraft, Standing, judge, shell
+from rundry.agent.protocol import GateMode, Rule
+from rundry.agent.workspace import Workspace
+assert shell.__file__.startswith({str(tmp_path)!r}), shell.__file__
+if {helper is None}:
+    sys.executable = "/nonexistent/python"
+rules = [Rule(verdict="allow", tool="run_command", command="ls"), Rule(verdict="allow", tool="run_command")]
+for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
+    for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
+        standing = Standing(
+            workspace=Workspace(Path.cwd()), mode=mode, rules=rules, guard=lambda path: False, sandbox="x",
+            unsandboxed_ok=True,
+        )
+        verdict = judge(CommandDraft(tool="run_command", command=command, timeout=5, cwd=Path.cwd()), standing)
+        print(verdict.action, *verdict.why)
+        if "does not answer" in verdict.why[0]:
+            break
+"""
+    if helper is not None:
+        (tmp_path / "rundry/agent/gate/grammar.py").rename(tmp_path / "rundry/agent/gate/structs.py")
+        (tmp_path / "rundry/agent/gate/grammar.py").write_text(
+            f"if __name__ == '__main__':\n    {helper}\nfrom .structs import *\nfrom .structs import _Reader\n"
+        )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert len(lines) == (1 if stops else 6)
+    for line in lines:
+        assert line.startswith("ask the command could not be read") and says in line, line
 
 
 @pytest.mark.attack("A.16", "8.3")
