@@ -14,16 +14,18 @@ from .programs import (
     LAUNCHERS,
     LISTS,
     NEVER,
+    PLACED,
     PRINT,
     PYTHON_CODE,
     PYTHON_PLAIN,
+    READERS,
     RISKY,
     SHELLS,
     SINGLE_DASH,
     WRITERS,
     words,
 )
-from .shell import Part
+from .shell import Part, Word
 
 __all__ = ["WRITERS", "base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
 
@@ -84,12 +86,19 @@ def unknown_word(part: Part) -> str | None:
             continue
         if i == 0:
             return f"which program `{word.text}` runs is not known"
-        if word.pattern and base(part.name) not in WRITERS and re.match(r"[\w./]", word.text):
-            continue  # the names that it becomes begin like the pattern: never with a dash
+        if word.pattern and _is_files(word, base(part.name)):
+            continue
         if base(part.name) == "echo" and (word.echoable or word.pattern):
             continue
         return f"what `{word.text}` becomes is not known"
     return None
+
+
+def _is_files(word: Word, name: str) -> bool:
+    """What the pattern becomes begins like it, so it is not an option; in a folder, it is not a subcommand either."""
+    if name in WRITERS or name in PLACED:
+        return False
+    return re.match(r"[\w./]" if name in READERS else r"[\w.]*/", re.split(r"[*?\[]", word.text)[0]) is not None
 
 
 def base(name: str) -> str:

@@ -74,6 +74,11 @@ class Part(msgspec.Struct, frozen=True):
         return self.words[0].text if self.words else ""
 
     @property
+    def is_known(self) -> bool:
+        """Each word reaches the command as it stands here."""
+        return all(word.known and not word.pattern for word in self.words)
+
+    @property
     def texts(self) -> list[str]:
         """All words."""
         return [word.text for word in self.words]

@@ -15,6 +15,8 @@ from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
 from .flags import WRITERS, base, hides, risk, script_of, unknown_word
 from .grammar import HIDDEN
+from .match import Hit
+from .match.paths import named_paths
 from .repository import runs_code
 from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
 from .shell import Line, Part, read_line
@@ -104,9 +106,9 @@ def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
 
 def _judge_command(command: str, standing: Standing) -> Verdict:
     line = seen_through(read_line(command))
-    named = _named(line, standing.workspace.root)
-    spoken = [r for r in standing.rules if r.verdict != "allow" and speaks_of(r, command, line.parts, named)]
-    denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
+    named = named_paths(line, standing.workspace.root)
+    hits = {r: speaks_of(r, command, line.parts, named) for r in standing.rules if r.verdict != "allow"}
+    denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
     if standing.mode is GateMode.READ:
@@ -116,9 +118,9 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
     dangers = _touched(line, standing.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
-    asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
+    asked = next((rule for rule, hit in hits.items() if hit is not Hit.NO), None)
     if asked is not None:
-        return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}"])
+        return Verdict(action="ask", why=[_why_asked(asked, hits[asked])])
     unseen = _unnamed(line) if any(_restricts(rule) and rule.path is not None for rule in standing.rules) else []
     if unseen:
         return Verdict(action="ask", why=unseen)
@@ -130,8 +132,14 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
     why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
     if standing.mode is GateMode.AUTO:
         why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
-    single = not doubts and len({tuple(part.texts) for part in unruled}) == 1
+    single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     return Verdict(action="ask", why=why, rule=command_rule(unruled[0]) if single else None)
+
+
+def _why_asked(rule: Rule, hit: Hit) -> str:
+    if hit is Hit.SURE:
+        return f"a rule asks: {rule_text(rule)}"
+    return f"a word of it is not known, and could make it what a rule is about: {rule_text(rule)}"
 
 
 def _in_short(part: Part) -> str:
@@ -154,19 +162,6 @@ def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
 
 def _restricts(rule: Rule) -> bool:
     return rule.verdict != "allow" and rule.tool in (None, "run_command")
-
-
-def _named(line: Line, root: Path) -> list[str]:
-    """What the line's words could be as paths below the workspace, as written and with links followed."""
-    paths: dict[str, None] = {}
-    folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
-    words = [text for part in line.parts for word in part.texts[1:] for text in (word, word.partition("=")[2]) if text]
-    for word in (word for word in (*words, *line.writes) if "\0" not in word):
-        for folder in folders:
-            for place in (Path(os.path.normpath(folder / word)), Path(os.path.realpath(folder / word))):
-                if place != root and place.is_relative_to(root):
-                    paths[place.relative_to(root).as_posix()] = None
-    return list(paths)
 
 
 def _unnamed(line: Line) -> list[str]:

@@ -189,6 +189,14 @@ WRITERS = words(
 )
 """Programs whose arguments are files that they change."""
 
+READERS = words(
+    """ls cat head tail wc grep egrep fgrep rg stat file du diff cmp echo printf nl tac cut paste tr md5sum sha1sum
+    sha256sum sha512sum cksum b2sum realpath readlink basename dirname"""
+)
+"""Programs that take any name for a file that they read."""
+PLACED = words("uniq xxd tar zip")
+"""Programs for which it matters how many names stand where."""
+
 PRINT = re.compile(r"\d+(,(\d+|\$))?p")
 SINGLE_DASH = frozenset({"find", "go", "zip", "gcc", "clang"})
 """Their options are words behind one dash."""

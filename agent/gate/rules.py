@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..protocol import Rule
-from .flags import base, hides, is_launcher
+from .flags import is_launcher
+from .match import Hit, hit
 from .shell import Part, read_line
 
 _GLOB = "\\*?[]! "
@@ -36,21 +37,24 @@ def allows_part(rule: Rule, part: Part) -> bool:
     if rule.command is None:
         return rule.tool == "run_command"
     words = words_of(rule.command)
-    return bool(words) and part.texts[: len(words)] == words and not is_launcher(part.texts, len(words))
+    first = part.words[: len(words)]
+    if not words or [word.text for word in first if word.known and not word.pattern] != words:
+        return False  # a word that is not known is never the rule's
+    return not is_launcher(part.texts, len(words))
 
 
-def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> bool:
-    """A deny or ask rule that hits a part of the line, also behind options or another folder, or a file it names."""
+def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> Hit:
+    """How surely a deny or ask rule hits a part of the line (also behind options) or a file that the line names."""
     if rule.tool not in (None, "run_command"):
-        return False
+        return Hit.NO
     if rule.path is not None:
-        return any(path_matches(rule, path) for path in paths)
+        return Hit.SURE if any(path_matches(rule, path) for path in paths) else Hit.NO
     if rule.command is None:
-        return True
+        return Hit.SURE
     words = words_of(rule.command)
     if not words:
-        return rule.command in command
-    return any(_hits(words, part.texts[at:]) for part in parts for at in _beginnings(part))
+        return Hit.SURE if rule.command in command else Hit.NO
+    return max((hit(words, part) for part in parts), default=Hit.NO)
 
 
 def exact_file_rule(tool: str, path: str) -> Rule:
@@ -71,12 +75,6 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
-def _beginnings(part: Part) -> range:
-    """Where in the part a command may begin: behind a program that runs others it may be anywhere."""
-    runs_others = hides(part) is not None or is_launcher(part.texts, 0)
-    return range(len(part.words) if runs_others else 1)
-
-
 @lru_cache(maxsize=256)
 def words_of(command: str) -> list[str]:
     """The words of a rule's command; none where it is more than one plain command."""
@@ -84,24 +82,6 @@ def words_of(command: str) -> list[str]:
     if line.doubts or line.writes or len(line.parts) != 1:
         return []
     return line.parts[0].texts
-
-
-def _hits(words: Sequence[str], given: Sequence[str]) -> bool:
-    """The words come in this order; between them stand only options and an option's value."""
-    if not given or base(given[0]) != base(words[0]):
-        return False
-    at = 1
-    for word in words[1:]:
-        skipped = False
-        while at < len(given) and given[at] != word:
-            if not given[at].startswith("-") and not skipped:
-                return False
-            skipped = given[at].startswith("-")
-            at += 1
-        if at == len(given):
-            return False
-        at += 1
-    return True
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,39 @@
+"""The commands that well-known programs have within them, read from `subcommands.toml`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+_FILE = Path(__file__).with_name("subcommands.toml")
+
+
+class Subcommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the table."""
+
+    program: str
+    names: frozenset[str]
+    """All that the program itself has."""
+    has_aliases: bool = True
+    """A person, a repository or an extension can add more: a name that is not listed may mean anything."""
+    aliases: dict[str, str] = {}
+    """The program's own second names."""
+    valued: frozenset[str] = frozenset()
+    """Options before the command whose value is the next word."""
+    source: str
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    program: list[Subcommands]
+
+
+def subcommands(program: str) -> Subcommands | None:
+    """The row of a program."""
+    return _table().get(program)
+
+
+@cache
+def _table() -> dict[str, Subcommands]:
+    return {row.program: row for row in msgspec.toml.decode(_FILE.read_bytes(), type=_Table).program}
