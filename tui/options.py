@@ -74,6 +74,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--min-delta", metavar="X", help="With --score: only improvements by more than X count for --patience (0)."
     ),
     "repeat": _option("--repeat", metavar="N", help="With --score: measure N times and compare the medians (1)."),
+    "tries": _option(
+        "--tries", metavar="N", help="With --score: N candidates per pass in worktrees; keep the best (1)."
+    ),
     "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
     "steps": _option("--steps", metavar="N", help="At most so many steps."),
@@ -189,6 +192,7 @@ RESUMED = (
     "patience",
     "min_delta",
     "repeat",
+    "tries",
     "gate",
     "on_stall",
     "quiet",

@@ -48,6 +48,8 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
     loop = picked if flags or asked is None else asked
     if settings["worktree"].value and settings["worktree"].origin == FLAG and loop not in _COMMITTING:
         raise UserError("--worktree is for runs whose passes are committed: give --every or --score too")
+    if settings["tries"].origin == FLAG and loop is not LoopKind.IMPROVE:
+        raise UserError("--tries is for a run with a score: give --score CMD too")
     return loop
 
 
@@ -81,6 +83,8 @@ def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
         patience=settings.need("patience", int),
         min_delta=settings.need("min_delta", float),
         repeat=settings.need("repeat", int),
+        tries=settings.need("tries", int),
+        concurrency=settings.need("concurrency", int),
         bounded=any(limit is not None for limit in asked),
         branch=branch,
     )

@@ -206,6 +206,7 @@ def _rule(row: object, now: float) -> Rule:
 
 MOST_WORKERS = 1_024
 _SECONDS = _amount(parse_duration, least=1, needed=True)
+MOST_TRIES = 16
 _COUNT = _amount(parse_number, whole=True, least=1, most=1_000, needed=True)
 
 OPTIONS: dict[str, Option] = {
@@ -264,6 +265,9 @@ OPTIONS: dict[str, Option] = {
     "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
     "min_delta": Option("improve.min_delta", _amount(parse_money, needed=True), 0.0, from_env=False),
     "repeat": Option("improve.repeat", _amount(parse_number, whole=True, least=1, needed=True), 1, from_env=False),
+    "tries": Option(
+        "improve.tries", _amount(parse_number, whole=True, least=1, most=MOST_TRIES, needed=True), 1, from_env=False
+    ),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),

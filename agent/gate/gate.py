@@ -53,11 +53,34 @@ class Gate:
         self.later = Later()
         """What stays open when nobody is here to decide."""
         self._is_leaving = False
+        self._origin = self
+        self._beside: list[Gate] = []
+        """Gates of other trees of the same run."""
+
+    def beside(self, workspace: Workspace, guard: Callable[[str], bool]) -> Gate:
+        """Return the gate of another tree of this run. A person decides there as here; mode and rules are the same."""
+        other = Gate(
+            workspace=workspace,
+            keep=self._keep,
+            policy=self.policy,
+            guard=guard,
+            sandbox=self._sandbox,
+            attended=self._attended,
+            clock=self._clock,
+            persist=self._persist,
+        )
+        other._origin, other._ids, other.rules = self, self._ids, self.rules
+        self._beside.append(other)
+        return other
+
+    def forget(self, other: Gate) -> None:
+        """The other tree is gone."""
+        self._beside.remove(other)
 
     @property
     def open(self) -> Sequence[str]:
         """Ids of the proposals that wait, oldest first."""
-        return list(self._open)
+        return [*self._open, *(name for other in self._beside for name in other.open)]
 
     async def pass_(
         self,
@@ -129,6 +152,9 @@ class Gate:
 
     def decide(self, command: Decide) -> str | None:
         """Take a person's decision. None: it was taken; else why it was not, for the person."""
+        for other in self._beside:
+            if command.proposal_id in other.open:
+                return other.decide(command)
         waiting = self._open.get(command.proposal_id) or self.later.proposals.get(command.proposal_id)
         if waiting is None or waiting.ruling.done():
             return f"there is no open proposal {command.proposal_id}: it was decided already"
@@ -168,17 +194,19 @@ class Gate:
         for waiting in self._open.values():
             if not waiting.ruling.done():
                 waiting.ruling.set_result(interrupted(waiting.draft, why))
+        for other in self._beside:
+            other.cancel_all(why)
 
     def _judge(self, draft: Draft) -> Verdict:
         return judge(
             draft,
             Standing(
                 workspace=self._ws,
-                mode=self.mode,
+                mode=self._origin.mode,
                 rules=self.rules,
                 guard=self._guard,
                 sandbox=self._sandbox,
-                unsandboxed_ok=self.unsandboxed_ok,
+                unsandboxed_ok=self._origin.unsandboxed_ok,
             ),
         )
 

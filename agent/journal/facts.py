@@ -46,6 +46,7 @@ from ..protocol import (
     Unqueued,
     WheelGiven,
     WorkFinished,
+    is_try,
     with_limits,
 )
 from .actions import Action, answer_of, close_action, forget_older, paths_read
@@ -54,7 +55,7 @@ from .conversation import SPOKEN, Conversation, last_text
 from .finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .handing import ESCALATE, Handing
 from .hands import Hands
-from .passing import PassFacts, passing_of
+from .passing import OF_TRIES, PassFacts, passing_of
 from .sealing import SealFacts
 from .spending import Spending
 from .undoing import Changes
@@ -167,6 +168,11 @@ class RunFacts:
         return self.spending.admitted
 
     @property
+    def next_step(self) -> int:
+        """The number of the step that comes next."""
+        return self.step + 1
+
+    @property
     def open_step(self) -> int | None:
         """The run's own step that began and has no end yet."""
         return next((number for number, work in self.open_steps.items() if work is None), None)
@@ -212,6 +218,9 @@ class RunFacts:
             return
         if isinstance(event, ReasoningArrived):
             return
+        if is_try(stamped.work):
+            self._apply_of_try(stamped)
+            return
         kind = type(event)
         if self.finder is not None and kind in FINDER_EVENTS:
             self.finder.apply(stamped)
@@ -227,18 +236,49 @@ class RunFacts:
         if not is_step:
             self._apply_frame(stamped)
             self.handing.apply(event)
-        self.spending.apply(stamped)
+        self._apply_common(stamped)
         if self.may_change_files:
             self.changes.apply(stamped)
             self.sealing.apply(stamped)
         self._apply_step(stamped)
-        if kind in ASKED:
-            self.asking.apply(event)
         if kind in JUDGED:
             self.verdicts.apply(stamped)
         if not is_step:
             self._apply_person(stamped)
             self.hands.apply(stamped)
+
+    def _apply_common(self, stamped: Stamped) -> None:
+        """What a run and its tries have together: the cost, and what a person is asked."""
+        self.spending.apply(stamped)
+        if type(stamped.event) in ASKED:
+            self.asking.apply(stamped.event)
+
+    def _apply_of_try(self, stamped: Stamped) -> None:
+        """A try works on files of its own: here count its steps, its cost, its calls and its proposals."""
+        event = stamped.event
+        if isinstance(event, SPOKEN):
+            self.conversation(stamped.work).apply(event, stamped.seq)
+        if self.passing is not None and isinstance(event, OF_TRIES):
+            self.passing.apply(stamped)
+        self._apply_common(stamped)
+        match event:
+            case StepStarted(number=number):
+                self.step = number
+                self.open_steps[number] = stamped.work
+                self.wrapped_up = self.interrupted = False
+            case StepFinished(number=number):
+                self.open_steps.pop(number, None)
+            case ImagesRefused() | ToolCalled():
+                self._apply_step(stamped)
+            case ToolFinished() as finished:
+                close_action(self.actions, finished, stamped.seq, edited=False)
+            case Interrupted():
+                self.interrupted = True
+            case _:
+                pass
+
+    def hear(self, stamped: Stamped) -> None:
+        """Take in an event of the run that this is a part of; the facts of a run are a part of nothing."""
 
     def _forget_conversation(self, stamped: Stamped) -> None:
         """Lenses go on with theirs in the next pass; the other works of a finder have a fresh one each time."""
@@ -278,6 +318,8 @@ class RunFacts:
                 self.passes = number
                 if fresh:  # what an earlier pass said does not count in this one
                     self.finish = self.reply = self.stall = None
+                    for work in [work for work in self.conversations if is_try(work)]:
+                        del self.conversations[work]
             case PassFinished(number=number):
                 self.passes = number
             case Paused():

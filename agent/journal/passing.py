@@ -16,6 +16,7 @@ from ..protocol import (
     Reason,
     ReplyFinished,
     RunEnded,
+    RunResumed,
     RunSpec,
     Said,
     ScoreMeasured,
@@ -26,9 +27,16 @@ from ..protocol import (
     StepStarted,
     ToolCalled,
     ToolFinished,
+    TryChosen,
+    TryFinished,
+    TryMeasured,
+    TryStarted,
     Unpaused,
     Woken,
 )
+
+OF_TRIES = (TryStarted, TryFinished, TryMeasured)
+"""Events of a try that say how its pass stands."""
 
 WAKE = "wake_after"
 """The tool by which the model picks its delay."""
@@ -53,6 +61,14 @@ class PassFacts:
     """Answers without a tool in a row, in the open pass."""
     going_back: PatchKept | None = None
     """The open pass is being put back: its patch is kept, and what it changed is no longer looked at."""
+    tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
+    """Candidates of the open pass that began, by number; None: it has not ended."""
+    measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
+    """Those that were judged."""
+    chosen: TryChosen | None = None
+    """The one whose files are in the run's tree, or are being written there."""
+    lost: list[TryStarted] = field(default_factory=list[TryStarted])
+    """Candidates that worked when their runner died, and whose worktrees may be there still."""
     last: PassStarted | None = None
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     changes: dict[str, int] = field(default_factory=dict[str, int])
@@ -79,6 +95,7 @@ class PassFacts:
     """How the last sleep ended; None once it is answered."""
     prompt_tokens: int = 0
     """Of the newest call."""
+    _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
     _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
 
     @property
@@ -110,7 +127,7 @@ class PassFacts:
                 self.silences = 0 if calls else self.silences + 1
             case Said(text=text, kind=kind, images=images):
                 self.silences = 0
-                if kind != "task" and self.open is None:
+                if kind != "task" and (self.open is None or self.open.tries > 1):  # a try has its own conversation
                     self.said.append(text)
                     self.images += images
             case ScoreMeasured() as score:
@@ -121,6 +138,9 @@ class PassFacts:
                 self.skipped = 0
             case Unpaused() | RunEnded(reason=Reason.ERROR):
                 self.unmeasured = 0
+                self.tries = {number: end for number, end in self.tries.items() if end is None or end.fault is None}
+            case TryStarted() | TryFinished() | TryMeasured() | TryChosen() | RunResumed():
+                self._apply_try(stamped.event)
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments) if tool == WAKE:
                 self._calls[call_id] = _asked(arguments)
             case ToolFinished(call_id=call_id, ok=ok) if call_id in self._calls:
@@ -133,15 +153,39 @@ class PassFacts:
             case _:
                 pass
 
+    def _apply_try(self, event: TryStarted | TryFinished | TryMeasured | TryChosen | RunResumed) -> None:
+        match event:
+            case TryStarted(candidate=candidate):
+                self.tries[candidate], self._started[candidate] = None, event
+                self.measured.pop(candidate, None)
+            case TryFinished(lost=True):
+                self.lost = [one for one in self.lost if one.candidate != event.candidate]
+            case TryFinished(candidate=candidate):
+                self.tries[candidate] = event
+            case TryMeasured(candidate=candidate):
+                self.measured[candidate] = event
+            case TryChosen():
+                self.chosen = event
+            case RunResumed():  # their worktrees were the earlier runner's
+                self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
+                self._forget_tries()
+
+    def _forget_tries(self) -> None:
+        self.tries.clear()
+        self.measured.clear()
+        self._started.clear()
+
     def _start(self, started: PassStarted) -> None:
         self.open = self.last = started
         self.steps = self.silences = 0
-        self.slept = self.going_back = None
+        self.slept = self.going_back = self.chosen = None
+        self._forget_tries()
         self.said.clear()
         self.images.clear()
 
     def _finish(self, finished: PassFinished) -> None:
-        self.open = self.going_back = None
+        self.open = self.going_back = self.chosen = None
+        self._forget_tries()
         self.done.append(finished)
         if finished.change:
             self.changes.setdefault(finished.change, finished.number)

@@ -6,6 +6,7 @@ from ..journal.passing import PassFacts
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
 from .passes import BEGIN, MEASURE, go_on, passing_of, used_up
 from .state import LoopState, ends
+from .tries import decide_tries
 
 NO_BUDGET = (
     "improve needs an explicit budget: give a finite --steps, --tokens, --usd, --time or --deadline; "
@@ -19,6 +20,8 @@ def decide(state: LoopState) -> Decision:
     assert spec is not None  # the command line makes it for this loop
     if not passing.scores:
         return _baseline(state, spec)
+    if passing.open is not None and passing.open.tries > 1:
+        return decide_tries(state, passing, passing.open, spec)
     if passing.open is not None:
         return go_on(state, passing, spec.pass_steps)
     if end := ends(state) or used_up(state):

@@ -10,6 +10,8 @@ from .state import LoopState, ends, met
 
 BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
 """Kinds of works that no model does."""
+TRY = "try"
+"""Kind of the work of one candidate."""
 _ANY_WINDOW = 32_000
 """Tokens. What counts is whether anything is left at all."""
 SILENCES = 2

@@ -27,6 +27,8 @@ class LoopState:
     """A view is attached, so that a person can be asked."""
     finder: FinderState | None = None
     """The search, of an until-dry loop."""
+    busy: frozenset[str] = frozenset()
+    """Names of the works that run."""
     now: float = 0.0
     """Unix seconds."""
     price: Price | None = None

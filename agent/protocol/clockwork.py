@@ -60,6 +60,10 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     """For the plateau, the best score has improved if it moved by more than this. Any better result is kept."""
     repeat: int = 1
     """Measurements of each score; their median counts."""
+    tries: int = 1
+    """Candidates of each pass, each in a worktree of its own; the best one is kept."""
+    concurrency: int = 8
+    """Tries that run at the same time."""
     bounded: bool = False
     """At least one limit was asked for, and is finite."""
     branch: Branch = Branch()

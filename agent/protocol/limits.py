@@ -42,11 +42,12 @@ LIMITS: Mapping[str, Limit] = {
     "dry_passes": Limit("dry_passes", ("finder",), of=_SEARCH),
     "refuters": Limit("sceptics", ("finder",), of=_SEARCH),
     "retries": Limit("retries", ("finder",), of=_SEARCH),
-    "concurrency": Limit("concurrency", ("finder",), of=_SEARCH),
+    "concurrency": Limit("concurrency", ("finder", "improve"), of="a search (rundry find) or a run with --score"),
     "pass_steps": Limit("pass_steps", ("interval", "improve"), of="a run with --every or --score"),
     "patience": Limit("patience", ("improve",), of=_SCORE),
     "min_delta": Limit("min_delta", ("improve",), of=_SCORE),
     "repeat": Limit("repeat", ("improve",), of=_SCORE),
+    "tries": Limit("tries", ("improve",), of=_SCORE),
 }
 """By the name of the option. Every other name in `SetLimit` or `LimitsChanged` is a tool's, and its value a rate."""
 

@@ -49,7 +49,7 @@ class Conduct:
         self.tools = tools
         self.finder = finder
         """Of an until-dry run."""
-        self.passes = Passes(kit) if has_passes(kit.facts.spec) else None
+        self.passes = Passes(kit, tools) if has_passes(kit.facts.spec) else None
         """Of an interval or improve run."""
         self.is_asleep = False
         self.woken = False
@@ -91,7 +91,7 @@ class Conduct:
             budget, detail = self._exhausted
             finder = self.finder.state(self.pool.busy, detail if budget == self.facts.budget else None)
         now, price = self.kit.clock.now(), self.kit.model.price
-        return LoopState(self.facts, results, self.kit.watched(), finder, now=now, price=price)
+        return LoopState(self.facts, results, self.kit.watched(), finder, self.pool.busy, now, price)
 
     def ask_to_stop(self, how: str, detail: str) -> None:
         """Ends what runs. `how`: `wrap_up`, or `now`, which also ends a wrap-up and is not taken back."""
@@ -269,6 +269,8 @@ class Conduct:
             return None
         if self.passes is not None and decision.reason not in (Reason.HANDOFF, Reason.ERROR):
             await self.passes.end(judged=self.stop != "now")
+        elif self.passes is not None:
+            await self.passes.candidates.finish_all(decision.detail)
         answer = self.finder.answer() if self.finder is not None else None
         if decision.wrap_up and self.stop != "now" and self.finder is None:
             answer = await wrap_up(self.kit, decision.detail)
@@ -307,6 +309,8 @@ class Conduct:
         """Ends what runs and what was started for it."""
         await self.pool.cancel()
         await self.kit.background.end_all("the run ended")
+        if self.passes is not None:
+            await self.passes.candidates.close()
         if self.finder is not None:
             await self.finder.close()
 

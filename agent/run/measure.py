@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-from ..protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, WorkResult
+from ..protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ..step import Kit, PersonInterrupted
 from ..step.fair import Surroundings, fair
 from ..stops.score import is_better, is_within_noise, noise_of, read_score
@@ -49,36 +49,76 @@ async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
     return WorkResult()
 
 
-async def judge_score(kit: Kit, spec: ImproveSpec, number: int) -> Measured:
-    """Measure a pass: any better score is kept. Raises PersonInterrupted."""
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The score of one tree of files."""
+
+    value: float | None
+    """The median; None: a measurement gave no usable number."""
+    values: list[float]
+    noise: float | None
+    seconds: float
+    why_not: str = ""
+    """Why there is none, as a sentence that follows "the command"."""
+    tries: int = 1
+    """Candidates of the pass."""
+    candidate: int = 0
+    """The one that has this score."""
+
+
+async def measure(kit: Kit, spec: ImproveSpec) -> Score:
+    """Measure the files as they are now. Raises PersonInterrupted."""
+    values, seconds = await _scores(kit, spec)
+    if isinstance(values, str):
+        return Score(None, [], None, seconds, values)
+    return Score(median(values), _shown(values), noise_of(values), seconds)
+
+
+async def judge_score(kit: Kit, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
+    """Measure a pass, whose files are those of the `chosen` try if it has tries. Raises PersonInterrupted."""
+    score = await measure(kit, spec)
+    if chosen is not None:
+        score = replace(score, tries=chosen.tries, candidate=chosen.candidate)
+    return record_score(kit, spec, number, score)
+
+
+def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Measured:
+    """Record the score of a pass: any better one is kept."""
     passing = kit.facts.passing
     assert passing is not None and passing.best is not None  # the baseline comes first
     best = passing.best
-    values, seconds = await _scores(kit, spec)
-    if isinstance(values, str):
-        in_a_row = passing.unmeasured + 1
-        kit.record(ScoreNotMeasured(number=number, why=values, in_a_row=in_a_row, command=spec.score, seconds=seconds))
-        return Measured(False, f"the score could not be measured: the command {values}", is_measured=False)
-    score, noise = median(values), noise_of(values)
-    kept = is_better(score, best, spec.goal)
-    stale = 0 if is_better(score, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
-    in_noise = is_within_noise(score, best, (noise, passing.best_noise))
+    if score.value is None:
+        return record_no_score(kit, spec, number, score.why_not, score.seconds)
+    kept = is_better(score.value, best, spec.goal)
+    stale = 0 if is_better(score.value, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
+    in_noise = is_within_noise(score.value, best, (score.noise, passing.best_noise))
     kit.record(
         ScoreMeasured(
-            score=score,
-            best=score if kept else best,
+            score=score.value,
+            best=score.value if kept else best,
             kept=kept,
             stale_passes=stale,
             number=number,
             command=spec.score,
-            seconds=seconds,
-            values=_shown(values),
-            noise=noise,
+            seconds=score.seconds,
+            values=score.values,
+            noise=score.noise,
             within_noise=in_noise,
+            tries=score.tries,
+            candidate=score.candidate,
         )
     )
-    told = f"score {score:g}, {'before' if kept else 'not better than'} {best:g}"
+    who = f"try {score.candidate} of {score.tries}: " if score.candidate else ""
+    told = f"{who}score {score.value:g}, {'before' if kept else 'not better than'} {best:g}"
     return Measured(kept, f"{told} (within noise)" if in_noise else told)
+
+
+def record_no_score(kit: Kit, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
+    """Record that the score of a pass could not be measured. `why` follows "the command"."""
+    assert kit.facts.passing is not None  # the caller belongs to a pass
+    in_a_row = kit.facts.passing.unmeasured + 1
+    kit.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
+    return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)
 
 
 def _shown(values: list[float]) -> list[float]:

@@ -7,25 +7,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..config import EVERY_FILE, remember_rule
+from ..config import remember_rule
 from ..gate import Gate
 from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
 from ..model import NOBODY, NoModel, RemoteModel, open_model
-from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, RunSpec, Snapshotted, Stamped
+from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
 from ..step.constrained import Constrained
-from ..stops import Guard, Quotas, default_guard, guard_of_items
+from ..stops import Guard, Quotas
 from ..tools import Fetcher, ToolContext
 from ..workspace import OWN_GIT, Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .attachments import check_first_images
 from .frame import OpenModel
-from .ground import check_ground, check_snapshots, guarded, lay_ground
+from .ground import check_ground, check_snapshots, lay_ground
 from .orders import Order, ResumeChanges
 from .small_window import refuse_window
 from .surroundings import commands_env
+from .tree_tools import guard_of, tool_context
 
 
 async def load_model(spec: ModelSpec) -> Model:
@@ -87,7 +88,7 @@ async def outfit(
         workspace=workspace,
         snapshots=snapshots,
         sandbox=sandbox,
-        tools=_tools(journal, facts, workspace, env, sandbox, model),
+        tools=_tools_of_run(journal, facts, workspace, env, sandbox, model),
         guard=guard,
         quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
         env=env,
@@ -109,15 +110,6 @@ async def outfit(
         kit.notes += kit.guarded.not_held
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
-
-
-def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
-    """Of a migration, what its check depends on, but for the files that it is about."""
-    finder = spec.finder
-    if finder is None or finder.check is None:
-        return default_guard(guarded(spec), spec.task, root, env)
-    globs = [glob for glob in finder.globs if glob != EVERY_FILE]
-    return guard_of_items(finder.check, spec.predicates, spec.task, globs, root, env)
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:
@@ -160,18 +152,10 @@ def _gate(
     return gate
 
 
-def _tools(
+def _tools_of_run(
     journal: Journal, facts: RunFacts, workspace: Workspace, env: Mapping[str, str], sandbox: Sandbox, model: Model
 ) -> ToolContext:
-    tools = ToolContext(
-        workspace=workspace,
-        env=env,
-        sandbox=sandbox,
-        keep=journal.keep,
-        load=journal.blob,
-        limit=_result_limit(model.window),
-        rules=journal.spec.gate.rules,
-    )
+    tools = tool_context(journal, workspace, env, sandbox, model)
     if journal.spec.finder is not None and journal.spec.finder.hosts:
         tools.fetcher = Fetcher(journal.spec.finder.hosts)
     for name, sha in facts.hands.outputs.items():
@@ -188,11 +172,6 @@ def _used(facts: RunFacts) -> dict[str, int]:
         if action.ok is not None and action.summary != OVER_QUOTA:
             used[action.tool] = used.get(action.tool, 0) + 1
     return used
-
-
-def _result_limit(window: int) -> int:
-    """Characters of a tool's result: a quarter of a small window at most, so that some rounds fit into it."""
-    return max(1_000, min(12_000, window))
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:

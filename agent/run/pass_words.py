@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ..journal.actions import arguments_of
+from ..journal.conversation import last_text
+from ..journal.facts import RunFacts
 from ..journal.passing import PassFacts
 from ..loops.goal import feedback
 from ..loops.state import failing_checks
@@ -51,6 +54,13 @@ def _line(one: PassFinished) -> str:
     again = f", the same change as pass {one.repeats}" if one.repeats is not None else ""
     said = f': "{one.said}"' if one.said else ""
     return f"- pass {one.number} {one.verdict}{files}{again} ({cut(one.why, LINE)}){said}"
+
+
+def said_in(facts: RunFacts) -> str:
+    """What the model says that it did, in a line."""
+    text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
+    text = text.strip() or (last_text(facts.main.messages) or "").strip()
+    return cut(text.split("\n", 1)[0], LINE)
 
 
 def message(kit: Kit, number: int, said: str, why: str) -> str:

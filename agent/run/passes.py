@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..journal.actions import arguments_of
-from ..journal.conversation import last_text
+import msgspec
+
 from ..journal.passing import PassFacts
 from ..loops import LoopState
-from ..loops.passes import BEGIN, CLOSE
+from ..loops.passes import BEGIN, CLOSE, TRY
 from ..loops.state import met
 from ..protocol import (
     Branch,
@@ -30,9 +30,11 @@ from ..step import Kit, PersonInterrupted, verify
 from ..workspace import Change
 from ..workspace.patches import change_hash, patch_of
 from ..workspace.repository import GitFailed, Repository, why_not_here
-from .measure import Measured, judge_score, measure_baseline
+from .measure import Measured, judge_score, measure_baseline, record_no_score
 from .pass_repository import Moved, PassRepository
-from .pass_words import LINE, cut, message, opening, red
+from .pass_words import message, opening, red, said_in
+from .tries import Candidates
+from .tries.verdict import look_at_predicates
 
 CUT = "the run ended in the middle of it"
 
@@ -43,10 +45,11 @@ def has_passes(spec: RunSpec) -> bool:
 
 
 class Passes:
-    """Works of a loop with passes that no model does: the begin, the measurement, the close."""
+    """Works of a loop with passes besides its steps: the begin, the measurement, the tries, the close."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
         self.kit = kit
+        self.candidates = Candidates(kit, tools)
         self._repository = PassRepository(kit, self._branch)
 
     @property
@@ -66,12 +69,15 @@ class Passes:
 
     @property
     def is_open(self) -> bool:
-        """A pass began and is not being put back."""
-        return self.facts.open is not None and self.facts.going_back is None
+        """A pass without tries began and is not being put back: what changes in the workspace belongs to it."""
+        started = self.facts.open
+        return started is not None and started.tries == 1 and self.facts.going_back is None
 
     async def perform(self, work: Work) -> WorkResult:
         """What no model does. A person may interrupt what runs in it."""
         try:
+            if work.kind == TRY:
+                return await self.candidates.work(work)
             if work.kind == BEGIN:
                 await self._begin()
             elif work.kind == CLOSE:
@@ -107,10 +113,20 @@ class Passes:
         await verify(kit, kit.recorder(None, None), claim=False, baseline=True, compared=False)
         kit.stalls.pop(None, None)
         green = met(LoopState(kit.facts)) is not None
+        tries = 1 if self._improve is None else self._improve.tries
         text, images = opening(kit, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
         with kit.together():
             kit.record(
-                PassStarted(number=number, began=began, world=world, head=head, git=git, green=green, fresh=True)
+                PassStarted(
+                    number=number,
+                    began=began,
+                    world=world,
+                    head=head,
+                    git=git,
+                    green=green,
+                    fresh=True,
+                    tries=tries,
+                )
             )
             kit.record(Prompted(kind="task", text=text, images=images))
 
@@ -143,11 +159,46 @@ class Passes:
 
     async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> None:
         """`why`: what the pass is over for. `is_whole`: it came to its end by itself."""
-        kit, started = self.kit, self.facts.open
+        started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.going_back is not None:
-            await self._put_back(started, self.facts.going_back)
+            await self._put_back(self._from(started), self.facts.going_back)
+        elif started.tries == 1:
+            await self._judge_all(started, why, is_whole=is_whole, judged=judged)
+        else:
+            await self._close_tries(started, why, judged=judged)
+            await self.candidates.clear()
+
+    async def _close_tries(self, started: PassStarted, why: str, *, judged: bool) -> None:
+        """The best try becomes the change of the pass. Where none is, nothing of the run's tree was touched."""
+        found: Measured | None = None
+        if self.facts.chosen is None:
+            found = await self.candidates.choose(started, why, judged=judged)
+        if self.facts.chosen is not None and (failed := await self.candidates.apply(self.facts.chosen)) is not None:
+            assert self._improve is not None  # no other loop has tries
+            why_not = f"cannot run on it: {failed}"
+            found = record_no_score(self.kit, self._improve, started.number, why_not)
+        if found is None:
+            await self._judge_all(self._from(started), why, is_whole=True, judged=judged)
             return
+        moved = await self._repository.moved(started)
+        if moved is not None and moved.history:  # a try made a branch or a tag
+            world = await self.kit.snapshots.take()
+            await self._keep(started, [], moved, world, found, "")
+            await self._put_back(msgspec.structs.replace(started, world=world), self._going_back())
+            return
+        changed = [end for end in self.facts.tries.values() if end is not None and end.files]
+        verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
+        self._finish(started, verdict, found.why)
+
+    def _from(self, started: PassStarted) -> PassStarted:
+        """The pass as it started in the run's tree: of one with tries, right before the chosen one was applied."""
+        chosen = self.facts.chosen
+        return started if chosen is None else msgspec.structs.replace(started, world=chosen.base)
+
+    async def _judge_all(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
+        """What the pass changed is kept, or put back."""
+        kit = self.kit
         world = kit.facts.world = await kit.snapshots.take()
         kit.changed = False
         changes = await kit.snapshots.changes(started.world or "", world)
@@ -186,14 +237,12 @@ class Passes:
         kit = self.kit
         wanted = kit.facts.spec.predicates.exist
         if wanted:
-            if kit.verified_world != kit.facts.world or kit.facts.world is None:
-                await verify(kit, kit.recorder(None, None), claim=True, baseline=True)
-            fired = met(LoopState(kit.facts))
+            fired = await look_at_predicates(kit)
             if fired is None:
                 return Measured(False, red(kit))
             why = fired
         if self._improve is not None:
-            return await judge_score(kit, self._improve, started.number)
+            return await judge_score(kit, self._improve, started.number, self.facts.chosen)
         if wanted:
             return Measured(True, why)
         ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
@@ -287,13 +336,13 @@ class Passes:
                 change=change,
                 repeats=self.facts.changes.get(change) if change else None,
                 left=list(left),
+                tries=started.tries,
+                candidate=self.facts.chosen.candidate if self.facts.chosen is not None else 0,
             ),
             durable=True,
         )
 
     def _said(self) -> str:
-        """What the model says that it did, in a line."""
-        facts = self.kit.facts
-        text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
-        text = text.strip() or (last_text(facts.main.messages) or "").strip()
-        return cut(text.split("\n", 1)[0], LINE)
+        """What the pass did, in a line."""
+        chosen = self.facts.chosen
+        return said_in(self.kit.facts) if chosen is None else chosen.said

@@ -42,19 +42,21 @@ class Pool:
             return []
         try:
             async with asyncio.timeout(within):
-                await self._moved.wait()
+                return await self._once_one_ended()
         except TimeoutError:
             return []
         except BaseException:
             await self.cancel()
             raise
-        self._moved.clear()
-        self.is_stirred = False
-        try:
-            return self._ended()
-        except BaseException:
-            await self.cancel()
-            raise
+
+    async def _once_one_ended(self) -> list[WorkResult]:
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            ended = self._ended()
+            if ended or self.is_stirred:  # else it is the callback of a work that was handed over already
+                self.is_stirred = False
+                return ended
 
     def stir(self) -> None:
         """Ask the loop again."""

@@ -127,6 +127,8 @@ async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
     results: Sequence[WorkResult] = ()
     if run.facts.started:
         results = await take_up(run, order)
+        if run.passes is not None:
+            await run.passes.candidates.sweep()
     else:
         begin(run, order)
     dependencies = Dependencies(run.kit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .act import OVER_QUOTA, perform_calls
-from .commands import note_lost_command, settle_lost_command
+from .commands import file_changed, note_lost_command, settle_lost_command
 from .constrained import NOTHING
 from .feedback import feedback, unconfirmed
 from .kit import Kit, PersonInterrupted
@@ -25,6 +25,7 @@ __all__ = [
     "accepts_images",
     "charge_lost_calls",
     "feedback",
+    "file_changed",
     "hint",
     "instructions",
     "note_lost_command",

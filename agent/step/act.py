@@ -240,7 +240,7 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
 
 async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
     """None: the proposal stays open, and the call gets its result when someone has decided."""
-    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None)
+    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None and kit.work is None)
     acted.handoff = gated.handoff or acted.handoff
     if gated.is_rejected:
         acted.rejected.add(one.call.call_id)

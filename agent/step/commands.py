@@ -158,7 +158,7 @@ async def _note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
     kit.changed = True
     changes = [c for c in await kit.snapshots.changes(before, after) if _guarded(kit, c.path) or not _by_person(kit, c)]
     for change in changes:
-        record(_changed(kit, change, "command"))
+        record(file_changed(kit, change, "command"))
     return changes
 
 
@@ -175,7 +175,7 @@ async def notice_background(kit: Kit, record: Record) -> list[str]:
     title = "; ".join(titles)
     changes = [c for c in await kit.snapshots.changes(before, after) if not (_by_person(kit, c) or _is_known(kit, c))]
     for change in changes:
-        record(msgspec.structs.replace(_changed(kit, change, "background"), command=title))
+        record(msgspec.structs.replace(file_changed(kit, change, "background"), command=title))
     return await _judge_guarded(kit, changes, before, title, record)
 
 
@@ -250,12 +250,13 @@ async def _put_back(kit: Kit, changes: Sequence[Change], tree: str, record: Reco
             notes.append(f"`{change.path}` must not change ({why}), and it could not be put back: {lost[0]}")
             continue
         back = Change(path=change.path, kind="changed", before=change.after, after=change.before)
-        record(_changed(kit, back, "restore"))
+        record(file_changed(kit, back, "restore"))
         notes.append(f"`{change.path}` must not change ({why}): what the command did to it was put back.")
     return notes
 
 
-def _changed(kit: Kit, change: Change, by: str) -> FileChanged:
+def file_changed(kit: Kit, change: Change, by: str) -> FileChanged:
+    """Return the event of a file that differs between two snapshots."""
     keep, (added, removed) = kit.journal.keep, _counts(change)
     return FileChanged(
         path=change.path,

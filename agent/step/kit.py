@@ -37,6 +37,7 @@ from .background import Background
 from .commits import Commits
 from .constrained import Constrained
 from .guarded import Guarded
+from .motion import Motion
 from .stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -75,14 +76,15 @@ class Kit:
     stall_ends: Callable[[], str]
     """What a stall that goes on leads to now: `handoff` or `stop`."""
     on_event: Callable[[Stamped], None] = lambda stamped: None
-    watch: Stopwatch = field(init=False)
+    motion: Motion | None = None
+    """What it shares with the other kits of the run; None: it is the first."""
+    work: str | None = None
+    """Name of the try that works with it: all its events have it; None: the run itself."""
+    beside: list[Kit] = field(default_factory=list["Kit"])
+    """Those of the tries that work now."""
     stalls: dict[str | None, StallWatch] = field(default_factory=dict[str | None, StallWatch])
     notes: list[str] = field(default_factory=list[str])
     """Lines for the person at the start of the run."""
-    interrupted: str | None = None
-    """How a person interrupted what runs, until that has ended."""
-    step_once: bool = False
-    """A person wants one step of a paused run."""
     changed: bool = False
     """Something in the workspace may have changed since the last snapshot."""
     unverified: bool = False
@@ -91,8 +93,6 @@ class Kit:
     """Fingerprint of the workspace at the last look of the predicates."""
     verified_files: str | None = None
     """Mark of all files after that look, ignored ones too."""
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set whenever a command of a person was taken."""
     on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
     """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
     guarded: Guarded = field(init=False)
@@ -115,21 +115,45 @@ class Kit:
     """What has to be known before the first tool is performed; returns when it is."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
+    _motion: Motion = field(init=False)
     _saved_seq: int = 0
     """Where the newest checkpoint is."""
-    _recorded: list[Stamped] | None = None
-    """Of a commit that is not done yet."""
-    _counted: float = 0.0
-    _active: int = 0
-    _resting: int = 0
-    _running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
-        self.watch = Stopwatch(self.clock)
+        self._motion = self.motion or Motion(Stopwatch(self.clock))
         self.guarded = Guarded(self, self.guard)
         self.background = Background(self)
         self.tools.read_only = self.guarded.read_only
         self.tools.background, self.tools.live = self.background.names, self.background.output
+
+    @property
+    def shared(self) -> Motion:
+        """For the kit of a try."""
+        return self._motion
+
+    @property
+    def watch(self) -> Stopwatch:
+        """The busy seconds of the run."""
+        return self._motion.watch
+
+    @property
+    def news(self) -> asyncio.Event:
+        """Set whenever a command of a person was taken."""
+        return self._motion.news
+
+    @property
+    def interrupted(self) -> str | None:
+        """How a person interrupted what runs, until that has ended."""
+        return self._motion.interrupted
+
+    @property
+    def step_once(self) -> bool:
+        """A person wants one step of a paused run."""
+        return self._motion.step_once
+
+    @step_once.setter
+    def step_once(self, wanted: bool) -> None:
+        self._motion.step_once = wanted
 
     def record(
         self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
@@ -138,21 +162,21 @@ class Kit:
 
         What lets an action happen is on the disk before it happens.
         """
-        durable = durable or is_forced_out(event)
+        durable, work = durable or is_forced_out(event), work or self.work
         if isinstance(event, CallAdmitted):  # its worst case is on the disk before the call
             self.journal.note_used(self.facts.spending.used_with(event, work), with_next=True)
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
-        if self._recorded is None:
+        if self._motion.recorded is None:
             self._take_in(stamped)
         else:
-            self._recorded.append(stamped)
+            self._motion.recorded.append(stamped)
         return stamped
 
     def record_all(self, entries: Sequence[Entry]) -> None:
         """`record` of each, in their order and in one commit."""
-        stamped = self.journal.append_all(entries)
-        if self._recorded is not None:
-            self._recorded += stamped
+        stamped = self.journal.append_all([(event, step, work or self.work) for event, step, work in entries])
+        if self._motion.recorded is not None:
+            self._motion.recorded += stamped
             return
         for one in stamped:
             self._take_in(one)
@@ -163,15 +187,15 @@ class Kit:
 
         It is folded and shown once it is recorded, and the file is free again.
         """
-        if self._recorded is not None:
+        if self._motion.recorded is not None:
             yield
             return
-        recorded = self._recorded = []
+        recorded = self._motion.recorded = []
         try:
             with self.journal.transaction():
                 yield
         finally:
-            self._recorded = None
+            self._motion.recorded = None
         for stamped in recorded:
             self._take_in(stamped)
 
@@ -181,8 +205,10 @@ class Kit:
             self.journal.note_used(self.facts.spending.used)
         if isinstance(stamped.event, FileChanged):
             self.guarded.take_in(stamped.event)
+        for other in self.beside:
+            other.facts.hear(stamped)
         self.on_event(stamped)
-        if self.facts.finder is not None and stamped.seq - self._saved_seq >= EVERY and self._recorded is None:
+        if self.facts.finder is not None and stamped.seq - self._saved_seq >= EVERY and self._motion.recorded is None:
             self._saved_seq = stamped.seq
             save_checkpoint(self.journal, self.facts)
 
@@ -230,12 +256,12 @@ class Kit:
 
     def uncounted(self) -> float:
         """Busy seconds that no `StepFinished` has recorded yet."""
-        return self.watch.seconds - self._counted
+        return self._motion.watch.seconds - self._motion.counted
 
     def count_seconds(self) -> float:
         """The busy seconds since the last call, for the event that records them."""
         seconds = self.uncounted()
-        self._counted = self.watch.seconds
+        self._motion.counted = self._motion.watch.seconds
         return seconds
 
     def seconds_left(self) -> float | None:
@@ -248,10 +274,11 @@ class Kit:
 
     def use(self, model: Model, *, key_from: str | None = None) -> None:
         """Calls go to this model from now on; no command sees the variable that holds its key."""
-        self.run_model = model
-        if key_from is not None and key_from in self.env:
-            self.env = {name: value for name, value in self.env.items() if name != key_from}
-            self.tools.env = self.env
+        for kit in (self, *self.beside):
+            kit.run_model = model
+            if key_from is not None and key_from in kit.env:
+                kit.env = {name: value for name, value in kit.env.items() if name != key_from}
+                kit.tools.env = kit.env
 
     def seconds_for_work(self) -> float | None:
         """What a tool or a check may take: what is left, without what is set aside for the wrap-up (3.3, 3.5)."""
@@ -264,75 +291,80 @@ class Kit:
     @property
     def active(self) -> bool:
         """Something runs that a person can interrupt."""
-        return self._active > 0
+        return self._motion.active > 0
 
     @contextmanager
     def activity(self) -> Generator[None]:
         """What a person can interrupt: a step, a check, the wrap-up. What they did before it began does not count."""
         if not self.active:
-            self.interrupted = None
-        self._active += 1
+            self._motion.interrupted = None
+        self._motion.active += 1
         try:
             yield
         finally:
-            self._active -= 1
-            self.news.set()
+            self._motion.active -= 1
+            self._motion.news.set()
 
     def interrupt(self, how: str) -> bool:
         """Ends the activity that runs; false when there is none."""
         if not self.active:
             return False
-        self.interrupted = how
-        for task in self._running:
+        self._motion.interrupted = how
+        for task in self._motion.running:
             task.cancel()
         return True
 
     def heed(self) -> None:
         """Raises PersonInterrupted when a person ended what runs."""
-        if self.interrupted is not None:
-            raise PersonInterrupted(self.interrupted)
+        if self._motion.interrupted is not None:
+            raise PersonInterrupted(self._motion.interrupted)
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs it so that a person can end it. Raises PersonInterrupted when one did."""
-        if self.interrupted is not None:
+        if self._motion.interrupted is not None:
             work.close()
-            raise PersonInterrupted(self.interrupted)
+            raise PersonInterrupted(self._motion.interrupted)
         task = asyncio.ensure_future(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._motion.running.add(task)
+        task.add_done_callback(self._motion.running.discard)
         try:
             return await task
         except asyncio.CancelledError:
-            if self.interrupted is not None and task.cancelled() and not _is_cancelled():
-                raise PersonInterrupted(self.interrupted) from None
+            if self._motion.interrupted is not None and task.cancelled() and not _is_cancelled():
+                raise PersonInterrupted(self._motion.interrupted) from None
             raise
 
     async def until(self, enough: Callable[[], bool]) -> None:
         """Looks again whenever a command of a person was taken."""
         while not enough():
-            self.news.clear()
-            await self.news.wait()
+            self._motion.news.clear()
+            await self._motion.news.wait()
 
     async def rest_between_steps(self) -> bool:
         """A work of several steps honours a pause between two of them. False: a person ended the work meanwhile."""
 
         def goes_on() -> bool:
-            return not self.facts.paused or self.step_once or self.interrupted is not None or self.deadline_passed()
+            return (
+                not self.facts.paused
+                or self._motion.step_once
+                or self._motion.interrupted is not None
+                or self.deadline_passed()
+            )
 
         if not goes_on():
-            self._resting += 1
+            self._motion.resting += 1
             try:
                 await self.until(goes_on)
             finally:
-                self._resting -= 1
+                self._motion.resting -= 1
         if self.facts.paused:
-            self.step_once = False
-        return self.interrupted is None
+            self._motion.step_once = False
+        return self._motion.interrupted is None
 
     @property
     def rests(self) -> bool:
         """All that runs honours a pause."""
-        return 0 < self._active == self._resting
+        return 0 < self._motion.active == self._motion.resting
 
     def deadline_passed(self) -> bool:
         """The wall clock is over."""
@@ -350,9 +382,9 @@ class Kit:
 
     async def close(self) -> None:
         """Ends what the run started."""
-        for task in list(self._running):
+        for task in list(self._motion.running):
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*self._motion.running, return_exceptions=True)
 
 
 def _is_cancelled() -> bool:

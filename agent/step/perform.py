@@ -83,7 +83,7 @@ async def _step(
     kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant, form: Constrained | None
 ) -> Acted | WorkResult:
     """One step, from its start to its end in the journal."""
-    number = kit.facts.step + 1
+    number = kit.facts.next_step
     record = kit.recorder(number, work.work)
     record(StepStarted(number=number))
     runs = "model"

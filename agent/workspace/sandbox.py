@@ -95,6 +95,10 @@ class Sandbox:
         found._stage = stage
         return found
 
+    def apart(self) -> Sandbox:
+        """The same sandbox with a temp folder and a loopback of its own, for another tree of the run."""
+        return Sandbox(self.kind, self.why_none, self._hide, network=self.network, program=self._program)
+
     @property
     def not_held(self) -> list[str]:
         """What a command can do although the sandbox holds it, a line each."""

@@ -102,6 +102,7 @@ from .step import (
     ToolCalled,
     ToolFinished,
 )
+from .tries import TryChosen, TryFinished, TryMeasured, TryStarted, candidate_of, is_try, try_name
 from .wheel import (
     BackgroundEnded,
     BackgroundSaid,
@@ -203,6 +204,10 @@ __all__ = [
     "TierPassed",
     "ToolCalled",
     "ToolFinished",
+    "TryChosen",
+    "TryFinished",
+    "TryMeasured",
+    "TryStarted",
     "Undone",
     "Unknown",
     "Unpaused",
@@ -214,11 +219,14 @@ __all__ = [
     "Woken",
     "WorkFinished",
     "WorkStarted",
+    "candidate_of",
     "decode_event",
     "encode_event",
     "event_name",
     "event_type",
+    "is_try",
     "to_json_line",
+    "try_name",
 ]
 
 
@@ -322,6 +330,10 @@ KnownEvent = (
     | ConfirmationStarted
     | ConfirmationFinished
     | RunVerified
+    | TryStarted
+    | TryFinished
+    | TryMeasured
+    | TryChosen
 )
 Event = KnownEvent | Unknown
 

@@ -80,6 +80,8 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     """The success predicates held when it started: that they hold does not end it."""
     fresh: bool = False
     """Its conversation begins anew, after the system prompt."""
+    tries: int = 1
+    """Candidates that work on it, each in a worktree of its own."""
 
 
 class PatchKept(EventBase, frozen=True, kw_only=True):
@@ -127,6 +129,10 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     """The earlier pass that made the same change."""
     left: list[str] = []
     """Files that could not be put back, each with the reason."""
+    tries: int = 1
+    """As in `PassStarted`."""
+    candidate: int = 0
+    """The try that was chosen, from 1; 0: none was, or the pass has no tries."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):

@@ -291,6 +291,10 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     """Median absolute deviation of `values`; None: it was measured once."""
     within_noise: bool = False
     """The score differs from the best one before it by no more than the larger noise of both."""
+    tries: int = 1
+    """Candidates of the pass."""
+    candidate: int = 0
+    """The try that has this score, from 1; 0: the pass has no tries."""
 
 
 class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, 
 from ...workspace.checkout import OBJECTS, lay_git, lay_tracked, leads_back
 from ...workspace.own_temp import own_temp
 from ...workspace.repository import GitFailed
-from ..outfit import guard_of
+from ..tree_tools import guard_of
 from .approved import approved, lay_approved
 from .dependencies import Mounted, unchanged
 from .not_set_up import NotSetUp

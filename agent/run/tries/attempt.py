@@ -1,0 +1,106 @@
+"""One try: its steps in its own worktree, until it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...journal.try_facts import TryFacts
+from ...loops import LoopState
+from ...loops.passes import CLOSE, go_on
+from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
+from ...step import Kit, perform
+from ...workspace.patches import change_hash, patch_of
+from ..pass_words import said_in
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A try came to its end."""
+
+    why: str
+    fault: str | None = None
+    retryable: bool = False
+    exhausted: str | None = None
+    """The budget that ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A try that is at work, or waits to be measured."""
+
+    number: int
+    """The pass."""
+    candidate: int
+    tries: int
+    place: Path
+    """Its worktree."""
+    base: str
+    """The snapshot that it began with."""
+    kit: Kit
+    facts: TryFacts
+    """Those of its kit."""
+
+    async def work(self, tools: Sequence[str]) -> Over | WorkResult:
+        """Do its steps. A result: it is interrupted, or someone has to decide; it is not over."""
+        kit, results = self.kit, list[WorkResult]()
+        while True:
+            if not await kit.rest_between_steps():
+                return WorkResult(work=kit.work, interrupted=True)
+            self._deliver()
+            decision = self._decide(results)
+            if isinstance(decision, Over):
+                return decision
+            results = [await perform(kit, decision.works[0], tools)]
+            if results[0].interrupted:
+                return WorkResult(work=kit.work, interrupted=True)
+            if results[0].handoff is not None:
+                return WorkResult(work=kit.work, handoff=results[0].handoff)
+
+    def _decide(self, results: Sequence[WorkResult]) -> Again | Over:
+        """The next step, by the rules of a pass."""
+        spec, passing = self.facts.spec.improve, self.facts.passing
+        assert spec is not None and passing is not None  # it is a try of such a loop
+        decision = go_on(LoopState(self.facts, results), passing, spec.pass_steps)
+        if isinstance(decision, Finish):
+            fault = next((one for one in results if one.fault is not None), None)
+            exhausted = decision.detail if decision.reason is Reason.BUDGET else None
+            if fault is not None:
+                return Over(decision.detail, fault=fault.fault, retryable=fault.retryable)
+            return Over(decision.detail, exhausted=exhausted)
+        assert isinstance(decision, Again)  # a pass does not wait in its middle
+        closing = next((work for work in decision.works if work.kind == CLOSE), None)
+        return decision if closing is None else Over(closing.about)
+
+    def _deliver(self) -> None:
+        """What the person said to the run is for each try."""
+        if self.facts.main.unanswered():
+            return
+        for text in self.facts.said:
+            self.kit.record(Prompted(kind="note", text=f"The person said: {text}"))
+        self.facts.said.clear()
+
+    async def finish(self, over: Over) -> None:
+        """Keep what it changed as a patch, and record its end."""
+        kit = self.kit
+        await kit.background.end_all("the try ended")
+        world = await kit.snapshots.take()
+        changes = await kit.snapshots.changes(self.base, world)
+        kit.record(
+            TryFinished(
+                number=self.number,
+                candidate=self.candidate,
+                tries=self.tries,
+                why=over.why,
+                said=said_in(self.facts),
+                patch=kit.journal.keep(patch_of(changes)) if changes else None,
+                base=self.base,
+                world=world,
+                files=[one.path for one in changes],
+                change=change_hash(changes),
+                fault=over.fault,
+                retryable=over.retryable,
+            ),
+            durable=True,
+        )

@@ -1,0 +1,260 @@
+"""The tries of a pass: worked in parallel, measured one after the other, the best one applied to the run's tree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...journal.passing import PassFacts
+from ...protocol import (
+    ImproveSpec,
+    PassStarted,
+    Prompted,
+    TryChosen,
+    TryFinished,
+    TryMeasured,
+    TryStarted,
+    Work,
+    WorkResult,
+    try_name,
+)
+from ...step import Kit, file_changed
+from ...stops.score import is_better
+from ...workspace import SnapshotDamaged, Snapshots, Workspace
+from ...workspace.patches import patch_of
+from ...workspace.repository import GitFailed
+from ..measure import Measured, Score, measure, record_no_score, record_score
+from .attempt import Attempt, Over
+from .try_kit import drop_kit, kit_of_try
+from .verdict import why_red
+from .words import opening_words, summary, system_words
+from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
+
+
+class Candidates:
+    """Those of the open pass."""
+
+    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
+        self._kit, self._tools = kit, tools
+        self._live: dict[int, Attempt] = {}
+
+    @property
+    def _facts(self) -> PassFacts:
+        assert self._kit.facts.passing is not None  # tries belong to a loop with passes
+        return self._kit.facts.passing
+
+    @property
+    def _spec(self) -> ImproveSpec:
+        assert self._kit.facts.spec.improve is not None  # no other loop has tries
+        return self._kit.facts.spec.improve
+
+    async def work(self, work: Work) -> WorkResult:
+        """Begin a try, or continue it after an interruption."""
+        candidate, started = int(work.about), self._facts.open
+        assert started is not None  # tries belong to an open pass
+        try:
+            attempt = self._live.get(candidate)
+            if attempt is None or candidate not in self._facts.tries:
+                attempt = await self._begin(candidate, started, work.work or "")
+        except (GitFailed, SnapshotDamaged, OSError) as error:
+            why = f"no worktree for try {candidate}: {error}"
+            self._finish_unbegun(work, started, candidate, why)
+            return WorkResult(work=work.work)
+        over = await attempt.work(self._tools)
+        if isinstance(over, WorkResult):
+            return over
+        await attempt.finish(over)
+        return WorkResult(work=work.work, exhausted=over.exhausted)
+
+    async def _begin(self, candidate: int, started: PassStarted, name: str) -> Attempt:
+        """Raises GitFailed, SnapshotDamaged, OSError."""
+        kit = self._kit
+        await self._drop(candidate)
+        place = tries_folder(kit) / f"{started.number}.{candidate}"
+        await remove_worktree(kit, place)
+        kit.record(
+            TryStarted(number=started.number, candidate=candidate, tries=started.tries, place=str(place)),
+            work=name,
+            durable=True,
+        )
+        root = await make_worktree(kit, place, started.world or "")
+        made, facts = await kit_of_try(kit, root, name, started)
+        base = await made.snapshots.take()
+        attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
+        self._live[candidate] = attempt
+        made.record(Prompted(kind="system", text=system_words(made)))
+        text = opening_words(kit, made, started.number, candidate, started.tries)
+        images = [*kit.facts.spec.images, *self._facts.images]
+        made.record(Prompted(kind="task", text=text, images=images))
+        return attempt
+
+    def _finish_unbegun(self, work: Work, started: PassStarted, candidate: int, why: str) -> None:
+        end = TryFinished(
+            number=started.number, candidate=candidate, tries=started.tries, why=why, fault=why, retryable=True
+        )
+        self._kit.record(end, work=work.work)
+
+    async def finish_all(self, why: str) -> None:
+        """Keep what is unfinished as a patch: these tries do not continue."""
+        for attempt in list(self._live.values()):
+            if attempt.candidate in self._facts.tries and self._facts.tries[attempt.candidate] is None:
+                await attempt.finish(Over(why))
+
+    async def choose(self, started: PassStarted, why: str, *, judged: bool) -> Measured | None:
+        """Measure the tries, and record which one is to be applied; or return why none is. Raises PersonInterrupted."""
+        await self.finish_all(why)
+        if not judged:
+            return Measured(False, why)
+        for attempt in sorted(self._live.values(), key=lambda one: one.candidate):
+            end = self._facts.tries.get(attempt.candidate)
+            if end is not None and end.files and attempt.candidate not in self._facts.measured:
+                await self._measure(attempt, end)
+        best = self._best()
+        if best is None:
+            return self._none(started)
+        end = self._facts.tries[best.candidate]
+        assert end is not None and end.world is not None and best.score is not None  # it was measured
+        base = self._kit.facts.world = await self._kit.snapshots.take()
+        self._kit.record(
+            TryChosen(
+                number=started.number,
+                candidate=best.candidate,
+                tries=started.tries,
+                score=best.score,
+                world=end.world,
+                base=base,
+                files=end.files,
+                said=end.said,
+            ),
+            durable=True,
+        )
+        return None
+
+    async def _measure(self, attempt: Attempt, end: TryFinished) -> None:
+        kit, why = attempt.kit, await self._why_not(attempt, end)
+        score = await measure(kit, self._spec) if why is None else None
+        if score is not None and score.value is None:
+            why = f"the score could not be measured: the command {score.why_not}"
+        kit.record(
+            TryMeasured(
+                number=attempt.number,
+                candidate=attempt.candidate,
+                tries=attempt.tries,
+                score=None if score is None else score.value,
+                why=why or "",
+                not_measured=score is not None and score.value is None,
+                values=[] if score is None else score.values,
+                noise=None if score is None else score.noise,
+                seconds=0.0 if score is None else score.seconds,
+            )
+        )
+
+    async def _why_not(self, attempt: Attempt, end: TryFinished) -> str | None:
+        """Why this try cannot be chosen, whatever its score; None: it can. Raises PersonInterrupted."""
+        changes = await attempt.kit.snapshots.changes(attempt.base, end.world or "")
+        for change in changes:
+            if self._kit.guard.matches(change.path) or attempt.kit.guard.matches(change.path):
+                return f"it changed {change.path}, which decides the score or a check"
+            if change.kind == "large":
+                return f"it changed {change.path}, which is too large for a snapshot"
+        attempt.facts.world = end.world
+        return await why_red(attempt.kit)
+
+    def _best(self) -> TryMeasured | None:
+        """The best one that beats the best score so far; of equal ones the first."""
+        found: TryMeasured | None = None
+        threshold = self._facts.best
+        assert threshold is not None  # the baseline comes first
+        for _, one in sorted(self._facts.measured.items()):
+            if one.score is not None and not one.why and is_better(one.score, threshold, self._spec.goal):
+                found, threshold = one, one.score
+        return found
+
+    def _none(self, started: PassStarted) -> Measured:
+        """Why none is chosen. Only a score that was measured is stale."""
+        kit, spec, facts = self._kit, self._spec, self._facts
+        told = summary(facts, started.tries)
+        scored = [one for one in facts.measured.values() if one.score is not None]
+        if scored:
+            highest = spec.goal.value == "max"
+            nearest = max(scored, key=lambda one: (one.score or 0.0) if highest else -(one.score or 0.0))
+            score = Score(
+                nearest.score, nearest.values, nearest.noise, nearest.seconds, "", started.tries, nearest.candidate
+            )
+            record_score(kit, spec, started.number, score)
+            return Measured(False, f"no try was better than {facts.best:g}: {told}")
+        failed = [one for _, one in sorted(facts.measured.items()) if one.not_measured]
+        if failed:
+            why = failed[0].why.rpartition("the command ")[2]
+            seconds = sum(one.seconds for one in failed)
+            record_no_score(kit, spec, started.number, f"{why} (no try could be measured)", seconds)
+            return Measured(False, f"no try could be measured: {told}", is_measured=False)
+        return Measured(False, told or "no try ended")
+
+    async def apply(self, chosen: TryChosen) -> str | None:
+        """Write the files of the chosen try into the run's tree, if they are not there yet; or say why they are not."""
+        kit = self._kit
+        await self.clear()
+        left = await kit.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
+        kit.changed = True
+        if left:
+            left += await kit.snapshots.restore(chosen.base, chosen.files, expected=chosen.world)
+            return f"try {chosen.candidate} of {chosen.tries} could not be applied: {left[0]}"
+        known = kit.facts.changes.files
+        files = frozenset(chosen.files)
+        changes = [one for one in await kit.snapshots.changes(chosen.base, chosen.world) if one.path in files]
+        with kit.together():
+            for change in changes:
+                event = file_changed(kit, change, "model")
+                if change.path not in known or known[change.path][1] != event.after:
+                    kit.record(event)
+        return None
+
+    async def sweep(self) -> None:
+        """After an earlier runner was killed: keep what its tries left as patches, and remove their worktrees."""
+        kit, started = self._kit, self._facts.last
+        for lost in list(self._facts.lost):
+            patch, files = None, list[str]()
+            root = await workspace_in(kit, Path(lost.place))
+            if root is not None and started is not None and started.number == lost.number:
+                snapshots = Snapshots(Workspace(root), kit.journal.path.with_suffix(".snapshots"))
+                try:
+                    world = await snapshots.take()
+                    changes = await snapshots.changes(started.world or "", world)
+                    patch, files = kit.journal.keep(patch_of(changes)), [one.path for one in changes]
+                except SnapshotDamaged:
+                    pass  # nobody knows what it changed
+            kit.record(
+                TryFinished(
+                    number=lost.number,
+                    candidate=lost.candidate,
+                    tries=lost.tries,
+                    why="the program was killed",
+                    patch=patch if files else None,
+                    files=files,
+                    lost=True,
+                ),
+                work=try_name(lost.number, lost.candidate),
+            )
+        await remove_all(kit)
+
+    async def clear(self) -> None:
+        """Remove the worktrees of the pass."""
+        for candidate in list(self._live):
+            await self._drop(candidate)
+
+    async def close(self) -> None:
+        """The runner ends: what is unfinished is kept as a patch, and the worktrees go."""
+        if self._live:
+            if self._kit.facts.ended is None:
+                await self.finish_all("the runner ended in the middle of it")
+            await self.clear()
+
+    async def _drop(self, candidate: int) -> None:
+        attempt = self._live.pop(candidate, None)
+        if attempt is not None:
+            await drop_kit(self._kit, attempt.kit)
+            await remove_worktree(self._kit, attempt.place)
+            if not self._live:
+                await asyncio.to_thread(drop_folder, attempt.place.parent)

@@ -1,0 +1,51 @@
+"""What a try is told, and how the pass is told of its tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...journal.passing import PassFacts
+from ...protocol import TryFinished, TryMeasured
+from ...step import Kit, system_prompt
+from ..pass_words import opening
+
+_TOLD = """\
+You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each in a git \
+worktree of its own, and do not see each other. The program measures them afterwards and keeps the best one. So the \
+tries should differ: choose a way that the other tries probably do not take. {way} Change files below {root} only."""
+_WAYS = (
+    "As try 1, take the most direct way.",
+    "As try 2, look for a different algorithm or data structure.",
+    "As try 3, look for work that can be left out or done once.",
+    "As try 4, question an assumption that the code makes.",
+)
+_OTHER = "As try {candidate}, pick a part of the code that is not the obvious one."
+
+
+def system_words(kit: Kit) -> str:
+    """The system prompt of a try, whose kit this is."""
+    return system_prompt(kit.facts.spec)
+
+
+def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) -> str:
+    """The first message of a try. `kit`: the run's; `made`: its own."""
+    assert kit.facts.passing is not None  # tries belong to a pass
+    way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
+    told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
+    return f"{opening(kit, kit.facts.passing, number)}\n\n{told}"
+
+
+def summary(passing: PassFacts, tries: int) -> str:
+    """What came of each try, in a line: `try 1: score 6, try 2: nothing was changed`."""
+    return "; ".join(
+        f"try {candidate} of {tries}: {_came_of(end, passing.measured)}"
+        for candidate, end in sorted(passing.tries.items())
+        if end is not None
+    )
+
+
+def _came_of(end: TryFinished, measured: Mapping[int, TryMeasured]) -> str:
+    found = measured.get(end.candidate)
+    if found is None:
+        return end.fault or ("not measured" if end.files else "nothing was changed")
+    return found.why if found.score is None or found.why else f"score {found.score:g}"

@@ -1,0 +1,102 @@
+"""Where tries work: a git worktree with the files of a snapshot, or a plain folder with them where there is no git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from ...step import Kit
+from ...workspace.checkout import lay_tracked
+from ...workspace.git import places_of
+from ...workspace.repository import GitFailed, Repository, repository_top
+
+FOLDER = "worktrees"
+"""Next to the folder of the journals."""
+
+
+def tries_folder(kit: Kit) -> Path:
+    """The folder of all tries of the run: next to the journals, or in the temp folder if that is in the workspace."""
+    run_id = kit.facts.spec.run_id
+    folder = Path(os.path.realpath(kit.journal.path.parent.parent)) / FOLDER
+    if folder.is_relative_to(os.path.realpath(kit.workspace.root)):
+        return Path(os.path.realpath(tempfile.gettempdir())) / f"rundry-tries-{run_id}"
+    return folder / f"{run_id}.tries"
+
+
+async def make_worktree(kit: Kit, place: Path, world: str) -> Path:
+    """Make the worktree with the files of the snapshot `world`; return the folder in it that is the workspace.
+
+    Raises GitFailed, SnapshotDamaged, OSError.
+    """
+    await asyncio.to_thread(place.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+    found = await Repository.find(kit.workspace.root, kit.env)
+    if found is None or await found.head() is None:
+        await asyncio.to_thread(place.mkdir)
+        await _lay(kit, place, world)
+        return place
+    places = await places_of(found)
+    root = _same_folder(kit.workspace.root, places.top, place)
+    if root == place:
+        await found.must("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), "HEAD")
+        await found.at(place).must("read-tree", "HEAD")
+    else:
+        await found.must("worktree", "add", "--quiet", "--detach", str(place), "HEAD")
+        await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+        await asyncio.to_thread(root.mkdir, parents=True, exist_ok=True)
+    await _lay(kit, root, world)
+    await lay_tracked(kit.workspace.root, root, kit.env, places.common / "objects")
+    return root
+
+
+async def workspace_in(kit: Kit, place: Path) -> Path | None:
+    """Return the folder in a worktree that is the workspace; None: it is not there."""
+    top = repository_top(kit.workspace.root)
+    is_git = top is not None and (place / ".git").exists()
+    root = _same_folder(kit.workspace.root, top, place) if top is not None and is_git else place
+    return root if await asyncio.to_thread(root.is_dir) else None
+
+
+async def remove_worktree(kit: Kit, place: Path) -> None:
+    """Remove the worktree with all that is in it. Nothing happens where there is none."""
+    try:
+        found = await Repository.find(kit.workspace.root, kit.env)
+        if found is not None:
+            await found.ask("worktree", "remove", "--force", "--force", str(place))
+    except GitFailed:
+        pass  # the folder goes; git forgets it with its next `git worktree prune`
+    await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+
+async def remove_all(kit: Kit) -> None:
+    """Remove every worktree of this run's tries."""
+    folder = tries_folder(kit)
+    for place in await asyncio.to_thread(_below, folder):
+        await remove_worktree(kit, place)
+    await asyncio.to_thread(drop_folder, folder)
+
+
+def drop_folder(folder: Path) -> None:
+    """Remove the folder of the tries, and the one that holds those of all runs, where they are empty."""
+    with suppress(OSError):
+        folder.rmdir()
+        if folder.parent.name == FOLDER:
+            folder.parent.rmdir()
+
+
+def _same_folder(workspace: Path, top: Path, place: Path) -> Path:
+    """The folder in a worktree at `place` that the workspace is below the top of its repository."""
+    return place / os.path.relpath(os.path.realpath(workspace), os.path.realpath(top))
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+async def _lay(kit: Kit, root: Path, world: str) -> None:
+    for path in await kit.snapshots.lay(world, root):  # too large for the store
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(shutil.copy2, kit.workspace.root / path, root / path, follow_symlinks=False)
