@@ -14,6 +14,7 @@ from rundry.agent import Journal, UserError, evidence_words, exported, exported_
 
 from .reducer import reduce
 from .reducer.numbers import clock, plural, short
+from .reducer.tries import try_label
 from .resuming import find_any
 from .state import Block, ViewState
 from .text import one_line, show
@@ -98,7 +99,7 @@ def _head(block: Block) -> str:
     """One line that says what the entry is."""
     name = _NAMES.get(block.kind, "")
     title = one_line(block.title)
-    return "  ".join(part for part in (name, title, block.status, one_line(block.right)) if part)
+    return "  ".join(part for part in (try_label(block.work), name, title, block.status, one_line(block.right)) if part)
 
 
 def _as_markdown(state: ViewState, began: float) -> Iterator[str]:

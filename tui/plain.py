@@ -41,6 +41,10 @@ from rundry.agent import (
     StallDetected,
     Stamped,
     StepFinished,
+    StepStarted,
+    TryChosen,
+    TryFinished,
+    TryMeasured,
     Unreachable,
     UserError,
     coverage_words,
@@ -48,6 +52,7 @@ from rundry.agent import (
     evidence_words,
     facts_of,
     handoff_markdown,
+    is_try,
     to_json_line,
 )
 
@@ -159,6 +164,8 @@ class LinePrinter:
         self._flags = flags
         self._state = ViewState()
         self._first_block = 0
+        self._starts: dict[str | None, int] = {}
+        """Work of a try to the first block of its step."""
         self._search = SearchLines(self._state)
 
     def take_up(self, journal: Journal, since: int | None) -> None:
@@ -192,6 +199,8 @@ class LinePrinter:
                 _say(f"resumed {resumed.run_id}")
                 for note in resumed.notes:
                     _say(note)
+            case StepStarted() if is_try(stamped.work):
+                self._starts[stamped.work] = len(self._state.blocks)
             case StepFinished() as finished:
                 self._step(stamped, finished)
             case CheckFinished(baseline=True) as check:
@@ -215,7 +224,7 @@ class LinePrinter:
                 _say(f"{what}, {done}: {signature}")
             case PassFinished(verdict=verdict) if verdict:
                 self._newest()
-            case Sleeping() | ScoreMeasured() | ScoreNotMeasured():
+            case Sleeping() | ScoreMeasured() | ScoreNotMeasured() | TryFinished() | TryMeasured() | TryChosen():
                 self._newest()
             case HandoffOpened() as handoff:
                 _say(f"hand-off: {handoff.reason}: {handoff.suggested_action}")
@@ -228,6 +237,10 @@ class LinePrinter:
         done: list[Block] | None = self._state.blocks[self._first_block :]
         self._first_block = len(self._state.blocks)
         who = ""
+        if is_try(stamped.work):
+            start = self._starts.pop(stamped.work, len(self._state.blocks))
+            done = [block for block in self._state.blocks[start:] if block.work == stamped.work]
+            who = self._state.trying.get(stamped.work or "", "")
         if self._state.finder is not None:
             done, who = self._search.step_blocks(stamped), self._search.who(stamped)
         if done is None:

@@ -204,6 +204,10 @@ class ViewState:
     """Of a loop of clock, delay or money."""
     pass_step: int | None = None
     """The first step of the pass that is open; None: none is."""
+    trying: dict[str, str] = field(default_factory=dict[str, str])
+    """Work to `try 2 of 3`, of the tries that have not ended."""
+    newest_try: str = ""
+    """The one whose step is the newest; empty: none works."""
     going_back: PatchKept | None = None
     """What a pass changed is being put back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])

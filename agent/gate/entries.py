@@ -29,6 +29,7 @@ def opened(
     call_id: str,
     digest: str,
     sandbox: str | None,
+    who: str = "",
 ) -> ProposalOpened:
     """What waits, or passed by the policy."""
     common = ProposalOpened(
@@ -39,6 +40,7 @@ def opened(
         asks=[*verdict.why, *_form(draft)] if verdict.action == "ask" else [],
         danger=verdict.danger,
         rule=None if verdict.rule is None else rule_text(verdict.rule),
+        who=who,
     )
     if isinstance(draft, CommandDraft):
         return msgspec.structs.replace(

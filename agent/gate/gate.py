@@ -53,12 +53,12 @@ class Gate:
         self.later = Later()
         """What stays open when nobody is here to decide."""
         self._is_leaving = False
-        self._origin = self
+        self._origin, self._who = self, ""
         self._beside: list[Gate] = []
         """Gates of other trees of the same run."""
 
-    def beside(self, workspace: Workspace, guard: Callable[[str], bool]) -> Gate:
-        """Return the gate of another tree of this run. A person decides there as here; mode and rules are the same."""
+    def beside(self, workspace: Workspace, guard: Callable[[str], bool], who: str) -> Gate:
+        """Return the gate of another tree of this run, for `who`. A person decides there as here, by the same rules."""
         other = Gate(
             workspace=workspace,
             keep=self._keep,
@@ -69,7 +69,7 @@ class Gate:
             clock=self._clock,
             persist=self._persist,
         )
-        other._origin, other._ids, other.rules = self, self._ids, self.rules
+        other._origin, other._ids, other.rules, other._who = self, self._ids, self.rules, who
         self._beside.append(other)
         return other
 
@@ -225,6 +225,7 @@ class Gate:
                 call_id=call_id,
                 digest=digest,
                 sandbox=self._sandbox,
+                who=self._who,
             )
         )
         return name, digest, parts

@@ -87,6 +87,8 @@ def _scores(state: ViewState, width: int) -> list[Piece]:
         Piece(f" {spec.goal.value}", "rest"),
         Piece("   ", "gap"),
     ]
+    if state.newest_try and state.outcome is None:
+        head.append(Piece(f"{state.newest_try}   ", "number"))
     tail = _no_measurement(state.unmeasured, spec) if state.unmeasured else _no_improvement(state.stale, spec)
     room = min(_MOST_BARS, width - _cells(head) - _cells(tail))
     return [*head, *_bars(state.scores[-room:] if room > 0 else [], lower=spec.goal.value == "min"), *tail]

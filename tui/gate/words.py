@@ -22,6 +22,8 @@ _NAME = 24
 def name(proposal: ProposalOpened) -> str:
     """`edit src/calc.py`, `run a command`."""
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
+    if proposal.who:
+        verb = f"{proposal.who}: {verb}"
     if proposal.path is None:
         return f"{verb} a command"
     return f"changed by a command: {one_line(proposal.path)}" if verb == "run" else f"{verb} {one_line(proposal.path)}"
@@ -47,7 +49,8 @@ def counted(hunks: int, added: int, removed: int) -> str:
 def listed(proposal: ProposalOpened) -> str:
     """In a list of what waits."""
     if proposal.path is None:
-        return f"run {one_line(proposal.command or '')[:32]}"
+        who = f"{proposal.who}: " if proposal.who else ""
+        return f"{who}run {one_line(proposal.command or '')[:32]}"
     return name(proposal)
 
 

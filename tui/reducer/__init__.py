@@ -25,6 +25,7 @@ from .hands import HANDS, see_hands
 from .person import PERSON, see_person
 from .run import RUN, see_run
 from .step import see_step, see_words
+from .tries import TRIES, see_try
 
 __all__ = ["reduce", "reduce_all"]
 
@@ -35,6 +36,7 @@ _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(HANDS, see_hands),
     **dict.fromkeys(CONFIRMING, see_confirming),
     **dict.fromkeys(FINDER, see_finder),
+    **dict.fromkeys(TRIES, see_try),
     TextArrived: see_words,
     ReasoningArrived: see_words,
 }
@@ -54,6 +56,8 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
     if kind is ItemDuplicate and state.finder is not None:  # most events of a crawl
         state.finder.apply(stamped)
         return
+    if kind is StepStarted and stamped.work in state.trying:
+        state.newest_try = state.trying[stamped.work]
     _SEERS.get(kind, see_step)(state, stamped, event)
     if state.finder is not None:
         if kind in _OF_FINDERS_TOO:

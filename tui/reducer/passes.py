@@ -19,7 +19,9 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
     match event:
         case PassStarted():
             state.pass_number, state.pass_step = event.number, (state.step or 0) + 1
-            note(state, stamped, f"pass {event.number}")
+            state.trying.clear()
+            state.newest_try = ""
+            note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
             state.going_back = event  # one line tells it all, once it is done
         case PassFinished():
@@ -32,6 +34,7 @@ def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
     """Take a measurement in."""
     state.scores.append(event)
     title = "baseline" if event.number == 0 else f"pass {event.number}"
+    title += f", try {event.candidate} of {event.tries}" if event.candidate else ""
     state.stale, state.unmeasured = event.stale_passes, 0
     right = "" if event.number == 0 else "kept" if event.kept else "not better"
     spread = "" if event.noise is None else f" ± {event.noise:g} (median of {len(event.values)})"
@@ -48,6 +51,8 @@ def see_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) ->
 
 def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     patch, state.pass_step, state.going_back = state.going_back, None, None
+    state.trying.clear()
+    state.newest_try = ""
     is_measured = bool(state.scores) and state.scores[-1].number == event.number
     if event.verdict in ("reverted", "unchanged") and not is_measured:
         state.stale += 1

@@ -14,6 +14,7 @@ from ..diff.sheet import Sheet
 from ..diff.unified import diff_of_text
 from ..lines import Part, Run, fold, marked, to_strip
 from ..lines.draw import width_of
+from ..reducer.tries import try_label
 from ..state import Block
 from ..text import one_line, show, strip
 from ..theme import Palette
@@ -146,6 +147,9 @@ class Entries:
         title = self._marked(sign + one_line(block.title), style) if block.title else []
         text = self._marked(show(block.text).replace("\n", " "), self.palette.dim if not sign else Style.null())
         words = [*title, ("  ", style), *text] if title and text else title or [(sign, style), *text]
+        who = try_label(block.work)
+        if who and not block.text.startswith(who):
+            words = [(f"{who}  ", self.palette.dim), *words]
         facts = self._marked(one_line(block.right), self.palette.dim)
         if width_of(words) + width_of(facts) + seconds_field(self.width) + 2 <= self.width:
             return [self._line(block, words, facts), *(self._detail(block) if is_open else [])]

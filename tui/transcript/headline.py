@@ -9,6 +9,7 @@ from rich.style import Style
 
 from ..lines import Run, marked
 from ..lines.draw import shorten, width_of
+from ..reducer.tries import try_label
 from ..state import Block
 from ..text import one_line
 from ..theme import Palette
@@ -46,7 +47,9 @@ def title_runs(block: Block, palette: Palette) -> list[Run]:
     title = one_line(block.title)
     counts = _COUNTS.search(title) if block.kind == "edit" else None
     verb, blank, what = title[: counts.start() if counts else None].partition(" ")
-    runs = marked(verb + blank, palette.bright if now else palette.dim, palette.mark)
+    who = try_label(block.work)
+    runs = [(f"{who}  ", palette.dim)] if who else []
+    runs += marked(verb + blank, palette.bright if now else palette.dim, palette.mark)
     runs += marked(what, palette.bright if now else Style.null(), palette.mark)
     if counts:
         runs += [("  ", Style.null()), (counts[1], palette.diff_added_sign), (" ", Style.null())]

@@ -36,6 +36,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     hunks: int = 0
     added: int = 0
     removed: int = 0
+    who: str = ""
+    """`try 2 of 3`, whose worktree it is about; empty: the run's own tree."""
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):

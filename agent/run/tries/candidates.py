@@ -79,7 +79,7 @@ class Candidates:
             durable=True,
         )
         root = await make_worktree(kit, place, started.world or "")
-        made, facts = await kit_of_try(kit, root, name, started)
+        made, facts = await kit_of_try(kit, root, name, f"try {candidate} of {started.tries}", started)
         base = await made.snapshots.take()
         attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
         self._live[candidate] = attempt

@@ -12,8 +12,8 @@ from ...workspace import Snapshots, Workspace
 from ..tree_tools import guard_of, tool_context
 
 
-async def kit_of_try(kit: Kit, root: Path, work: str, started: PassStarted) -> tuple[Kit, TryFacts]:
-    """The kit and its facts. `root`: its workspace. `started`: its pass."""
+async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassStarted) -> tuple[Kit, TryFacts]:
+    """The kit and its facts. `root`: its workspace. `who`: what a person calls it. `started`: its pass."""
     facts = TryFacts(kit.facts, started, str(root))
     journal = kit.journal
     workspace = Workspace(root, private=kit.workspace.private)
@@ -24,7 +24,7 @@ async def kit_of_try(kit: Kit, root: Path, work: str, started: PassStarted) -> t
         facts=facts,
         clock=kit.clock,
         run_model=kit.run_model,
-        gate=kit.gate.beside(workspace, guard.matches),
+        gate=kit.gate.beside(workspace, guard.matches, who),
         workspace=workspace,
         snapshots=Snapshots(workspace, journal.path.with_suffix(".snapshots")),
         sandbox=sandbox,
