@@ -133,7 +133,7 @@ def kill_in_mid_pass(home: Home, server: ScriptedServer, scored: Path, *more: st
     """Kill -9 once try 1 has ended and try 2 waits for its answer in the middle of its work."""
     with home.start(*argv(server, "--tries", "2", "--steps", "20", "--json", *more), cwd=scored) as running:
         running.wait_event("try_finished", candidate=1)
-        running.wait_event("file_changed", work="try:1.2")
+        server.wait_requests(3)  # the first two of try 2: its file is written
         running.signal(signal.SIGKILL)
         return running.finish()
 
