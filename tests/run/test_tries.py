@@ -29,7 +29,8 @@ def trying(tmp_path: Path, work: Path) -> Make:
 
     def make(scripts: Any, *, score: str = "cat score.txt", steps: int = 40, **more: Any) -> Driven:
         told = {name: more.pop(name) for name in ("goal", "patience", "repeat", "concurrency", "tries") if name in more}
-        spec = ImproveSpec(**{"score": score, "bounded": True, "tries": 3, "patience": 1, **told})
+        wanted: dict[str, Any] = {"score": score, "bounded": True, "tries": 3, "patience": 1, **told}
+        spec = ImproveSpec(**wanted)
         model = TryingModel(scripts)
         return Driven(runs, work, model, loop=LoopKind.IMPROVE, improve=spec, budget=Budget(steps=steps), **more)
 
