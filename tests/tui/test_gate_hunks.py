@@ -9,6 +9,7 @@ from time import monotonic
 import pytest
 from fakes.gated import NEW, OLD, GateStage
 from fakes.played import proposal, started
+from fakes.pressing import press
 
 from rundry.agent import CommandRefused, ProposalDecided
 from rundry.tui.gate.editor import GateEditor
@@ -30,42 +31,42 @@ async def test_space_leaves_a_hunk_goes_to_the_next_and_y_says_and_sends_what_is
         await stage.opened(pilot, started(), stage.edit())
         assert "◉ taken 3  ○ left 0" in stage.text()
         assert "◉ f1" in stage.text()
-        await pilot.press("]", "space")
+        await press(pilot, "]", "space")
         assert stage.screen.gate.body.diff.current == 2
         assert "◉ taken 2  ○ left 1" in stage.text()
         assert "y approve 2" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [(c.verdict, c.hunks, c.digest) for c in stage.decided] == [("part", [0, 2], "digest-1")]
 
 
 async def test_a_hunk_is_taken_back_and_plus_and_minus_are_for_all(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space", "[", "space")
+        await press(pilot, "space", "[", "space")
         assert "○ left 0" in stage.text()
-        await pilot.press("minus")
+        await press(pilot, "minus")
         assert "◉ taken 0  ○ left 3" in stage.text()
         assert "○ f6" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided == []
         assert "no hunk is taken" in stage.text()
-        await pilot.press("plus", "y")
+        await press(pilot, "plus", "y")
         assert [(c.verdict, c.hunks) for c in stage.decided] == [("approve", None)]
 
 
 async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space", "[")
+        await press(pilot, "space", "[")
         assert "tab why left" in stage.text()
-        await pilot.press("tab")
+        await press(pilot, "tab")
         await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
-        await pilot.press(*"one", "enter")
+        await press(pilot, *"one", "enter")
         await stage.until(pilot, lambda: stage.screen.gate.has_focus)
         assert 'left: "one"' in stage.text()
-        await pilot.press("]", "tab", *"go on", "enter")
+        await press(pilot, "]", "tab", *"go on", "enter")
         await stage.until(pilot, lambda: 'reason: "go on"' in stage.text())
-        await pilot.press("y")
+        await press(pilot, "y")
         (command,) = stage.decided
         assert (command.verdict, command.hunks, command.hunk_reasons) == ("part", [1, 2], {0: "one"})
         assert command.reason == "go on"
@@ -74,19 +75,19 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
 async def test_tab_right_after_a_hunk_was_left_asks_for_that_one(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space")
+        await press(pilot, "space")
         assert stage.screen.gate.body.diff.current == 1
         assert "tab why not f1" in stage.text()
-        await pilot.press("tab")
+        await press(pilot, "tab")
         await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
-        await pilot.press(*"no", "enter")
+        await press(pilot, *"no", "enter")
         await stage.until(pilot, lambda: 'left: "no"' in stage.text())
         assert stage.screen.gate.body.diff.current == 1
-        await pilot.press("space", "[")
+        await press(pilot, "space", "[")
         assert "tab reason" not in stage.text()
-        await pilot.press("]", "]")
+        await press(pilot, "]", "]")
         assert "tab reason" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided[0].hunk_reasons == {0: "no"}
 
 
@@ -95,14 +96,14 @@ async def test_a_long_proposal_makes_room_for_the_transcript_and_takes_the_heigh
         await stage.opened(pilot, started("mend the till"), stage.edit())
         assert "mend the till" not in "\n".join(stage.text().splitlines()[2:])
         assert "f smaller" in stage.text()
-        await pilot.press("]", "]", "f")
+        await press(pilot, "]", "]", "f")
         await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
         await stage.until(pilot, lambda: "◉ f11" in stage.text())
         assert "f full" in stage.text()
         assert "y approve" in stage.text()
-        await pilot.press("f")
+        await press(pilot, "f")
         await stage.until(pilot, lambda: stage.screen.gate.takes_all and "f smaller" in stage.text())
-        await pilot.press("a", "pageup")
+        await press(pilot, "a", "pageup")
         assert stage.screen.message.box.text == "a"
         await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
 
@@ -110,7 +111,7 @@ async def test_a_long_proposal_makes_room_for_the_transcript_and_takes_the_heigh
 async def test_a_reason_goes_along_with_a_rejection_of_all(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space", "[", "tab", *"one", "enter", "n")
+        await press(pilot, "space", "[", "tab", *"one", "enter", "n")
         (command,) = stage.decided
         assert (command.verdict, command.hunks, command.hunk_reasons) == ("reject", None, {0: "one"})
 
@@ -118,13 +119,13 @@ async def test_a_reason_goes_along_with_a_rejection_of_all(stage: GateStage):
 async def test_the_new_text_is_edited_in_place_and_y_approves_the_persons_version(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("e")
+        await press(pilot, "e")
         await stage.until(pilot, lambda: "keep your version" in stage.text())
         assert "return 'one'" in stage.text()
-        await pilot.press("y", "n", "A", "space", "ctrl+s")
+        await press(pilot, "y", "n", "A", "space", "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         assert stage.decided == [], "what is typed into a text decides nothing"
-        await pilot.press("y")
+        await press(pilot, "y")
         (command,) = stage.decided
         assert (command.verdict, command.digest) == ("approve", "digest-1")
         assert command.text == NEW.replace("    return 'one'\n", "ynA     return 'one'\n")
@@ -138,7 +139,7 @@ async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stag
         stage.screen.gate.show_edited(edit, edited)
         await stage.until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
         assert "◉ taken 2" in stage.text()
-        await pilot.press("space", "y")
+        await press(pilot, "space", "y")
         (command,) = stage.decided
         assert (command.verdict, command.text) == ("approve", OLD.replace("return 8\n", "return 8.0\n"))
 
@@ -146,16 +147,16 @@ async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stag
 async def test_escape_in_the_editor_asks_before_it_drops_a_change_and_only_then(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("E", "escape")
+        await press(pilot, "E", "escape")
         await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
-        await pilot.press("E", "x", "escape")
+        await press(pilot, "E", "x", "escape")
         await stage.until(pilot, lambda: "esc once more" in stage.text())
-        await pilot.press("x", "escape")
+        await press(pilot, "x", "escape")
         await pilot.pause()
         assert stage.screen.gate.editing is not None, "a key in between: it asks anew"
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await stage.until(pilot, lambda: stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [c.text for c in stage.decided] == [None]
 
 
@@ -163,12 +164,12 @@ async def test_hidden_signs_in_the_editor_are_drawn_as_signs_and_kept_as_they_ar
     hostile = "a = '\x1b[2J\u202e\u200b'\n\tb = 1\n"
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="a = 1\n", new=hostile))
-        await pilot.press("E")
+        await press(pilot, "E")
         await stage.until(pilot, lambda: "keep your version" in stage.text())
         assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text())
-        await pilot.press("x", "ctrl+s")
+        await press(pilot, "x", "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [c.text for c in stage.decided] == ["x" + hostile]
 
 
@@ -178,7 +179,7 @@ async def test_a_conflict_refuses_y_and_offers_its_ways_out(stage: GateStage):
     merged = theirs.replace("    return 'mine'\n", both)
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space")
+        await press(pilot, "space")
         conflict = stage.rebased(old=theirs, conflict=True, merged=stage.journal.keep(merged.encode()))
         await stage.opened(pilot, conflict)
         text = stage.text()
@@ -187,16 +188,16 @@ async def test_a_conflict_refuses_y_and_offers_its_ways_out(stage: GateStage):
             assert way in text
         assert "y approve" not in text
         assert "<<<<<<<" in text
-        await pilot.press("y")
+        await press(pilot, "y")
         assert "it no longer fits" in stage.text()
-        await pilot.press("m")
+        await press(pilot, "m")
         assert [(c.verdict, c.digest) for c in stage.decided] == [("mine", "digest-r")]
 
 
 async def test_a_conflict_is_given_back_to_the_model_with_words(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(), stage.rebased(conflict=True))
-        await pilot.press("tab", *"look", "enter", "r")
+        await press(pilot, "tab", *"look", "enter", "r")
         assert [(c.verdict, c.reason) for c in stage.decided] == [("again", "look")]
 
 
@@ -206,18 +207,18 @@ async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage
         await stage.opened(
             pilot, started(), stage.edit(), stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged)
         )
-        await pilot.press("e")
+        await press(pilot, "e")
         await stage.until(pilot, lambda: "keep your version" in stage.text())
-        await pilot.press("x", "ctrl+s")
+        await press(pilot, "x", "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided == []
         assert "conflict marks" in stage.text()
-        await pilot.press("e")
+        await press(pilot, "e")
         stage.screen.query_one(GateEditor).text = "ab\n"
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await stage.until(pilot, lambda: "conflict marks" not in stage.text() and stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "ab\n")]
 
 
@@ -225,22 +226,22 @@ async def test_a_version_that_the_file_outran_is_kept_as_it_stands_where_the_per
     merged = stage.journal.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
-        await pilot.press("E", "x", "ctrl+s")
+        await press(pilot, "E", "x", "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged))
         assert "e takes it up again" in stage.text()
-        await pilot.press("E")
+        await press(pilot, "E")
         await stage.until(pilot, lambda: "keep your version" in stage.text())
-        await pilot.press("ctrl+s")
+        await press(pilot, "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "xtwo\n")]
 
 
 async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
-        await pilot.press("E", "x", "ctrl+s")
+        await press(pilot, "E", "x", "ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True))
         assert "your version has no file to stand in now" in stage.text()
@@ -251,10 +252,10 @@ async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage
 async def test_escape_pressed_twice_in_haste_leaves_what_was_typed_into_and_rejects_nothing(stage: GateStage, key: str):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press(key)
+        await press(pilot, key)
         await stage.until(pilot, lambda: not stage.screen.gate.has_focus and stage.screen.gate.has_focus_within)
         before = monotonic()
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
         assert not stage.screen.gate.arming.pressed("escape", before + 0.1)
         assert stage.screen.gate.arming.pressed("escape", monotonic() + 1)
@@ -264,14 +265,14 @@ async def test_marks_reasons_and_a_half_typed_reason_outlive_a_rebase(stage: Gat
     theirs = OLD.replace("def f3", "def changed")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("space", "[", "tab", *"one", "enter", "]", "space", "[", "tab", *"yes an")
+        await press(pilot, "space", "[", "tab", *"one", "enter", "]", "space", "[", "tab", *"yes an")
         new = NEW.replace("def f3", "def changed")
         await stage.opened(pilot, stage.rebased(old=theirs, new=new))
         assert "re-based on your edit of 12:04:31" in stage.text()
-        await pilot.press("y", "enter")
+        await press(pilot, "y", "enter")
         await stage.until(pilot, lambda: stage.screen.gate.has_focus)
         assert stage.decided == []
-        await pilot.press("y")
+        await press(pilot, "y")
         (command,) = stage.decided
         assert (command.verdict, command.hunks, command.digest) == ("part", [2], "digest-r")
         assert command.hunk_reasons == {0: "one", 1: "yes any"}
@@ -281,10 +282,10 @@ async def test_a_reason_that_is_typed_while_its_proposal_goes_becomes_a_message(
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(), proposal(2))
         await stage.until(pilot, stage.takes_keys)
-        await pilot.press("tab", *"why ")
+        await press(pilot, "tab", *"why ")
         stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
         await stage.until(pilot, lambda: stage.screen.message.box.has_focus)
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided == []
         assert stage.screen.message.box.text == "why y"
 
@@ -297,21 +298,21 @@ async def test_several_waiting_proposals_are_gone_through_without_losing_what_wa
         assert "1 of 3 waiting" in text
         assert "▸ edit other.py" in text
         assert "run echo 0" in text
-        await pilot.press("space", "greater_than_sign", "greater_than_sign")
+        await press(pilot, "space", "greater_than_sign", "greater_than_sign")
         await stage.until(pilot, lambda: "3 of 3 waiting" in stage.text() and stage.takes_keys("digest-1"))
         assert "○ left 0" in stage.text()
-        await pilot.press("greater_than_sign")
+        await press(pilot, "greater_than_sign")
         await stage.until(pilot, lambda: "1 of 3 waiting" in stage.text() and stage.takes_keys("digest-2"))
         assert "○ left 1" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         await stage.until(pilot, lambda: stage.takes_keys("digest-3"))
-        await pilot.press("less_than_sign")
+        await press(pilot, "less_than_sign")
         await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
-        await pilot.press("n")
+        await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part")], "it is on its way"
         stage.play(CommandRefused(command_id=1, command="decide", why="the proposal changed"))
         await stage.until(pilot, lambda: "not taken: the proposal changed" in stage.text())
-        await pilot.press("n")
+        await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part"), ("p2", "reject")]
 
 
@@ -321,32 +322,32 @@ async def test_what_the_sandbox_refused_is_let_through_once_and_never_always(sta
         await stage.opened(pilot, started(), ask)
         assert "the sandbox refused: write to /etc/x. y lets that through, once" in stage.text()
         assert "y let it through once" in stage.text()
-        await pilot.press("A", "A")
+        await press(pilot, "A", "A")
         assert stage.decided == []
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [(c.verdict, c.always) for c in stage.decided] == [("approve", False)]
 
 
 async def test_each_proposal_in_a_row_takes_its_own_answer(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), proposal(1), proposal(2))
-        await pilot.press("y")
+        await press(pilot, "y")
         await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
-        await pilot.press("down", "y")
+        await press(pilot, "down", "y")
         assert [c.proposal_id for c in stage.decided] == ["p1", "p2"]
 
 
 async def test_the_click_that_brings_the_window_to_the_front_moves_nothing(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started())
-        await pilot.press("h", "i")
+        await press(pilot, "h", "i")
         stage.play(stage.edit())
         await stage.until(pilot, lambda: stage.screen.gate.arming.painted is not None)
         stage.app.app_focus = False
         await pilot.pause()
         stage.app.app_focus = True
         await pilot.click("#gate")
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided == []
         assert stage.screen.message.box.text == "hiy"
 
@@ -354,12 +355,12 @@ async def test_the_click_that_brings_the_window_to_the_front_moves_nothing(stage
 async def test_a_window_in_the_background_keeps_the_line_that_is_being_typed(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        await pilot.press("tab", *"becaus")
+        await press(pilot, "tab", *"becaus")
         stage.app.app_focus = False
         await pilot.pause(0.1)
         stage.app.app_focus = True
         await pilot.pause(0.1)
-        await pilot.press("y", "enter", "n")
+        await press(pilot, "y", "enter", "n")
         assert [(c.verdict, c.reason) for c in stage.decided] == [("reject", "becausy")]
 
 
@@ -369,5 +370,5 @@ async def test_a_very_long_line_takes_the_room_that_it_needs_and_opens_where_it_
         await stage.opened(pilot, started(), stage.edit(old=old, new=old.replace("before", "after")))
         assert "'before'" in stage.text()
         assert stage.screen.gate.takes_all
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.decided == [] and "the end was not seen yet" in stage.text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes.played import proposal, started
+from fakes.pressing import press
 from fakes.screens import Stage
 from textual import events
 from textual.pilot import Pilot
@@ -17,7 +18,7 @@ from rundry.agent import (
     SetGateMode,
     StepStarted,
 )
-from rundry.tui.gate.arming import GRACE, Arming
+from rundry.tui.gate.arming import GRACE, TYPING, Arming
 
 SIZE = (100, 30)
 
@@ -44,7 +45,7 @@ async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_th
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
         await until(pilot, lambda: stage.screen.gate.has_focus)
-        await pilot.press("y")
+        await press(pilot, "y")
         (command,) = stage.link.commands
         assert isinstance(command, Decide)
         assert (command.verdict, command.digest, command.always) == ("approve", "digest-1", False)
@@ -54,9 +55,9 @@ async def test_the_keys_can_be_asked_for_at_the_gate_and_esc_there_rejects_nothi
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("question_mark")
+        await press(pilot, "question_mark")
         await until(pilot, lambda: "Keys and commands" in stage.text())
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert (stage.screen.message.box.text, decisions(stage)) == ("", [])
 
@@ -65,13 +66,13 @@ async def test_a_message_that_is_being_typed_keeps_the_focus_and_its_keys():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started())
-        await pilot.press("h", "i")
+        await press(pilot, "h", "i")
         await opened(pilot, stage, proposal())
         await pilot.pause(GRACE + 0.1)
-        await pilot.press("y")
+        await press(pilot, "y")
         assert stage.screen.message.box.text == "hiy"
         assert decisions(stage) == []
-        await pilot.press("f2", "n")
+        await press(pilot, "f2", "n")
         assert decisions(stage) == [("p1", "reject", None)]
 
 
@@ -117,7 +118,7 @@ async def test_neither_enter_nor_a_paste_nor_a_click_decides():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("enter")
+        await press(pilot, "enter")
         await pilot.click("#keys")
         await pilot.click("#gate")
         assert decisions(stage) == []
@@ -125,6 +126,86 @@ async def test_neither_enter_nor_a_paste_nor_a_click_decides():
         await pilot.pause()
         assert decisions(stage) == []
         assert stage.screen.message.box.text == "y", "a paste is a message"
+
+
+WORDS = [
+    "yes",
+    "no, use a loop",
+    "really?",
+    "Always",
+    "my own",
+    "again",
+    "edit it",
+    "+1 from me",
+    "hey",
+    "/undo",
+    "An y",
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
+async def test_a_word_that_begins_with_a_command_is_a_message_and_decides_nothing(words: str):
+    """Typed letter by letter, each after the one before was handled."""
+    stage = Stage()
+    async with stage.app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, stage, started(), proposal(), proposal(proposal_id="p2"))
+        for letter in words:
+            stage.app.post_message(events.Key("space" if letter == " " else letter, letter))
+            await pilot.pause(0.01)
+        await until(pilot, lambda: stage.screen.message.box.text == words)
+        await pilot.pause(TYPING * 2)
+        assert decisions(stage) == []
+
+
+async def test_a_letter_alone_decides_though_no_key_follows():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("n")
+        await until(pilot, lambda: decisions(stage) == [("p1", "reject", None)])
+        assert stage.screen.message.box.text == ""
+
+
+async def test_enter_right_after_a_letter_is_part_of_the_decision():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("y", "enter")
+        await until(pilot, lambda: decisions(stage) == [("p1", "approve", None)])
+
+
+async def test_escape_right_after_a_letter_takes_it_back():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("y", "escape")
+        await pilot.pause(TYPING * 2)
+        assert decisions(stage) == []
+        assert stage.screen.gate.display
+
+
+async def test_a_letter_decides_nothing_where_the_proposal_was_changed_in_the_meantime():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await pilot.press("y")
+        stage.screen.gate.arming.blank()
+        await pilot.pause(TYPING * 2)
+        assert decisions(stage) == []
+
+
+async def test_escape_closes_the_question_about_always_and_decides_nothing():
+    stage = Stage()
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await opened(pilot, stage, started(), proposal())
+        await press(pilot, "A", "escape")
+        assert decisions(stage) == []
+        assert "always would write" not in stage.text()
+        await press(pilot, "A")
+        assert "always would write" in stage.text(), "the rule is shown again before it is written"
+        assert decisions(stage) == []
+        await press(pilot, "escape", "escape")
+        assert decisions(stage) == [("p1", "reject", None)]
 
 
 @pytest.mark.parametrize("words", ["hey", "/undo", "look why An y"])
@@ -145,13 +226,13 @@ async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_w
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, stage, started(), proposal(lines=80))
-        await pilot.press("y")
+        await press(pilot, "y")
         await pilot.pause()
         assert decisions(stage) == []
         assert "the end was not seen" in stage.text()
-        await pilot.press("end")
+        await press(pilot, "end")
         await pilot.pause()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert decisions(stage) == [("p1", "approve", None)]
 
 
@@ -172,11 +253,11 @@ async def test_a_long_change_is_approved_only_once_its_end_was_seen():
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, stage, started(), edit)
-        await pilot.press("y", "A")
+        await press(pilot, "y", "A")
         assert decisions(stage) == []
-        await pilot.press("end")
+        await press(pilot, "end")
         await pilot.pause()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert decisions(stage) == [("p1", "approve", None)]
 
 
@@ -191,7 +272,7 @@ async def test_a_rebased_proposal_is_decided_with_its_new_digest_and_says_so():
         stage.play(rebased)
         await until(pilot, lambda: (p := stage.screen.gate.arming.painted) is not None and p.digest == "digest-2")
         assert "re-based" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [c.digest for c in stage.link.commands if isinstance(c, Decide)] == ["digest-2"]
 
 
@@ -203,7 +284,7 @@ async def test_a_refused_decision_is_said_and_the_gate_asks_again():
         assert len(decisions(stage)) == 1, "a second key waits for the answer"
         stage.play(CommandRefused(command_id=1, command="decide", why="the file changed"))
         await until(pilot, lambda: "the file changed" in stage.text())
-        await pilot.press("n")
+        await press(pilot, "n")
         assert len(decisions(stage)) == 2
 
 
@@ -211,11 +292,11 @@ async def test_always_shows_its_rule_first_and_is_confirmed_by_a_second_press():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("A")
+        await press(pilot, "A")
         await pilot.pause()
         assert decisions(stage) == []
         assert "allow run_command" in stage.text()
-        await pilot.press("A")
+        await press(pilot, "A")
         assert [c.always for c in stage.link.commands if isinstance(c, Decide)] == [True]
 
 
@@ -223,7 +304,7 @@ async def test_there_is_no_always_for_what_is_dangerous():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal(danger=True, rule="allow x"))
-        await pilot.press("A", "A")
+        await press(pilot, "A", "A")
         assert decisions(stage) == []
         assert "A always" not in stage.text()
 
@@ -232,7 +313,7 @@ async def test_where_no_single_rule_would_let_a_command_pass_the_key_for_always_
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal(command="ls | head", rule=None))
-        await pilot.press("A")
+        await press(pilot, "A")
         assert "no single rule would let it pass" in stage.text()
         assert not [c for c in stage.link.commands if isinstance(c, Decide)]
 
@@ -241,14 +322,14 @@ async def test_tab_asks_for_a_reason_that_n_then_gives_and_escape_goes_back_with
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("tab", "n", "o", "escape")
+        await press(pilot, "tab", "n", "o", "escape")
         await until(pilot, lambda: stage.screen.gate.has_focus)
         assert "reason:" not in stage.text()
-        await pilot.press("tab", "t", "enter")
+        await press(pilot, "tab", "t", "enter")
         await until(pilot, lambda: stage.screen.gate.has_focus)
         assert 'reason: "not"' in stage.text()
         assert decisions(stage) == []
-        await pilot.press("n")
+        await press(pilot, "n")
         assert decisions(stage) == [("p1", "reject", "not")]
 
 
@@ -256,7 +337,7 @@ async def test_escape_rejects_at_the_gate():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("escape")
+        await press(pilot, "escape")
         assert decisions(stage) == [("p1", "reject", None)]
 
 
@@ -274,14 +355,14 @@ async def test_the_next_proposal_follows_at_once_and_a_double_press_hits_neither
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal(1), proposal(2))
         assert "1 of 2 waiting" in stage.text()
-        await pilot.press("y")
+        await press(pilot, "y")
         stage.play(ProposalDecided(proposal_id="p1", decision="approve", by="person"))
         await until(pilot, lambda: (p := stage.screen.gate.arming.painted) is not None and p.proposal_id == "p2")
         assert stage.screen.gate.has_focus
-        await pilot.press("n")
+        await press(pilot, "n")
         stage.play(ProposalDecided(proposal_id="p2", decision="reject", by="person"))
         await until(pilot, lambda: not stage.screen.gate.display)
-        await pilot.press("n")
+        await press(pilot, "n")
         assert stage.screen.message.box.text == ""
         assert decisions(stage) == [("p1", "approve", None), ("p2", "reject", None)]
 
@@ -306,7 +387,7 @@ async def test_the_edited_text_is_shown_and_then_approved():
         await opened(pilot, stage, started(), edit)
         stage.screen.gate.show_edited(edit, "mine\n")
         await until(pilot, lambda: "mine" in stage.text() and stage.screen.gate.arming.painted is not None)
-        await pilot.press("y")
+        await press(pilot, "y")
         assert [c.text for c in stage.link.commands if isinstance(c, Decide)] == ["mine\n"]
 
 
@@ -315,7 +396,7 @@ async def test_the_gates_mode_is_cycled_and_auto_asks_twice_where_nothing_holds_
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(sandbox=None), StepStarted(number=1))
         await pilot.pause(0.1)
-        await pilot.press("shift+tab")
+        await press(pilot, "shift+tab")
         stage.screen.action_do("gate", "auto")
         assert [c.mode for c in stage.link.commands if isinstance(c, SetGateMode)] == [GateMode.EDITS]
         stage.screen.action_do("gate", "auto")

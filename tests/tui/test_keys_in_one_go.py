@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fakes.gated import GateStage
 from fakes.played import started
+from fakes.pressing import press
 from textual import events
 
 from rundry.agent.protocol import Steer
@@ -52,7 +53,7 @@ async def test_letters_and_arrows_of_a_reason_keep_their_order(tmp_path: Path):
         await pilot.press("tab")
         send(stage)
         await pilot.pause()
-        await pilot.press("enter", "n")
+        await press(pilot, "enter", "n")
         (command,) = stage.decided
         assert command.reason == "xabcdy"
 
@@ -67,6 +68,6 @@ async def test_letters_and_arrows_of_an_edit_keep_their_order(tmp_path: Path):
         await pilot.pause()
         await pilot.press("ctrl+s")
         await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
-        await pilot.press("y")
+        await press(pilot, "y")
         (command,) = stage.decided
         assert command.text == "xabcdy\n"

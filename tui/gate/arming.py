@@ -9,6 +9,24 @@ GRACE = 0.7
 HELD = 0.3
 """Seconds between two presses of a key that is held, or pressed twice in haste."""
 
+TYPING = 0.25
+"""Seconds in which the next letter makes a word of a letter that is a command."""
+HELD_BACK = frozenset(
+    {"approve", "reject", "again", "mine", "always", "reason", "edit", "edit_here", "take_all", "leave_all"}
+)
+"""Actions that a letter starts only when no other letter follows at typing speed. The others change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A letter that is a command unless it begins a word."""
+
+    action: str
+    key: str
+    text: str
+    seen: tuple[str, str]
+    """The proposal and the digest that were painted when the key was pressed: only that can be decided by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Painted:

@@ -9,10 +9,12 @@ from typing import cast
 from textual import events
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened
 
+from .arming import HELD_BACK, TYPING, HeldBack
 from .doing import DOING
 from .editing import first_mark
 from .editor import GateEditor
@@ -58,6 +60,8 @@ class GatePanel(GateView, can_focus=True):
         super().__init__(content, on_painted)
         self._actions = actions
         self._clicked_from = float("-inf")
+        self._held_back: HeldBack | None = None
+        self._timer: Timer | None = None
         self._is_writing = False
         """The last keys were a message: the ones behind them are of it too, until the focus came back."""
         self._reason = ReasonInput()
@@ -80,6 +84,11 @@ class GatePanel(GateView, can_focus=True):
     def inner(self) -> Widget:
         """What takes the keys while the gate has the focus: what is typed into, else the gate itself."""
         return self._editor if self._editor.display else self._reason if self._reason.display else self
+
+    @property
+    def is_holding_back(self) -> bool:
+        """A letter waits for a moment, because it may begin a word."""
+        return self._held_back is not None
 
     def on_descendant_focus(self) -> None:
         """The keys count, or no longer."""
@@ -114,16 +123,60 @@ class GatePanel(GateView, can_focus=True):
             return
         event.stop()
         event.prevent_default()
+        if self._held_back is not None and self._follow_held_back(event):
+            return
         is_meant = self.arming.pressed(key, event.time)
-        if action is not None:
+        if key == "escape" and self.always_shown:
+            self._close_question()
+        elif action is not None:
             if is_meant and self.arming.counts(event.time) and not self.review.is_answered:
-                self._do(action)
+                self._start(action, key, event.character if types else None)
         elif self.body.scrolls(key):
             self.just_left = None
             self.body.move(key)
         elif types:
             self._is_writing = event.character != "?"
             self.post_message(self.Left(event.character or ""))
+
+    def _start(self, action: str, key: str, letter: str | None) -> None:
+        """Do what a key says; a letter that changes something waits for a moment, because it may begin a word."""
+        painted = self.arming.painted
+        if letter is None or action not in HELD_BACK or painted is None:
+            self._do(action)
+            return
+        self._held_back = HeldBack(action, key, letter, (painted.proposal_id, painted.digest))
+        self._timer = self.set_timer(TYPING, self._do_held_back)
+
+    def _do_held_back(self) -> None:
+        held, self._held_back = self._held_back, None
+        now = self.arming.painted
+        if held is not None and now is not None and (now.proposal_id, now.digest) == held.seen:
+            self._do(held.action)
+
+    def _follow_held_back(self, event: events.Key) -> bool:
+        """Decide what the letter before was, by the key that follows at typing speed; true: this key was part of it."""
+        held = self._held_back
+        assert held is not None and self._timer is not None
+        self._timer.stop()
+        if event.key in (held.key, "enter"):
+            self.arming.pressed(event.key, event.time)
+            self._do_held_back()
+            return True
+        if event.is_printable and event.character:
+            self._held_back, self._is_writing = None, True
+            self.post_message(self.Left(held.text + event.character))
+            return True
+        if event.key == "escape":
+            self._held_back = None
+            return True
+        self._do_held_back()
+        return False
+
+    def _close_question(self) -> None:
+        """Nothing is decided, and the proposal waits as before."""
+        self.always_shown = False
+        self.hush()
+        self.show_words()
 
     def _write(self, event: events.Key) -> None:
         # keys that came in one go, before the focus had moved
