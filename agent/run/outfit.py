@@ -25,7 +25,7 @@ from .frame import OpenModel
 from .ground import check_ground, check_snapshots, lay_ground
 from .orders import Order, ResumeChanges
 from .small_window import refuse_window
-from .surroundings import commands_env
+from .surroundings import commands_env, detect_sandbox
 from .tree_tools import guard_of, tool_context
 
 
@@ -66,7 +66,7 @@ async def outfit(
     notes += [*ground, *await lay_ground(spec, facts, git_env)]
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
-    sandbox = await Sandbox.detect(hide=[journal.path.parent], network=spec.gate.network, workspace=workspace.root)
+    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
     env = commands_env(outside.env, spec.gate, spec.model, asked)

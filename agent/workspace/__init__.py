@@ -2,7 +2,7 @@
 
 from .bubblewrap import Stage
 from .clock import SystemClock
-from .confined import OWN_GIT, command_env, left_out
+from .confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out
 from .content import form_of
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .family import Family
@@ -39,13 +39,16 @@ __all__ = [
     "StaleFile",
     "SystemClock",
     "UnreadableFile",
+    "Unseen",
     "Was",
     "Workspace",
     "WriteFailed",
     "alike",
     "blob_id",
     "command_env",
+    "denied_paths",
     "editable",
+    "expanded",
     "form_of",
     "left_out",
     "read_state",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from ..system import find_program, read_plain
-from .places import hidden, is_real_folder, protected
+from .confined import mounts
+from .confined.sight import Sight
+from .places import is_real_folder, protected
 from .processes import bash
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
@@ -44,7 +45,7 @@ def bubblewrap(
     ws: Path,
     *,
     temp: Path,
-    hide: Sequence[Path],
+    sight: Sight,
     network: bool,
     writable: Sequence[Path],
     processes: int,
@@ -64,23 +65,28 @@ def bubblewrap(
         # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
         *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
         *("--bind", own, "/tmp"),
-        *_kept_below_temp(),
     ]
-    if is_real_folder(Path("/var/tmp")):
-        words += ["--bind", own, "/var/tmp"]
+    for folder in (Path("/var/tmp"), Path("/var/run")):
+        if is_real_folder(folder):
+            words += ["--bind", own, str(folder)] if folder.name == "tmp" else ["--tmpfs", str(folder)]
+    kept = mounts.kept_below_temp(temp)
+    words += [word for place in kept for word in ("--ro-bind", str(place), str(place))]
     if network:
         words += _resolver()
     for place in writable:
         words += ["--bind-try", str(place), str(place)]
+    words += mounts.above(sight, ws)
     # After the temp folder, or a workspace below /tmp vanishes.
     words += ["--bind", str(ws), str(ws), *_read_only(ws, writable, read_only)] if stage is None else _staged(ws, stage)
     if empty is not None:
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
-    for place in hidden(ws, hide):
-        words += ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
+    blank = _blank(temp)
+    words += mounts.hide(sight, ws, blank, root=None if stage is None else stage.folder)
+    # With the machine's network, sockets of the run's own servers are in the machine's table of sockets, too.
+    words += mounts.hide_sockets(blank, [*kept, ws], sight.hidden, but=[ws] if network or stage is not None else [])
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
     words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
-    words += ["--die-with-parent", "--new-session"]
+    words += ["--die-with-parent", "--new-session", *mounts.as_root()]
     return [*words, "--", bash(ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
 
 
@@ -100,10 +106,11 @@ def _resolver() -> list[str]:
     return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
 
 
-def _kept_below_temp() -> list[str]:
-    """Python itself, where it stands below /tmp (a checkout there): the temp folder would hide it."""
-    places = {sys.prefix, sys.base_prefix}
-    return [word for place in sorted(places) if place.startswith("/tmp/") for word in ("--ro-bind", place, place)]
+def _blank(temp: Path) -> Path:
+    """Return an empty file that commands cannot change."""
+    blank = temp.with_name("blank")
+    blank.touch(mode=0o444)
+    return blank
 
 
 def _of_worktree(git: Path) -> list[str]:

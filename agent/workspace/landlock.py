@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from .confined.sight import Sight
 from .landlock_child import abi_here
-from .places import hidden
 
 LEAST = 2
 """The first ABI in which a file can be moved from one folder of the workspace to another."""
@@ -58,7 +58,7 @@ def landlock(
     ws: Path,
     *,
     temp: Path,
-    hide: Sequence[Path],
+    sight: Sight,
     network: bool,
     writable: Sequence[Path],
     processes: int,
@@ -70,8 +70,8 @@ def landlock(
     """
     settings = {
         "write": [str(path) for path in (ws, temp, *_DEVICES, *writable)],
-        "hide": [str(path) for path in hidden(ws, hide)],
-        "read": [str(path) for path in read],
+        "hide": [str(path) for path in sight.hidden],
+        "read": [str(path) for path in (*read, *sight.shown)],
         "network": network,
         "processes": processes,
     }

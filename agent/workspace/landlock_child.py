@@ -88,7 +88,7 @@ def hold(settings: dict[str, object], abi: int) -> None:
     for path in readable(_texts(settings, "hide")) + _texts(settings, "read"):
         _allow(ruleset, path, READ_FILE)
     for path in _texts(settings, "write"):
-        _allow(ruleset, path, files)
+        _allow_all(ruleset, path, files, _texts(settings, "hide"))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     for capability in set(range(64)) - _KEPT_CAPABILITIES:  # refused to all but root, who alone has some
@@ -97,6 +97,21 @@ def hold(settings: dict[str, object], abi: int) -> None:
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _checked(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
+
+
+def _allow_all(ruleset: int, path: str, files: int, hide: list[str]) -> None:
+    """Allow writing, and reading but for what is hidden inside.
+
+    A rule for a folder holds for all in it. So the folders around a hidden place get no right to read: what a command
+    makes directly in one of them, that command cannot read back.
+    """
+    inside = [place for place in hide if place.startswith(path.rstrip("/") + "/")]
+    if not inside:
+        _allow(ruleset, path, files)
+        return
+    _allow(ruleset, path, files & ~READ_FILE)
+    for part in readable(inside, path):
+        _allow(ruleset, part, READ_FILE)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

@@ -5,15 +5,12 @@ What stands in the first is run or obeyed later, outside of the sandbox.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from .names import CONFIG
 
 _OF_WORKSPACE = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
 _OF_GIT = ("config", "config.worktree", "info/attributes", "commondir")
-_HIDDEN_AT_HOME = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".password-store")
-_HIDDEN_FILES_AT_HOME = (".netrc", ".git-credentials", ".pypirc", ".pgpass", ".docker/config.json")
 
 
 def protected(ws: Path) -> list[Path]:
@@ -28,14 +25,6 @@ def protected(ws: Path) -> list[Path]:
 def is_protected(path: Path, ws: Path) -> bool:
     """The path is one of these places, or in one."""
     return any(path.is_relative_to(place) for place in protected(ws))
-
-
-def hidden(ws: Path, more: Sequence[Path]) -> list[Path]:
-    """Folders and files, that are there, with keys or with journals; none that holds the workspace."""
-    home = Path.home()
-    names = (*_HIDDEN_AT_HOME, *_HIDDEN_FILES_AT_HOME)
-    places = [Path(place).resolve() for place in (*(home / name for name in names), *more)]
-    return [place for place in places if place.exists() and not ws.is_relative_to(place)]
 
 
 def is_real_folder(path: Path) -> bool:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from .confined.sight import Sight
 from .names import CONFIG
-from .places import hidden, is_protected
+from .places import is_protected
 from .processes import Finished
 
 _LAST = 60
@@ -76,7 +77,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """Its line."""
     network: bool
     """It was let through."""
-    hide: Sequence[Path] = ()
+    sight: Sight = Sight()
     writable: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
 
@@ -185,7 +186,7 @@ def _was_kept(path: Path, held: Held) -> bool:
         return os.access(path, os.W_OK)
     if path.is_relative_to(held.ws) and (not is_protected(path, held.ws) or path.name == CONFIG):
         return False
-    if any(path.is_relative_to(place) for place in hidden(held.ws, held.hide)):
+    if held.sight.covers(path):
         return False
     return os.access(_existing(path), os.W_OK)
 

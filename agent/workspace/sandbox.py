@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from .bubblewrap import Stage, bubblewrap, find_bubblewrap
-from .confined import command_env
+from .confined import Sight, Unseen, command_env
 from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .loopback import Loopback
@@ -42,22 +42,19 @@ class Sandbox:
         self,
         kind: str | None = None,
         why_none: str = "",
-        hide: Sequence[Path] = (),
+        unseen: Unseen = Unseen(),  # noqa: B008 - frozen
         *,
         network: bool = False,
         program: Path | None = None,
     ) -> None:
-        """`hide`: what commands may not even read (the runs with their journals). `network`: they may use it.
-
-        `program`: where bubblewrap stands.
-        """
+        """`unseen`: what commands cannot read. `network`: they may use it. `program`: where bubblewrap stands."""
         self.kind = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
         """Where there is none, or only the second best: why, one line with the mend."""
         self.network = network or kind is None or (kind == "landlock" and not holds_network())
         """Commands reach the network: they may, or nothing holds it."""
-        self._hide = tuple(Path(os.path.realpath(path)) for path in hide)
+        self._unseen = unseen
         self._program = program or Path("bwrap")
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
@@ -69,15 +66,20 @@ class Sandbox:
     async def detect(
         hide: Sequence[Path] = (),
         *,
+        unseen: Unseen = Unseen(),  # noqa: B008 - frozen
         network: bool = False,
         workspace: Path | None = None,
         ways: Sequence[str] = WAYS,
     ) -> Sandbox:
-        """What works here: each way is tried. A bubblewrap that stands in the workspace is not taken."""
+        """What works here: each way is tried. A bubblewrap that stands in the workspace is not taken.
+
+        `hide`: what commands cannot read although the user may show it (the runs with their journals).
+        """
+        unseen = msgspec.structs.replace(unseen, own=(*unseen.own, *hide))
         await asyncio.to_thread(sweep_temp)
         why: list[str] = []
         for way in ways:
-            found, not_this = await _try(way, hide, network, workspace)
+            found, not_this = await _try(way, unseen, network, workspace)
             if found is not None:
                 found.why_none = "; ".join(why)
                 return found
@@ -90,14 +92,14 @@ class Sandbox:
         `hide`: what commands may not read besides. Landlock shows nothing in another place: there the command runs in
         the folder itself, and what the stage mounts can be read although it is hidden.
         """
-        hidden = [*self._hide, *hide]
-        found = Sandbox(self.kind, self.why_none, hidden, network=self.network, program=self._program)
+        unseen = msgspec.structs.replace(self._unseen, own=(*self._unseen.own, *hide))
+        found = Sandbox(self.kind, self.why_none, unseen, network=self.network, program=self._program)
         found._stage = stage
         return found
 
     def apart(self) -> Sandbox:
         """The same sandbox with a temp folder and a loopback of its own, for another tree of the run."""
-        return Sandbox(self.kind, self.why_none, self._hide, network=self.network, program=self._program)
+        return Sandbox(self.kind, self.why_none, self._unseen, network=self.network, program=self._program)
 
     @property
     def not_held(self) -> list[str]:
@@ -141,7 +143,7 @@ class Sandbox:
                 argv,
                 ws,
                 temp=self.temp,
-                hide=self._hide,
+                sight=self._look(ws),
                 network=network,
                 writable=writable,
                 processes=_PROCESSES,
@@ -153,7 +155,7 @@ class Sandbox:
             argv,
             ws,
             temp=self.temp,
-            hide=self._hide,
+            sight=self._look(ws),
             network=network,
             writable=writable,
             processes=_PROCESSES,
@@ -162,6 +164,10 @@ class Sandbox:
             joined=joined,
             stage=self._stage,
         )
+
+    def _look(self, ws: Path) -> Sight:
+        seen = self._stage.folder if self._stage is not None and self.kind == "bubblewrap" else None
+        return self._unseen.look(ws, None if seen is None else Path(os.path.realpath(seen)))
 
     def _join(self) -> list[str]:
         """The words that put a command into the run's loopback; none where there is no such thing here."""
@@ -185,13 +191,14 @@ class Sandbox:
         """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
         if self.kind is None:
             return None
+        held_in = Path(os.path.realpath(ws))
         held = Held(
             kind=self.kind,
-            ws=Path(os.path.realpath(ws)),
+            ws=held_in,
             temp=self.temp,
             command=command,
             network=network or self.network,
-            hide=self._hide,
+            sight=self._look(held_in),
             writable=writable,
             read_only=read_only if self.kind == "bubblewrap" else (),
         )
@@ -263,17 +270,17 @@ class _Around:
         return moved + (self._kept.put_back() if self._kept else [])
 
 
-async def _try(way: str, hide: Sequence[Path], network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
+async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
     """The sandbox, or why it cannot be this one."""
     if way == "landlock":
         if why := why_no_landlock():
             return None, why
-        found = Sandbox("landlock", hide=hide, network=network)
+        found = Sandbox("landlock", unseen=unseen, network=network)
     else:
         program = find_bubblewrap(workspace)
         if program is None:
             return None, "bubblewrap is not installed (apt install bubblewrap)"
-        found = Sandbox("bubblewrap", hide=hide, network=network, program=program)
+        found = Sandbox("bubblewrap", unseen=unseen, network=network, program=program)
     with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
         argv = found.wrap(["true"], Path(folder))
         tried = await run_process(argv, cwd=Path(folder), env=command_env(os.environ), timeout=_TRIED_SECONDS)

@@ -7,6 +7,7 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.workspace import Finished, Sandbox, command_env
+from rundry.agent.workspace.confined import Sight
 from rundry.agent.workspace.refused import Held, find_need
 
 
@@ -31,7 +32,7 @@ def need(place):
             temp=place / "temp",
             command=command,
             network=network,
-            hide=[place / "keys"],
+            sight=Sight(hidden=[place / "keys"]),
             writable=writable,
         )
         return find_need(done, held)

@@ -12,9 +12,9 @@ from ...journal import Journal, claim
 from ...journal.checkpoint import facts_of
 from ...journal.facts import RunFacts
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
-from ...workspace import Sandbox, Snapshots, Workspace
+from ...workspace import Snapshots, Workspace
 from ..damaged.admission import require_undamaged
-from ..surroundings import commands_env
+from ..surroundings import commands_env, detect_sandbox
 from .checkout import Result
 from .trial import try_out
 
@@ -62,7 +62,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
     spec, path = journal.spec, journal.path
     store = path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[path, store])
-    sandbox = await Sandbox.detect(hide=[path.parent], network=spec.gate.network, workspace=workspace.root)
+    sandbox = await detect_sandbox(spec.gate, workspace.root, path.parent)
     result = Result(
         journal=journal,
         facts=facts,

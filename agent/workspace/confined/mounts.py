@@ -1,0 +1,103 @@
+"""bubblewrap's words for what commands see in another way than it is: hidden places, sockets, the temp folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .sight import Sight
+from .sockets import sockets_of_services
+
+_REPLACED = (Path("/tmp"), Path("/var/tmp"))
+"""Where commands see their own temp folder."""
+_EMPTY = (*_REPLACED, Path("/run"), Path("/var/run"), Path("/dev"))
+_TOOLS = (
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "UV_TOOL_DIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "NVM_DIR",
+    "GOPATH",
+    "GOROOT",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "GEM_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+)
+"""Variables that name folders of toolchains."""
+PACKAGE = Path(__file__).resolve().parents[3]
+"""The folder that holds rundry's own code."""
+_KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "NET_BIND_SERVICE")
+
+
+def as_root() -> list[str]:
+    """Take the capabilities from root with which a command could take its mounts away; others have none."""
+    kept = [word for name in _KEPT_BY_ROOT for word in ("--cap-add", f"CAP_{name}")]
+    return ["--cap-drop", "ALL", *kept] if os.geteuid() == 0 else []
+
+
+def kept_below_temp(temp: Path) -> list[Path]:
+    """Return the folders of the user and of toolchains below a temp folder, which commands would not see otherwise."""
+    folders = [str(Path.home()), sys.prefix, sys.base_prefix, str(PACKAGE)]
+    folders += [os.environ.get(name, "") for name in _TOOLS]
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        # The files of a toolchain stand next to the folder of its programs.
+        folders.append(str(Path(entry).parent) if Path(entry).name in ("bin", "sbin") else entry)
+        folders.append(entry)
+    places = {Path(os.path.realpath(folder)) for folder in folders if Path(folder).is_absolute()}
+    kept = [
+        place
+        for place in places
+        if any(place.is_relative_to(top) and place != top for top in _REPLACED)
+        and place.is_dir()
+        and not temp.is_relative_to(place)
+        and not place.is_relative_to(temp)
+    ]
+    return sorted(kept)
+
+
+def above(sight: Sight, ws: Path) -> list[str]:
+    """Hide the folders that the workspace stands in, before it is mounted."""
+    return [word for place in sight.hidden if ws.is_relative_to(place) for word in ("--tmpfs", str(place))]
+
+
+def hide(sight: Sight, ws: Path, blank: Path, *, root: Path | None = None) -> list[str]:
+    """Mount something empty on all other hidden places; `blank` is an empty file.
+
+    `root`: where the files stand that are seen at `ws`.
+    """
+    words = list[str]()
+    for place in sight.hidden:
+        if ws.is_relative_to(place):
+            continue
+        real = root / place.relative_to(ws) if root is not None and place.is_relative_to(ws) else place
+        if real.is_dir():
+            words += ["--tmpfs", str(place)]
+            inner = [path for path in sight.shown if path.is_relative_to(place)]
+            words += [word for path in inner for word in ("--ro-bind", str(path), str(path))]
+            if place.is_relative_to(ws):
+                words += ["--remount-ro", str(place)]
+        else:
+            words += ["--ro-bind", str(blank), str(place)]
+    return words
+
+
+def hide_sockets(blank: Path, visible: Iterable[Path], hidden: Sequence[Path], *, but: Sequence[Path]) -> list[str]:
+    """Mount an empty file on each socket that would be reachable.
+
+    `visible`: folders of /tmp that are seen all the same. `but`: where the run's own servers may listen.
+    """
+    seen = list(visible)
+    words = list[str]()
+    for path in sockets_of_services():
+        is_gone = any(path.is_relative_to(top) for top in _EMPTY) and not any(path.is_relative_to(v) for v in seen)
+        if is_gone or any(path.is_relative_to(place) for place in (*hidden, *but)):
+            continue
+        words += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", str(blank), str(path)]
+    return words

@@ -1,0 +1,70 @@
+"""What the commands of a run cannot read: secrets, journals, and what the user hides or denies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from .secret_places import outermost, secret_places
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """The places as they are right before one command; links are resolved, and all of them exist."""
+
+    hidden: Sequence[Path] = ()
+    """None is inside another one."""
+    shown: Sequence[Path] = ()
+    """Inside of hidden folders, and readable all the same."""
+
+    def covers(self, path: Path) -> bool:
+        """Return whether commands cannot read the path."""
+        return _within(path, self.hidden) and not _within(path, self.shown)
+
+
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for, before a look at the machine."""
+
+    own: tuple[Path, ...] = ()
+    """Of rundry: hidden whatever the user shows."""
+    hide: tuple[Path, ...] = ()
+    show: tuple[Path, ...] = ()
+    denied: Callable[[Path], Sequence[str]] | None = None
+    """Return the paths below a folder, relative to it, that a rule of the user denies."""
+
+    def look(self, ws: Path, root: Path | None = None) -> Sight:
+        """Look where these places are now. The workspace itself is never one of them.
+
+        `root`: the folder that commands see at `ws`, where that is another one.
+        """
+        show = _real(self.show)
+        always = [*_real(self.own), *self._denied(ws, root or ws)]
+        hidden = [path for path in (*secret_places(os.environ), *_real(self.hide)) if not _within(path, show)]
+        kept = [path for path in (*hidden, *always) if path != ws and (path.exists() or _within(path, [ws]))]
+        if root is not None:
+            kept = [path for path in kept if not _within(path, [ws]) or (root / path.relative_to(ws)).exists()]
+        shown = [path for path in show if path.exists() and _within(path, kept) and not _within(path, always)]
+        return Sight(outermost([path for path in kept if path.exists() or root is not None]), shown)
+
+    def _denied(self, ws: Path, root: Path) -> list[Path]:
+        """Links count as what they lead to."""
+        found = list[Path]()
+        for name in self.denied(root) if self.denied is not None else ():
+            real = Path(os.path.realpath(root / name))
+            found.append(ws / real.relative_to(root) if real.is_relative_to(root) else real)
+        return found
+
+
+def expanded(places: Iterable[str]) -> tuple[Path, ...]:
+    """Return paths that a user wrote, with the home folder in place of `~`."""
+    return tuple(Path(place).expanduser() for place in places)
+
+
+def _within(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
+
+
+def _real(paths: Iterable[Path]) -> list[Path]:
+    return [Path(os.path.realpath(path)) for path in paths]

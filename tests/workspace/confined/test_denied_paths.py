@@ -1,0 +1,91 @@
+"""A `deny` rule for a path holds for every program that runs in the sandbox."""
+
+import os
+import subprocess
+
+import pytest
+
+from rundry.agent.protocol import Rule
+from rundry.agent.workspace import Sandbox, Unseen, command_env, denied_paths
+
+RULES = [Rule(verdict="deny", path=".env"), Rule(verdict="deny", path="private/")]
+
+
+@pytest.fixture
+def ws(tmp_path):
+    ws = tmp_path / "work"
+    (ws / "private/deep").mkdir(parents=True)
+    (ws / "sub/inner").mkdir(parents=True)
+    for name in (".env", "private/deep/notes", "sub/.env"):
+        (ws / name).write_text("hush")
+    (ws / "plain").write_text("plain text")
+    (ws / "sub/inner/code").write_text("code text")
+    (ws / "link").symlink_to(".env")
+    return ws
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+async def run(request, ws):
+    sandbox = await Sandbox.detect(ways=[request.param], unseen=Unseen(denied=lambda root: denied_paths(RULES, root)))
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+
+    async def run(line: str) -> str:
+        done = await sandbox.run(line, ws, cwd=ws, env=command_env(os.environ), timeout=30)
+        return done.output.decode("utf-8", "replace")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep -r hush .",
+        "cat .env sub/.env private/deep/notes link",
+        "tar cf - . | strings",
+        "python3 -c \"print(open('.env').read())\"",
+        "ln .env hard; ln -s .env soft; cat hard soft",
+        "cp -r private copied; cat copied/deep/notes",
+        "mv .env moved; mv private elsewhere; mv sub private2; cat moved elsewhere/deep/notes private2/.env",
+        "cat /proc/self/cwd/.env",
+        "git init -q . ; git add -A; git show :.env :sub/.env :private/deep/notes",
+        "umount .env private sub/.env; cat .env private/deep/notes sub/.env",
+        "chmod -R 777 .; cat .env private/deep/notes",
+    ],
+)
+async def test_no_program_reads_what_a_rule_denies(run, ws, line):
+    assert "hush" not in await run(line)
+    assert sum(path.is_file() and path.read_bytes() == b"hush" for path in ws.rglob("*")) >= 3
+
+
+async def test_everything_else_in_the_workspace_is_read_and_written(run, ws):
+    said = await run("cat plain sub/inner/code; echo made > sub/inner/new; cat sub/inner/new; echo x > top; rm plain")
+    assert "plain text" in said and "code text" in said and "made" in said
+    assert (ws / "top").read_text() == "x\n" and not (ws / "plain").exists()
+
+
+async def test_a_denied_file_that_came_later_is_hidden_from_the_next_command(run, ws):
+    (ws / "sub/inner/.env").write_text("hush")
+    assert "hush" not in await run("cat sub/inner/.env")
+
+
+def test_rules_of_other_tools_and_verdicts_hide_nothing(ws):
+    rules = [
+        Rule(verdict="deny", path=".env", tool="edit_file"),
+        Rule(verdict="ask", path="plain"),
+        Rule(verdict="deny", command="rm *"),
+    ]
+    assert denied_paths(rules, ws) == []
+    assert sorted(denied_paths(RULES, ws)) == [".env", "private", "sub/.env"]
+    assert denied_paths([Rule(verdict="deny", path="/etc/passwd")], ws) == ["/etc/passwd"]
+
+
+async def test_a_commit_that_holds_it_stays_readable_through_git_and_that_is_said(ws):
+    git = ["git", "-c", "user.name=me", "-c", "user.email=me@x", "-C", str(ws)]
+    for words in (["init", "-q"], ["add", "-Af"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *words], check=True)
+    sandbox = await Sandbox.detect(unseen=Unseen(denied=lambda root: denied_paths(RULES, root)))
+    if sandbox.kind is None:
+        pytest.skip(sandbox.why_none)
+    done = await sandbox.run("git show HEAD:.env", ws, cwd=ws, env=command_env(os.environ), timeout=30)
+    assert b"hush" in done.output
