@@ -169,6 +169,7 @@ goal = "min"
 patience = 5
 min_delta = 0.5
 repeat = 3
+tries = 2
 [[handoff.tier]]
 kind = "person"
 """
@@ -193,12 +194,13 @@ kind = "person"
     assert loaded.quota == {"run_command": "30/min"}
     assert (loaded["every"].value, loaded["cache_ttl"].value) == (300.0, 3600.0)
     assert (loaded.texts("protected"), loaded["worktree"].value) == (["release"], True)
-    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta", "repeat")] == [
+    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta", "repeat", "tries")] == [
         "./bench",
         "min",
         5,
         0.5,
         3,
+        2,
     ]
     assert (loaded.theme, loaded.keys) == ("light", {"approve": "f9"})
     model = loaded.model()

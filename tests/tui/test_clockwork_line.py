@@ -60,5 +60,11 @@ def test_scores_are_bars_with_the_passes_that_moved_nothing():
     assert all(len(line(state, width)) <= width for width in (50, 60, 80))
 
 
+def test_the_line_of_a_score_names_the_try_that_works():
+    state = ViewState(improve=ImproveSpec(score="s", goal=Better.MAX, patience=3, tries=3), newest_try="try 2 of 3")
+    state.scores.append(ScoreMeasured(score=5, best=5, kept=True, stale_passes=0))
+    assert "try 2 of 3" in line(state, 78) and len(line(state, 78)) <= 78
+
+
 def test_a_run_that_neither_sleeps_nor_measures_has_no_such_line():
     assert line(ViewState(), 100) == ""

@@ -18,7 +18,8 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
     """Take in what became of a pass of a loop of clock, delay or money."""
     match event:
         case PassStarted():
-            state.pass_number, state.pass_step = event.number, (state.step or 0) + 1
+            state.pass_number = event.number
+            state.pass_step = (state.step or 0) + 1 if event.tries == 1 else None  # tries leave the run's tree alone
             state.trying.clear()
             state.newest_try = ""
             note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))

@@ -44,7 +44,7 @@ class Entries:
     def build(self, block: Block, before: Block | None, *, is_open: bool) -> list[Part]:
         """The parts of a block that stands below another."""
         gutter = _gutter(block, before, self.palette)
-        lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
+        lead = self._lead(block, before)
         match block.kind:
             case "text":
                 body = self._markdown(block, Pieces())
@@ -63,7 +63,7 @@ class Entries:
     def grown(self, block: Block, before: Block | None, pieces: Pieces, kept: list[Part]) -> list[Part]:
         """The parts of a growing text: `kept` holds those that will not change again, and is added to."""
         gutter = _gutter(block, before, self.palette)
-        lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
+        lead = self._lead(block, before)
         tail = pieces.feed(block.text)
         for index in range(len(kept), len(pieces.done)):
             kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
@@ -71,6 +71,14 @@ class Entries:
             return [*lead, *kept]
         growing = _with_gutter([self._piece(tail, len(kept))], gutter if not kept else None)
         return [*lead, *kept, *growing]
+
+    def _lead(self, block: Block, before: Block | None) -> list[Part]:
+        """What stands above a block: a blank line, and above what a try says its name."""
+        lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
+        who = try_label(block.work) if block.kind in ("text", "reasoning") else ""
+        if who:
+            lead += _with_gutter([self._rows(lambda: [[(who, self.palette.dim)]], 1)], None)
+        return lead
 
     def _markdown(self, block: Block, pieces: Pieces) -> list[Part]:
         pieces.feed(block.text, whole=True)
