@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .options import launch, unlisted
+from .options.subcommands import subcommands
 from .programs import (
     ALIKE,
+    GIT_BEFORE,
     GIT_COMMANDS,
+    GIT_EDITS,
+    GIT_MAY_EDIT,
     GIT_RISKY,
     HIDING,
     INTERPRETERS,
-    LAUNCHERS,
     LISTS,
     NEVER,
     PLACED,
@@ -49,10 +53,35 @@ def risk(part: Part) -> str | None:
     if name == "make" and any("=" in word for word in given):
         return "`make`: it sets variables of the makefile"
     language = _language(name)
-    if language is not None:
-        return _interpreter_risk(part, INTERPRETERS[language])
+    if language is not None and (why := _interpreter_risk(part, INTERPRETERS[language])):
+        return why
+    return _launch_risk(part) or _option_risk(name, given)
+
+
+def _launch_risk(part: Part) -> str | None:
+    """Why what a launcher runs asks, or that it is not known where that begins."""
+    launched = launch(part.texts)
+    if launched is None:
+        at = _module_at(part)
+        return risk(Part(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
+    if launched.unknown is not None:
+        return f"`{part.name} {launched.unknown}`: this option is not known"
+    return risk(Part(part.words[launched.at :], part.piped)) if launched.at < len(part.words) else None
+
+
+def _module_at(part: Part) -> int | None:
+    """Where the module stands that `python -m` runs: it is judged as the program of this name."""
+    is_python = _language(base(part.name)) == "python"
+    return part.texts.index("-m") + 1 if is_python and "-m" in part.texts else None
+
+
+def _option_risk(name: str, given: Sequence[str]) -> str | None:
+    launched = launch([name, *given])
+    own = given if launched is None else given[: launched.at - 1]
+    if (unknown := unlisted(ALIKE.get(name, name), own)) is not None:
+        return f"`{name} {unknown}`: this is not known to be harmless"
     risky = RISKY.get(ALIKE.get(name, name), frozenset())
-    found = next((word for word in given if _is_risky(word, risky, name) or (word[:1] == "@" and name in LISTS)), None)
+    found = next((word for word in own if _is_risky(word, risky, name) or (word[:1] == "@" and name in LISTS)), None)
     return f"`{name} {found}`: this option can run or write something" if found else None
 
 
@@ -69,7 +98,8 @@ def hides(part: Part) -> str | None:
 
 def is_launcher(texts: Sequence[str], reach: int) -> bool:
     """A rule of so many words reaches no further than to a program that runs what stands behind it."""
-    return any(tuple(texts[: len(head)]) == head and reach <= len(head) for head in LAUNCHERS)
+    launched = launch(texts)
+    return launched is not None and reach <= launched.at
 
 
 def script_of(part: Part) -> str | None:
@@ -179,7 +209,18 @@ def _sed_risk(part: Part) -> str | None:
 
 
 def _git_risk(given: Sequence[str]) -> str | None:
-    command = next((word for word in given if not word.startswith("-")), "")
+    at = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))
+    command = given[at] if at < len(given) else ""
+    early = next((word for word in given[:at] if word not in GIT_BEFORE), None)
+    if early is not None:
+        return f"`git {early}`: this option is not known to be harmless before a command"
+    table = subcommands("git")
+    if command and table is not None and command not in table.names:
+        return f"`git {command}`: it may be an alias, which can run anything"
+    quiet = GIT_EDITS.get(command)
+    edits = command in GIT_MAY_EDIT and any(_is_risky(word, words("-e --edit"), "git") for word in given[at + 1 :])
+    if edits or (quiet is not None and not any(_is_risky(word, quiet, "git") for word in given[at + 1 :])):
+        return f"`git {command}`: it opens an editor"
     if command in GIT_COMMANDS:
         return f"`git {command}`: it can change what git runs"
     if command == "rebase" and _has(given, "-i"):

@@ -58,63 +58,6 @@ PYTHON_PLAIN = re.compile(r"-[bBdEhIOPqsSuvVx]+|--version|--help|-[WX].+")
 PYTHON_CODE = words("timeit pdb code trace profile cProfile runpy asyncio sqlite3 webbrowser http.server")
 """Modules that run what the command line or standard input says, or that send."""
 
-LAUNCHERS = frozenset(
-    tuple(words.split())
-    for words in [
-        "uv run",
-        "uvx",
-        "uv tool run",
-        "uv x",
-        "pipx run",
-        "poetry run",
-        "pipenv run",
-        "pdm run",
-        "hatch run",
-        "conda run",
-        "mamba run",
-        "npx",
-        "npm exec",
-        "npm x",
-        "npm explore",
-        "pnpm exec",
-        "pnpm dlx",
-        "pnpx",
-        "yarn exec",
-        "yarn dlx",
-        "bunx",
-        "bun x",
-        "bundle exec",
-        "mise exec",
-        "mise x",
-        "asdf exec",
-        "direnv exec",
-        "nix run",
-        "nix shell",
-        "nix develop",
-        "nix-shell",
-        "devbox run",
-        "docker run",
-        "docker exec",
-        "podman run",
-        "podman exec",
-        "docker compose run",
-        "docker compose exec",
-        "kubectl exec",
-        "coverage run",
-        "go run",
-        "cargo run",
-        "dotnet exec",
-        "rbenv exec",
-        "pyenv exec",
-        "tox exec",
-        "dotenv run",
-        "op run",
-        "doppler run",
-        "aws-vault exec",
-    ]
-)
-"""Programs that run whatever stands behind these words: a rule has to name what that is."""
-
 RISKY: dict[str, frozenset[str]] = {
     "rg": words("--pre --hostname-bin --search-zip -z"),
     "sort": words("--compress-program --output -o --temporary-directory -T"),
@@ -175,12 +118,24 @@ GIT_RISKY = words(
     """-c --config-env --exec-path --output --output-directory --prefix --remote
     --upload-pack --receive-pack --exec --ext-diff --textconv
     --open-files-in-pager --git-dir --work-tree --paginate --template --namespace --super-prefix --no-index -x -O -C
-    --interactive --edit --ignore-revs-file"""
+    --interactive --edit --edit-description --edit-todo --ignore-revs-file"""
 )
+GIT_BEFORE = words(
+    """-P --no-pager --no-replace-objects --no-optional-locks --no-lazy-fetch --no-advice --literal-pathspecs
+    --glob-pathspecs --noglob-pathspecs --icase-pathspecs --version -v -h"""
+)
+"""All that is harmless between `git` and its command (git(1)): `-p` starts a pager, and aliases come by `-c`."""
+GIT_EDITS = {
+    "commit": words("-m -F -C --message --file --no-edit --reuse-message --fixup --dry-run --short --porcelain"),
+    "notes": words("-m -F --message --file list show remove prune merge copy get-ref"),
+}
+"""These open an editor unless they have one of the options (git-commit(1), git-notes(1))."""
+GIT_MAY_EDIT = words("commit notes add cherry-pick tag merge revert pull stash")
+"""Commands of which `-e` opens an editor."""
 GIT_COMMANDS = words(
     """config filter-branch bisect submodule difftool mergetool daemon instaweb send-email credential archive hook
     maintenance upload-pack receive-pack remote-ext remote-fd gui citool svn p4 cvsserver fsmonitor--daemon bundle
-    fast-import update-index worktree web--browse sh-setup help shell cat-file interpret-trailers"""
+    fast-import update-index for-each-repo worktree web--browse sh-setup help shell cat-file interpret-trailers"""
 )
 
 WRITERS = words(

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from ..flags import base, hides, is_launcher
+from ..options.subcommands import Subcommands, subcommands
 from ..programs import words as words_in
 from ..shell import Part, Word
-from .subcommands import Subcommands, subcommands
 
 
 class Hit(IntEnum):

@@ -1,0 +1,6 @@
+"""What is known of programs' options: which are harmless, and where a launcher's own options end."""
+
+from .launching import Launch, launch
+from .table import unlisted
+
+__all__ = ["Launch", "launch", "unlisted"]

@@ -1,0 +1,108 @@
+"""The options that are known to be harmless (`harmless.toml`), and the launchers (`launchers.toml`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+from functools import cache, cached_property
+from pathlib import Path
+
+import msgspec
+
+_HERE = Path(__file__).parent
+
+
+class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """A program of which all harmless options are listed: any other option asks."""
+
+    programs: list[str]
+    options: list[str]
+    """Globs. A long option also stands for itself with `=VALUE`."""
+    never: list[str] = []
+    """Globs of options that `options` would cover and that are not harmless."""
+    commands: list[str] = []
+    """If given, any other command of the program asks."""
+    forbids_assignments: bool = False
+    """`NAME=VALUE` among its words sets a variable of what it runs."""
+    source: list[str]
+
+    @cached_property
+    def _known(self) -> re.Pattern[str]:
+        return _any_of(self.options)
+
+    @cached_property
+    def _never(self) -> re.Pattern[str]:
+        return _any_of(self.never)
+
+    def knows(self, word: str) -> bool:
+        """The option is listed, by itself, with its value, or bundled with others that are."""
+        if self._never.match(word):
+            return False
+        if self._known.match(word) or (word.startswith("--") and self._known.match(word.partition("=")[0])):
+            return True
+        bundle = re.fullmatch(r"-([A-Za-z]{2,5})", word)
+        return bundle is not None and all(self._known.match(f"-{letter}") for letter in bundle[1])
+
+
+class Launcher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program that runs what stands behind these words and behind its own options."""
+
+    programs: list[str]
+    commands: list[str]
+    """Its commands that launch; "" means the program itself."""
+    before: frozenset[str] = frozenset()
+    """Harmless options between the program and the command."""
+    before_valued: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
+    """Harmless options between the command and what it runs."""
+    valued: frozenset[str] = frozenset()
+    """Those of which the next word is the value."""
+    source: list[str]
+
+
+class _HarmlessTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    harmless: list[Harmless]
+
+
+class _LauncherTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    launcher: list[Launcher]
+
+
+def unlisted(program: str, given: Sequence[str]) -> str | None:
+    """The first word that is not known to be harmless; None: all are, or nothing is known of the program."""
+    row = harmless_rows().get(program)
+    if row is None:
+        return None
+    command = None
+    for word in given:
+        if word in ("--", "-args"):
+            break
+        if word.startswith("-") and len(word) > 1 and not row.knows(word):
+            return word
+        if row.forbids_assignments and "=" in word and not word.startswith("-"):
+            return word
+        if command is None and not word.startswith("-"):
+            command = word
+    return command if row.commands and command is not None and command not in row.commands else None
+
+
+@cache
+def harmless_rows() -> dict[str, Harmless]:
+    """By program."""
+    table = msgspec.toml.decode((_HERE / "harmless.toml").read_bytes(), type=_HarmlessTable)
+    return {program: row for row in table.harmless for program in row.programs}
+
+
+@cache
+def launcher_rows() -> dict[str, list[Launcher]]:
+    """By program."""
+    found: dict[str, list[Launcher]] = {}
+    for row in msgspec.toml.decode((_HERE / "launchers.toml").read_bytes(), type=_LauncherTable).launcher:
+        for program in row.programs:
+            found.setdefault(program, []).append(row)
+    return found
+
+
+def _any_of(globs: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(glob) for glob in globs) or "(?!)")
