@@ -63,9 +63,8 @@ def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpe
 
 
 def _ask(opened: ProposalOpened, waits: Waits, verdict: str) -> None:
-    for line in proposal_lines(opened, waits.conflicts.get(opened.proposal_id)):
-        print(line)
-    print(f"\n{verdict.capitalize()} exactly this? [y/N] ", end="", flush=True)
+    print(*proposal_lines(opened, waits.conflicts.get(opened.proposal_id)), sep="\n")
+    print(f"\n{one_line(verdict).capitalize()} exactly this? [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Declined
 
