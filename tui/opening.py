@@ -159,7 +159,7 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str,
     frame = _first_frame("", flags, command)
     try:
         desk = attach()
-        setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False)
+        setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False, begins=False)
     except BaseException:
         frame.abandon()
         raise

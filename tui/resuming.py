@@ -55,7 +55,7 @@ def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
 
 def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> ResumeChanges:
     """The options that were given besides, as changes to that journal's run. Raises RundryError."""
-    setup = Setup(flags, headless=False)
+    setup = Setup(flags, headless=False, begins=False)
     asked = setup.settings.given
     budget = setup.preview().budget or Budget()
     limits: dict[str, LimitValue] = {field: getattr(budget, field) for name, field in _LIMITS.items() if name in asked}

@@ -49,15 +49,28 @@ def folder_of(flags: Mapping[str, object]) -> Path:
 class Setup:
     """The options of one call, and the choices that are made on the screen before the run."""
 
-    def __init__(self, flags: Mapping[str, object], *, headless: bool) -> None:
-        """Raises UserError for a flag, a config value or a folder that cannot be used."""
+    def __init__(self, flags: Mapping[str, object], *, headless: bool, begins: bool = True) -> None:
+        """Raises UserError for a flag, a config value or a folder that cannot be used.
+
+        `begins`: False for a view of a run that has its workspace and its journal already.
+        """
         self.workspace = workspace_of(flags)
         self._headless = headless
         self._flags = dict(flags)
         self.settings = self._load()
         self.folder = runs_dir(self.settings.get("runs_dir", str), os.environ)
+        if begins:
+            self._refuse_journals_in_the_workspace()
         self._model: ModelSpec | None = None
         self._refuse_what_never_holds()
+
+    def _refuse_journals_in_the_workspace(self) -> None:
+        """A command could write into the inbox of a run, and so approve what it likes."""
+        if self.folder.resolve().is_relative_to(self.workspace.resolve()):
+            raise UserError(
+                f"the folder of journals {self.folder} is inside the workspace, where commands write: "
+                "name another one with --runs-dir DIR (RUNDRY_RUNS_DIR)"
+            )
 
     def _refuse_what_never_holds(self) -> None:
         """A check that cannot be, a loop that is not driven: said before there is a run."""

@@ -26,7 +26,7 @@ def events(home: Home, kind: type) -> list:
 def test_a_crawl_is_seen_to_its_dry_end_and_browsed_and_watched_after_it(home: Home, tmp_path: Path):
     with Site(pages=60, routes={"/page/7": GONE}) as site:
         argv = ["find", "--recipe", "crawl", f"{site.url}/page/0", "--rate", "0"]
-        with home.screen(*argv, cwd=tmp_path) as terminal:
+        with home.screen(*argv, cwd=home.root) as terminal:
             screen = terminal.wait_for(re.compile(r"dry, not complete"))
             assert re.search(r"frontier 0 +seen 60 +done 59", screen)
             assert "1 item failed for good" in screen
@@ -42,7 +42,7 @@ def test_a_crawl_is_seen_to_its_dry_end_and_browsed_and_watched_after_it(home: H
             assert terminal.wait_for_exit() == 6
         (outcome,) = events(home, RunEnded)
         assert (outcome.reason, outcome.seen, outcome.complete) == ("dry", 60, False)
-        with home.screen("watch", cwd=tmp_path, rows=24, columns=80) as terminal:
+        with home.screen("watch", cwd=home.root, rows=24, columns=80) as terminal:
             terminal.wait_for("dry, not complete")
             terminal.wait_for("rundry resume")
 
@@ -50,7 +50,7 @@ def test_a_crawl_is_seen_to_its_dry_end_and_browsed_and_watched_after_it(home: H
 def test_a_person_skips_an_item_of_the_queue_while_it_runs(home: Home, tmp_path: Path):
     with Site(pages=400) as site:
         argv = ["find", "--recipe", "crawl", f"{site.url}/page/0", "--rate", "8"]
-        with home.screen(*argv, cwd=tmp_path) as terminal:
+        with home.screen(*argv, cwd=home.root) as terminal:
             terminal.wait_for(re.compile(r"done [1-9]"))
             terminal.press("f2")
             terminal.wait_for("⏎ open")

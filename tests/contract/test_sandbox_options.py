@@ -47,6 +47,16 @@ def test_doctor_lists_the_names_of_variables_that_commands_do_not_get(home: Home
     assert "PGPASSWORD" in told["variables_left_out"] and "MYAPP_MODE" not in told["variables_left_out"]
 
 
+@pytest.mark.parametrize("words", [["run", "--headless", "x"], ["run", "--headless", "--json", "x"], ["doctor"]])
+def test_a_folder_of_journals_in_the_workspace_is_refused_with_one_line(home: Home, project: Path, words: list[str]):
+    (project / "sub").mkdir()
+    (home.root / "link").symlink_to(project / "sub")
+    for place in (project / "runs", project, home.root / "link" / "runs"):
+        ran = home.run(*words, "--runs-dir", str(place), cwd=project)
+        assert ran.exit_code == 2 and "--runs-dir" in ran.stderr and len(ran.stderr.splitlines()) == 1, ran
+    assert not list(project.glob("**/*.db"))
+
+
 @pytest.mark.parametrize("value", ["A=b", "", "a b", "*", "9x"])
 def test_a_value_that_is_not_a_variables_name_is_refused(home: Home, project: Path, value: str):
     ran = home.run("run", "--headless", "--sandbox-env", value, "x", cwd=project)
