@@ -36,6 +36,7 @@ __all__ = [
     "Settings",
     "Share",
     "Survey",
+    "SuspectResult",
     "Trust",
     "Verified",
     "Waits",
@@ -95,6 +96,7 @@ __all__ = [
     "runs_dir",
     "standing",
     "standing_changes",
+    "suspect_result",
     "to_spec",
     "variables_left_out",
     "verify_run",
@@ -146,7 +148,7 @@ if TYPE_CHECKING:
     from .journal.handoffs import deciding_commands, digests_of, handoff_markdown
     from .journal.integrity.backup import backup as backup_journal
     from .journal.integrity.check import check_journal
-    from .journal.pending import Pending, PendingProposal, pending
+    from .journal.pending import Pending, PendingProposal, SuspectResult, pending, suspect_result
     from .journal.points import Point, earlier_points
     from .journal.reporting import Advice, Report, Share, report
     from .journal.shares import add_charge
@@ -187,6 +189,8 @@ _HOMES: dict[str, str] = {
     "Attached": "images",
     "Pending": "journal.pending",
     "PendingProposal": "journal.pending",
+    "SuspectResult": "journal.pending",
+    "suspect_result": "journal.pending",
     "Report": "journal.reporting",
     "Share": "journal.reporting",
     "facts_of": "journal.checkpoint",

@@ -115,6 +115,7 @@ def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
     """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
 
     If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
+    The digest of a suspect check accepts its result. Exit code 75: the decision was not recorded; try later.
     """
     _decide("approve", run_, hunks, flags)
 
@@ -122,7 +123,10 @@ def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
 @click.command(short_help="Reject a proposal that waits, then resume its run.")
 @_deciding
 def reject(run_: str | None, **flags: object) -> None:
-    """Reject the proposal of RUN that --digest names, then resume the run."""
+    """Reject the proposal, or the suspect check, of RUN that --digest names, then resume the run.
+
+    Exit code 75: the decision was not recorded; try later.
+    """
     _decide("reject", run_, None, flags)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .first_frame import FirstFrame, Look, Typed, write_to_terminal
 
 if TYPE_CHECKING:
-    from rundry.agent import Decide, ResumeChanges, Session
+    from rundry.agent import ResumeChanges, Session
 
     from .app import Parting
     from .desk import Desk
@@ -80,18 +80,14 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
 
 
 def open_resumed(
-    ref: str | None, flags: Mapping[str, object], *, hint: str | None, decision: Decide | None = None
+    ref: str | None, flags: Mapping[str, object], *, hint: str | None, decided: ResumeChanges | None = None
 ) -> int:
     """The screen of a run that goes on. The exit code. Raises RundryError."""
     from .deciding.question import NOT_RECORDED
-    from .resuming import changes_from, find
+    from .resuming import changes_from, find, with_decision
 
     path = find(ref, flags)
-    changes = _with_images(changes_from(flags, hint, path), path)
-    if decision is not None:
-        import msgspec
-
-        changes = msgspec.structs.replace(changes, decision=decision)
+    changes = with_decision(_with_images(changes_from(flags, hint, path), path), decided)
     _refuse_damage(path, changes)
 
     def attach() -> Desk:
@@ -107,7 +103,7 @@ def open_resumed(
         desk.is_commanded = True
         return desk
 
-    return _open(attach, flags, "resume", kept=NOT_RECORDED if decision is not None else "")
+    return _open(attach, flags, "resume", kept=NOT_RECORDED if decided is not None else "")
 
 
 def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:

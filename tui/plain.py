@@ -9,13 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from rundry.agent import (
     CheckFinished,
     ConfirmationFinished,
     ContextTrimmed,
-    Decide,
     DependenciesFound,
     DependenciesRecorded,
     Fault,
@@ -63,7 +60,7 @@ from .reducer.confirming import confirming_words, dependency_line
 from .reducer.numbers import plural, short
 from .reducer.shortening import shortening_lines, trim_words
 from .reducer.titles import stall_words
-from .resuming import changes_from, find, way_on
+from .resuming import changes_from, find, way_on, with_decision
 from .searching import SearchLines
 from .start import Setup
 from .state import Block, ViewState
@@ -111,11 +108,11 @@ def resume_headless(
     hint: str | None,
     since: int | None,
     as_json: bool,
-    decision: Decide | None = None,
+    decided: ResumeChanges | None = None,
 ) -> int:
     """Drive a run that was left, in this process. The exit code. Raises RundryError."""
     path = find(ref, flags)
-    changes = msgspec.structs.replace(changes_from(flags, hint, path), decision=decision)
+    changes = with_decision(changes_from(flags, hint, path), decided)
     printer = _printer(flags, as_json=as_json)
     journal = Journal.open(path)
     try:
@@ -126,7 +123,7 @@ def resume_headless(
         ended = facts_of(journal).ended
     finally:
         journal.close()
-    kept = NOT_RECORDED if decision is not None else "the run stays as it was"
+    kept = NOT_RECORDED if decided is not None else "the run stays as it was"
     return _resume(path, printer, changes, kept, is_complete=ended is not None and ended.complete)
 
 

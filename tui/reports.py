@@ -33,19 +33,21 @@ _SIGNS = {"too tight": "!", "too loose": "~", "fits": " ", "unknown": "?"}
 
 def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Each run that waits for a person, the newest first."""
-    found = pending(folder_of(flags), str(workspace_of(flags)) if flags.get("cwd") else None)
+    waiting_runs = pending(folder_of(flags), str(workspace_of(flags)) if flags.get("cwd") else None)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode(waiting_runs) + b"\n")
         return 0
-    if not found:
+    if not waiting_runs:
         _say("no run waits for a person")
-    for place, run in enumerate(found):
+    for place, run in enumerate(waiting_runs):
         age = clock(max(0.0, time.time() - run.since))
         _say(("\n" if place else "") + f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}")
         _say(f"  why      {_cut(run.reason, 200)}")
         _say(f"  next     {_cut(run.suggested_action, 200)}")
         for waiting in run.proposals:
             _say(f"  digest   {waiting.digest[:12]}  {_cut(_proposal(waiting), 55)}")
+        if (found := run.suspect) is not None:
+            _say(f"  digest   {found.digest[:12]}  {_cut(f'suspect check: {found.command}', 55)}")
         _say(f"  take up  {one_line(run.take_up)}")
     return 0
 

@@ -72,6 +72,13 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
     )
 
 
+def with_decision(changes: ResumeChanges, decided: ResumeChanges | None) -> ResumeChanges:
+    """The same changes with a person's decision."""
+    if decided is None:
+        return changes
+    return msgspec.structs.replace(changes, decision=decided.decision, accept=decided.accept)
+
+
 def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitValue]:
     """Those that are not of the budget. Raises UserError for one that the run does not have."""
     names = [name for name in LIMITS if name in asked]

@@ -38,7 +38,9 @@ def handoff_markdown(
     record = opened.record
     lines = [f"# Hand-off: {_one_line(opened.reason)}", "", f"**Next:** {_one_line(opened.suggested_action)}"]
     digests = digests_of(record) if waiting is None else waiting
-    if run_id:
+    if run_id and not digests and record.failing_check is not None and record.failing_check.digest:
+        lines += ["", *_ways(run_id, [record.failing_check.digest])]
+    elif run_id:
         lines += ["", *_ways(run_id, list(digests.values()))]
     for title, part in _parts(record, digests):
         lines += ["", f"## {title}", "", *part]

@@ -32,6 +32,19 @@ class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
 
 
+class SuspectResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that ended with exit code 0 and is not taken for a pass, as the list of hand-offs shows it."""
+
+    digest: str
+    """What a decision names: of the suspect results of all checks of the run."""
+    command: str
+    suspect: str
+    """Why it is not a pass."""
+    missing: list[str] = []
+    """Tests that ran before and not now, at most 50."""
+    missing_count: int = 0
+
+
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """One run that needs someone."""
 
@@ -51,6 +64,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """The command that does it."""
     proposals: list[PendingProposal] = []
     """Those that are open, oldest first."""
+    suspect: SuspectResult | None = None
+    """A suspect result that a person can accept or reject."""
 
 
 def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
@@ -83,6 +98,9 @@ def _pending(line: RunLine, waits: Waits) -> Pending | None:
     if proposals and not is_running:
         look = f"rundry approve {line.run_id} --digest {proposals[0].digest[:SHORT]}"
         resume = look
+    suspect = None if is_running or proposals else suspect_result(waits)
+    if suspect is not None:
+        resume = f"rundry approve {line.run_id} --digest {suspect.digest[:SHORT]}"
     is_handed_over = line.reason is Reason.HANDOFF
     if waits.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED):
         is_handed_over = True
@@ -114,6 +132,21 @@ def _pending(line: RunLine, waits: Waits) -> Pending | None:
         since=waits.asked_at or line.started,
         take_up=take_up,
         proposals=[_listed(opened, waits) for opened in proposals],
+        suspect=suspect,
+    )
+
+
+def suspect_result(waits: Waits) -> SuspectResult | None:
+    """The suspect result with which the run was handed over."""
+    check = waits.handoff.record.failing_check if waits.handoff is not None else None
+    if check is None or not check.digest:
+        return None
+    return SuspectResult(
+        digest=check.digest,
+        command=check.command,
+        suspect=check.suspect,
+        missing=check.missing,
+        missing_count=check.missing_count,
     )
 
 

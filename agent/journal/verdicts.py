@@ -80,6 +80,17 @@ class Verdicts:
     """Something was undone since the predicates were asked: what they said no longer holds."""
 
     @property
+    def suspects(self) -> list[CheckFinished]:
+        """Newest results whose exit code 0 was not taken for a pass, and that nobody accepted."""
+        return [check for check in self.checks.values() if check.suspect is not None and not check.passed]
+
+    @property
+    def suspect_digest(self) -> str:
+        """What a person accepts: these results of these checks, whenever they ran. Empty: no check is suspect."""
+        found = sorted((c.command, c.suspect, c.exit_code, c.missing_count, c.missing) for c in self.suspects)
+        return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
+
+    @property
     def not_guaranteed(self) -> list[str]:
         """What could not be ruled out about the newest verdicts, for the outcome's evidence."""
         return sorted({line for judged in self.predicates.values() if judged.passed for line in judged.not_guaranteed})

@@ -55,6 +55,8 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
     missing: list[str] = []
     """Tests that ran before and not now, at most 50."""
     missing_count: int = 0
+    digest: str = ""
+    """Of the suspect results of all checks: what a person accepts or rejects. Empty: it is not suspect."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from .neighbours import neighbours
 from .orders import Order, ResumeChanges
 from .proposals.settle import settle
 from .rolling_back import roll_back_items
-from .suspect import tell_suspects
+from .suspect import accept_result, tell_suspects
 from .wheel import settle_hands
 
 
@@ -125,6 +125,9 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
         kit.gate.later.given[changes.decision.proposal_id] = changes.decision
     results = await settle(run, said=changes.hint)
     await settle_hands(kit)
+    if changes.accept is not None and not facts.main.unanswered():
+        await accept_result(run, changes.accept)
+        return results
     return () if _go_on(run, changes, before) else results
 
 

@@ -72,6 +72,7 @@ def _not_guaranteed(facts: RunFacts, report: GuardReport | None, checks: list[Ch
     lines = list(facts.sealing.not_held if report is None else report.not_held)
     if "none" in facts.spec.predicates.guard:
         lines.append(NO_GUARD)
+    lines += facts.verdicts.not_guaranteed
     if any(check.after is not None for check in checks):
         lines.append(FROM_OUTPUT)
     lines += [EXIT_CODE_ONLY.format(check.command) for check in checks if check.before is None and check.after is None]

@@ -68,7 +68,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
         questions=asked or ([reason.removeprefix(ASKS)] if reason.startswith(ASKS) else []),
         files_changed=facts.files_changed,
         changes=_changes(facts, load),
-        failing_check=_check(failing) if failing is not None else None,
+        failing_check=_check(failing, facts) if failing is not None else None,
         tried=_tried(facts),
         spent=facts.spent,
         budget=facts.budget,
@@ -99,7 +99,7 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
         return "Look at the proposal, then resume the run and approve or reject it."
     failing = _failing(facts)
     if failing is not None and failing.suspect is not None:
-        return "Look at which tests did not run, then resume the run: accept the result on the screen, or give a hint."
+        return "Look at which tests did not run, then accept or reject the result."
     if failing is not None:
         return f"Look at why `{failing.command}` fails, then resume the run with a hint."
     return "Resume the run with a hint about what to try instead."
@@ -109,7 +109,7 @@ def _failing(facts: RunFacts) -> CheckFinished | None:
     return next((check for check in reversed(facts.verdicts.checks.values()) if not check.passed), None)
 
 
-def _check(check: CheckFinished) -> FailingCheck:
+def _check(check: CheckFinished, facts: RunFacts) -> FailingCheck:
     return FailingCheck(
         command=check.command,
         exit_code=check.exit_code,
@@ -119,6 +119,7 @@ def _check(check: CheckFinished) -> FailingCheck:
         suspect=check.suspect or "",
         missing=check.missing,
         missing_count=check.missing_count,
+        digest=facts.verdicts.suspect_digest if check.suspect else "",
     )
 
 

@@ -24,6 +24,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """On a proposal that outlived its runner."""
     damaged: bool = False
     """Resume without the events that are damaged or missing."""
+    accept: str | None = None
+    """Digest of the suspect result that a person accepts."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,15 +15,10 @@ CONTINUE = "Continue"
 _NAMED = 6
 
 
-def suspects(checks: list[CheckFinished]) -> list[CheckFinished]:
-    """Those whose exit code 0 was not taken for a pass."""
-    return [check for check in checks if check.suspect is not None and not check.passed]
-
-
 async def settled_by_person(run: Conduct) -> bool:
     """False: nobody is there to be asked. After an acceptance the checks have passed; else the model was told."""
     kit, facts = run.kit, run.facts
-    found = suspects(list(facts.verdicts.checks.values()))
+    found = facts.verdicts.suspects
     if not found or not kit.watched():
         return False
     name = f"suspect-{facts.verdicts.checked_seq}"
@@ -45,9 +40,22 @@ async def settled_by_person(run: Conduct) -> bool:
     return True
 
 
+async def accept_result(run: Conduct, digest: str) -> None:
+    """Accept the suspect result of that digest, where the checks still give it.
+
+    The files can have changed since a person looked at it, so the checks are asked again. Another result is not
+    accepted: the run is handed over with that one.
+    """
+    await run.ask_checks()
+    verdicts = run.facts.verdicts
+    if verdicts.suspect_digest == digest:
+        for check in verdicts.suspects:
+            run.kit.record(CheckAccepted(command=check.command))
+
+
 def tell_suspects(run: Conduct, more: str = "") -> None:
     """The model hears which tests are missing."""
-    found = suspects(list(run.facts.verdicts.checks.values()))
+    found = run.facts.verdicts.suspects
     if found:
         run.kit.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,70 @@ def test_a_check_that_counts_nothing_says_that_only_its_exit_code_is_known(home:
         ran = start(home, project, server, check)
     assert ran.exit_code == 0, ran
     assert "evidence: exit code 0, no tests counted, guarded files unchanged" in ran.stderr
+
+
+def handed_over(home: Home, project: Path, server: ScriptedServer) -> tuple[str, str]:
+    """The run and the digest of its suspect result."""
+    ran = start(home, project, server, CHECK)
+    (waiting,) = json.loads(home.run("handoffs", "--json", cwd=project).stdout)
+    digest = waiting["suspect"]["digest"]
+    assert waiting["take_up"] == f"rundry approve {waiting['run_id']} --digest {digest[:12]}"
+    assert f"`{waiting['take_up']}`" in ran.stderr, ran
+    assert waiting["suspect"]["command"] == CHECK
+    listed = home.run("handoffs", cwd=project).stdout
+    assert f"digest   {digest[:12]}  suspect check: {CHECK}" in listed
+    return waiting["run_id"], digest
+
+
+def test_a_script_accepts_a_suspect_result_by_its_digest_and_the_outcome_says_that_a_person_did(
+    home: Home, project: Path
+):
+    with ScriptedServer([LEAVES, say("never asked for")]) as server:
+        run_id, digest = handed_over(home, project, server)
+        for wrong, named in ((["--digest", "0" * 12], digest[:12]), ([], digest[:12])):
+            refused = home.run("approve", run_id, *wrong, cwd=project)
+            assert (refused.exit_code, named in refused.stderr) == (2, True), refused
+        ran = home.run("approve", run_id, "--digest", digest[:12], "--json", cwd=project)
+        assert len(server.requests) == 1
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
+    assert ran.outcome["evidence"]["accepted"] is True
+    assert [check["accepted"] for check in ran.outcome["evidence"]["checks"]] == [True]
+    assert home.run("handoffs", "--json", cwd=project).stdout.strip() == "[]"
+
+
+def test_a_result_that_changed_since_is_not_accepted_by_the_old_digest(home: Home, project: Path):
+    with ScriptedServer([LEAVES, say("never asked for")]) as server:
+        run_id, digest = handed_over(home, project, server)
+        core = project / "calc/core.py"
+        core.write_text(core.read_text().replace("os._exit(0)", 'raise __import__("unittest").SkipTest("no")'))
+        ran = home.run("approve", run_id, "--digest", digest, "--json", cwd=project)
+        assert len(server.requests) == 1
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
+    assert ran.of("check_accepted") == []
+    (now,) = json.loads(home.run("handoffs", "--json", cwd=project).stdout)
+    assert now["suspect"]["digest"] != digest
+
+
+def test_a_rejected_suspect_result_lets_the_model_continue_with_the_reason(home: Home, project: Path):
+    back = edit("calc/core.py", "import os\n\nos._exit(0)\n", "")
+    with ScriptedServer([LEAVES, back, FIX_BOTH]) as server:
+        run_id, digest = handed_over(home, project, server)
+        ran = home.run("reject", run_id, "--digest", digest, "--reason", "do not exit", "--json", cwd=project)
+        told = server.requests[1].text
+    assert ran.exit_code == 0, ran
+    assert "do not exit" in told and "this is not a pass" in told
+    assert ran.outcome["evidence"]["accepted"] is False
+
+
+def test_on_a_terminal_the_suspect_result_is_shown_before_it_is_accepted(home: Home, project: Path):
+    with ScriptedServer([LEAVES, say("never asked for")]) as server:
+        run_id, digest = handed_over(home, project, server)
+        with home.screen("approve", run_id, "--headless", cwd=project, columns=80) as terminal:
+            terminal.wait_for("Approve this result? [y/N]")
+            assert digest[:12] in terminal.text() and "it printed no count of tests" in terminal.text()
+            terminal.send("y\r")
+            terminal.wait_for("done")
+            assert terminal.wait_for_exit() == 0
 
 
 def test_the_resumed_model_is_told_which_tests_are_missing(home: Home, project: Path):

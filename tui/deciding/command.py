@@ -10,16 +10,19 @@ from rundry.agent import (
     Journal,
     ProposalOpened,
     Refusal,
+    ResumeChanges,
+    SuspectResult,
     UserError,
     Waits,
     holder,
     refresh_proposals,
+    suspect_result,
     what_waits,
 )
 
 from ..resuming import find
 from ..text import one_line
-from .question import NOT_RECORDED, SHORT, Declined, chosen, has_terminal, what_of
+from .question import NOT_RECORDED, SHORT, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
 
 def decide(
@@ -40,7 +43,8 @@ def decide(
     path = find(ref, flags)
     run_id, waits = _read(path)
     is_live = holder(path) is not None
-    if digest is None and not has_terminal():
+    suspect = None if is_live else suspect_result(waits)
+    if digest is None and not has_terminal() and suspect is None:
         chosen(waits, run_id, verdict, None)
     if not is_live:
         before = dict(waits.proposals)
@@ -49,25 +53,46 @@ def decide(
         waits.proposals = waits.lasting()
         _refuse_old(before.values(), waits, digest)
     try:
+        if suspect is not None and is_about_result(suspect, waits, digest):
+            confirm_result(suspect, run_id, verdict, digest)
+            changes = _about_result(suspect, verdict, hunks, reason)
+            return _resume(ref or run_id, flags, changes, headless=headless, as_json=as_json)
+        if suspect is not None and not waits.proposals:
+            raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT]}")
         opened = chosen(waits, run_id, verdict, digest)
     except Declined:
-        print("nothing was decided: the proposal stays open")
+        print("nothing was decided")
         return 1
     command = _command(opened, waits, run_id, verdict, hunks, reason)
     if is_live:
         from ..ctl import put_decision
 
         return put_decision(path, command, as_json=as_json)
+    changes = ResumeChanges(decision=command)
+    return _resume(ref or run_id, flags, changes, headless=headless, as_json=as_json)
+
+
+def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, *, headless: bool, as_json: bool) -> int:
+    """Let the run go on with the decision. The exit code. Raises RundryError."""
     if headless or not has_terminal():
         from ..plain import resume_headless
 
         try:
-            return resume_headless(ref or run_id, flags, hint=None, since=None, as_json=as_json, decision=command)
+            return resume_headless(ref, flags, hint=decided.hint, since=None, as_json=as_json, decided=decided)
         except Refusal as refusal:
             raise Refusal(f"{refusal}; {NOT_RECORDED}") from refusal
     from ..opening import open_resumed
 
-    return open_resumed(ref or run_id, flags, hint=None, decision=command)
+    return open_resumed(ref, flags, hint=decided.hint, decided=decided)
+
+
+def _about_result(suspect: SuspectResult, verdict: str, hunks: str | None, reason: str | None) -> ResumeChanges:
+    """Raises UserError."""
+    if hunks is not None:
+        raise UserError("--hunks: a suspect check has no hunks. Leave it out")
+    if verdict == "approve":
+        return ResumeChanges(accept=suspect.digest)
+    return ResumeChanges(hint=reason or "The result of the suspect check is not accepted. Continue.")
 
 
 def _read(path: Path) -> tuple[str, Waits]:

@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rundry.agent import ProposalOpened, UserError, Waits
+from rundry.agent import ProposalOpened, SuspectResult, UserError, Waits
 
 from ..reducer.numbers import plural
 from ..text import one_line, show
 
 SHORT = 12
 """Characters of a digest that are shown."""
-NOT_RECORDED = "the decision was not recorded, and the proposal stays open"
+NOT_RECORDED = "the decision was not recorded, and you can give it again"
 """Where the run cannot be resumed."""
 _LEAST = 6
 """Characters of a digest that can name it."""
@@ -49,6 +49,29 @@ def chosen(
     return found[0]
 
 
+def is_about_result(suspect: SuspectResult, waits: Waits, digest: str | None) -> bool:
+    """The decision is about a suspect check, and not about a proposal."""
+    return (
+        not waits.proposals if digest is None else len(digest) >= _LEAST and suspect.digest.startswith(digest.lower())
+    )
+
+
+def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: str | None) -> None:
+    """Show the suspect result and ask, unless a digest names it. Raises UserError, Declined."""
+    if digest is not None:
+        return
+    if not has_terminal():
+        named = f"--digest {suspect.digest[:SHORT]} (suspect check {one_line(suspect.command)})"
+        raise UserError(f"{verdict} names the digest of what it decides on in {run_id}: {named}")
+    print(one_line(f"suspect check {suspect.command}: {suspect.suspect}"))
+    print(one_line(f"digest {suspect.digest[:SHORT]}"))
+    for name in suspect.missing:
+        print(one_line(f"  did not run: {name}"))
+    if suspect.missing_count > len(suspect.missing):
+        print(f"  and {suspect.missing_count - len(suspect.missing)} more")
+    _confirm(f"{verdict.capitalize()} this result?")
+
+
 def what_of(opened: ProposalOpened) -> str:
     """`edit_file calc/core.py`."""
     return one_line(f"{opened.tool} {opened.path or opened.command or ''}").strip()
@@ -64,7 +87,11 @@ def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpe
 
 def _ask(opened: ProposalOpened, waits: Waits, verdict: str) -> None:
     print(*proposal_lines(opened, waits.conflicts.get(opened.proposal_id)), sep="\n")
-    print(f"\n{one_line(verdict).capitalize()} exactly this? [y/N] ", end="", flush=True)
+    _confirm(f"{verdict.capitalize()} exactly this?")
+
+
+def _confirm(question: str) -> None:
+    print(f"\n{one_line(question)} [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Declined
 
