@@ -97,6 +97,7 @@ __all__ = [
     "standing",
     "standing_changes",
     "suspect_result",
+    "temp_folder",
     "to_spec",
     "variables_left_out",
     "verify_run",
@@ -173,6 +174,7 @@ if TYPE_CHECKING:
     from .run.usable import check_usable
     from .tools import TOOLS
     from .workspace import Ignore, Sandbox, form_of
+    from .workspace.own_temp import temp_folder
 
 _HOMES: dict[str, str] = {
     "Advice": "journal.reporting",
@@ -266,6 +268,7 @@ _HOMES: dict[str, str] = {
     "run_here": "run.here",
     "runs_dir": "journal",
     "standing_changes": "journal.undoing",
+    "temp_folder": "workspace.own_temp",
     "to_spec": "config",
     "Waits": "journal.waiting",
     "what_waits": "journal.waiting",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from rundry.agent import RundryError
+from rundry.agent import RundryError, temp_folder
 
 
 def command_set() -> str | None:
@@ -24,8 +23,8 @@ def edit_text(app: App[Any], text: str, name: str) -> str | None:
     command = command_set()
     if not command:
         raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
-    with tempfile.TemporaryDirectory(prefix="rundry-") as folder:
-        path = Path(folder) / Path(name).name
+    with temp_folder("edit") as folder:
+        path = folder / Path(name).name
         path.write_text(text, encoding="utf-8", newline="")
         path.chmod(0o600)
         try:

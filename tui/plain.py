@@ -55,6 +55,7 @@ from rundry.agent import (
 
 from .attaching import images_of_task, with_hint_images
 from .deciding.question import NOT_RECORDED
+from .ending import LATER
 from .reducer import reduce
 from .reducer.confirming import confirming_words, dependency_line
 from .reducer.numbers import plural, short
@@ -71,8 +72,6 @@ TEXT_WIDTH = 48
 WIDTH = 160
 """A line on stderr is cut there: it is for a look, the journal has the whole."""
 _BATCH = 5_000
-LATER = 75
-"""Exit code where trying later can help."""
 
 
 def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:

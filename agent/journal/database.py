@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..protocol import JournalError, NewerJournal
+from ..protocol import JournalError, JournalUnwritable, NewerJournal
 
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
@@ -197,7 +197,7 @@ def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalErr
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     said = " ".join(str(error).split())
     if code == sqlite3.SQLITE_FULL:
-        return JournalError(f"the disk is full: {path} could not be written; free some space, then resume the run")
+        return JournalUnwritable(f"the disk is full: {path} could not be written; free some space, then resume the run")
     if code == sqlite3.SQLITE_NOTADB:
         return JournalError(f"{path} is no journal of rundry, or its beginning was destroyed")
     if isinstance(error, UnicodeDecodeError) or (code == 0 and said.startswith("Could not decode")):

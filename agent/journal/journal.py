@@ -273,6 +273,11 @@ class Journal:
         if damaged:
             self._db.text_factory = database.any_text
 
+    @property
+    def has_written(self) -> bool:
+        """Whether this handle recorded anything."""
+        return self._wrote
+
     def keep_few_pages(self) -> None:
         """Use little memory: for a view, which reads each event once."""
         with self._one_at_a_time:

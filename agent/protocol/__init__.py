@@ -48,6 +48,7 @@ from .coverage import Coverage, Estimate, LensCoverage, coverage_words, estimate
 from .errors import (
     ConfigError,
     JournalError,
+    JournalUnwritable,
     NewerJournal,
     Refusal,
     RundryError,
@@ -326,6 +327,7 @@ __all__ = [
     "ItemQueued",
     "ItemSkipped",
     "JournalError",
+    "JournalUnwritable",
     "Judge",
     "KnownEvent",
     "LastAction",

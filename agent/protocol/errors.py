@@ -5,6 +5,7 @@ RundryError                 one line for a person: the thing and the mend
 │   └── ConfigError         a value in a config file, with where it stands
 ├── JournalError            the run's file cannot be read or written
 │   ├── NewerJournal        a newer version of this program wrote it
+│   ├── JournalUnwritable   it could not be written while its run was under way: trying later can help
 │   └── RunHeld             another runner drives this run
 └── Refusal                 a precondition of the run does not hold: outcome `refused`
     └── Unreachable         nobody answers at the model server's address: trying later can help
@@ -29,6 +30,10 @@ class JournalError(RundryError):
 
 class NewerJournal(JournalError):
     """A newer version wrote the run's file: nothing is wrong with it."""
+
+
+class JournalUnwritable(JournalError):
+    """The run's file could not be written any more: the disk is full, or failed. What was recorded is kept."""
 
 
 class RunHeld(JournalError):

@@ -17,6 +17,7 @@ from ..protocol import (
     Fault,
     Finish,
     JournalError,
+    JournalUnwritable,
     LoopKind,
     Outcome,
     Reason,
@@ -50,13 +51,18 @@ OnEvent = Callable[[Stamped], None]
 async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outside: Outside | None = None) -> Outcome:
     """Drives the ordered run to its outcome.
 
-    Raises RunHeld, JournalError; Refusal or UserError where a run that had begun cannot go on: it stays as it was.
+    Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError where a run that
+    had begun cannot go on: it stays as it was.
     """
     path = Path(order.journal)
     with claim(path), heard() as signals:
         journal = Journal.open(path)
         try:
             return await _run(journal, order, on_event, outside or Outside(), signals)
+        except JournalError as error:
+            if journal.has_written:
+                raise JournalUnwritable(str(error)) from error
+            raise
         finally:
             journal.close()
             await close_connections()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
+from .own_temp import temp_folder
 from .repository import GitFailed, Repository
 
 _UNDER_WAY = {
@@ -41,8 +41,8 @@ class SharedRepository(Repository):
         """
         await self._refuse_filters([path])
         await self._check_clean(path, was)
-        with tempfile.TemporaryDirectory(prefix="rundry-index-") as folder:
-            beside = self._with_index(Path(folder) / "index")
+        with temp_folder("index") as folder:
+            beside = self._with_index(folder / "index")
             await beside.must("read-tree", "HEAD")
             commit = await beside.commit([path], message)
         if commit is not None:

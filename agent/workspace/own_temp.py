@@ -1,4 +1,4 @@
-"""The temp folder of a run's commands: owner-only, gone with its owner, swept where the owner was killed."""
+"""Temporary folders: owner-only, removed with their owner, or at the next start where the owner was killed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,71 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
-_FOLDER = "rundry-commands-"
+_KINDS = ("bundle", "commands", "edit", "index", "try")
+"""What such a folder is for: a part of its name."""
 _LOCK = "owner.lock"
 """Locked as long as the process lives that a temp folder belongs to."""
+_MAKING_SECONDS = 600.0
+"""A folder without a lock is removed after this time: its owner was killed while it made the folder."""
 
 
 def own_temp(owner: object) -> Path:
     """A new folder, that lasts as long as its owner."""
-    whole = Path(tempfile.mkdtemp(prefix=_FOLDER))
-    inner = whole / "tmp"
-    inner.mkdir(mode=0o700)
-    weakref.finalize(owner, _give_up, whole, _lock_for(whole))
-    return inner
+    whole, lock = _make("commands")
+    weakref.finalize(owner, _give_up, whole, lock)
+    return whole / "tmp"
+
+
+@contextmanager
+def temp_folder(kind: str) -> Generator[Path]:
+    """A new folder that lasts as long as the block. `kind`: what it is for, one of `_KINDS`."""
+    whole, lock = _make(kind)
+    try:
+        yield whole / "tmp"
+    finally:
+        _give_up(whole, lock)
 
 
 def sweep_temp() -> None:
-    """Removes the temp folders of processes that were killed: those whose lock nobody holds."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        try:
-            status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-                continue
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-        except OSError:  # it is being made, or it is gone
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # its owner lives
-            os.close(lock)
-        else:
-            _give_up(folder, lock)
+    """Remove the temp folders of processes that were killed: those whose lock nobody holds."""
+    for kind in _KINDS:
+        for folder in Path(tempfile.gettempdir()).glob(f"rundry-{kind}-*"):
+            _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    try:
+        status = folder.lstat()
+    except OSError:  # it is gone
+        return
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        return
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:  # it is being made, or was when its owner was killed
+        if time.time() - status.st_mtime > _MAKING_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # its owner lives
+        os.close(lock)
+    else:
+        _give_up(folder, lock)
+
+
+def _make(kind: str) -> tuple[Path, int]:
+    """A new folder with a folder `tmp` in it, and its lock."""
+    assert kind in _KINDS  # else it would never be swept
+    whole = Path(tempfile.mkdtemp(prefix=f"rundry-{kind}-"))
+    (whole / "tmp").mkdir(mode=0o700)
+    return whole, _lock_for(whole)
 
 
 def _lock_for(folder: Path) -> int:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import secrets
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .loopback import Loopback
 from .names import CONFIG
-from .own_temp import own_temp, sweep_temp
+from .own_temp import own_temp, sweep_temp, temp_folder
 from .processes import FULL, Finished, run_process, shell
 from .put_back import Protected
 from .refused import Held, Need, find_need
@@ -281,9 +280,9 @@ async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) 
         if program is None:
             return None, "bubblewrap is not installed (apt install bubblewrap)"
         found = Sandbox("bubblewrap", unseen=unseen, network=network, program=program)
-    with tempfile.TemporaryDirectory(prefix="rundry-try-") as folder:
-        argv = found.wrap(["true"], Path(folder))
-        tried = await run_process(argv, cwd=Path(folder), env=command_env(os.environ), timeout=_TRIED_SECONDS)
+    with temp_folder("try") as folder:
+        argv = found.wrap(["true"], folder)
+        tried = await run_process(argv, cwd=folder, env=command_env(os.environ), timeout=_TRIED_SECONDS)
     if tried.exit_code == 0:
         return found, ""
     said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from ..own_temp import temp_folder
 from ..repository import GitFailed, Repository
 from .places import places_of
 from .record import open_submodule
@@ -75,8 +74,8 @@ async def bundle_of(repository: Repository, want: GitState, have: GitState, fall
     if not commits:
         return None
     names = [*refs, *(["HEAD"] if have.commit not in refs.values() and have.commit in tips else []), *loose]
-    with tempfile.TemporaryDirectory(prefix="rundry-bundle-") as folder:
-        target = Path(folder) / "commits.bundle"
+    with temp_folder("bundle") as folder:
+        target = folder / "commits.bundle"
         said = await repository.ask("bundle", "create", "--quiet", str(target), *names, "--not", *without)
         if said.code == 0 and target.stat().st_size <= LARGEST:
             return Kept(target.read_bytes(), [], commits)
