@@ -24,7 +24,9 @@ def check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int
     for finding in found.findings:
         print(f"{finding.part}: {one_line(finding.text)}")
     if found.is_sound:
-        print(f"{found.run_id}  sound: {plural(found.events, 'event')}, {plural(found.contents, 'stored content')}")
+        print(
+            f"{one_line(found.run_id)}  sound: {plural(found.events, 'event')}, {plural(found.contents, 'stored content')}"
+        )
         return 0
     return 1
 

@@ -22,11 +22,11 @@ _NAME = 24
 def name(proposal: ProposalOpened) -> str:
     """`edit src/calc.py`, `run a command`."""
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
-    if proposal.who:
-        verb = f"{proposal.who}: {verb}"
     if proposal.path is None:
-        return f"{verb} a command"
-    return f"changed by a command: {one_line(proposal.path)}" if verb == "run" else f"{verb} {one_line(proposal.path)}"
+        return f"{_who(proposal)}{verb} a command"
+    if verb == "run":
+        verb = "changed by a command:"
+    return f"{_who(proposal)}{verb} {one_line(proposal.path)}"
 
 
 def about(proposal: ProposalOpened) -> str:
@@ -41,6 +41,11 @@ def about(proposal: ProposalOpened) -> str:
     return f"in {one_line(proposal.cwd or '.')}   {held}"
 
 
+def _who(proposal: ProposalOpened) -> str:
+    """`try 2 of 3: `, where the proposal belongs to a try."""
+    return f"{one_line(proposal.who)}: " if proposal.who else ""
+
+
 def counted(hunks: int, added: int, removed: int) -> str:
     """`3 hunks  +12 −4`."""
     return f"{plural(hunks, 'hunk')}  +{added} −{removed}"
@@ -49,8 +54,7 @@ def counted(hunks: int, added: int, removed: int) -> str:
 def listed(proposal: ProposalOpened) -> str:
     """In a list of what waits."""
     if proposal.path is None:
-        who = f"{proposal.who}: " if proposal.who else ""
-        return f"{who}run {one_line(proposal.command or '')[:32]}"
+        return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
     return name(proposal)
 
 
