@@ -24,9 +24,8 @@ def check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int
     for finding in found.findings:
         print(f"{finding.part}: {one_line(finding.text)}")
     if found.is_sound:
-        print(
-            f"{one_line(found.run_id)}  sound: {plural(found.events, 'event')}, {plural(found.contents, 'stored content')}"
-        )
+        counted = f"{plural(found.events, 'event')}, {plural(found.contents, 'stored content')}"
+        print(one_line(f"{found.run_id}  sound: {counted}"))
         return 0
     return 1
 
