@@ -32,8 +32,8 @@ def not_held_lines(kind: str | None, existing: int, lost: Collection[str]) -> li
     lines: list[str] = []
     if kind is None:
         lines.append(
-            "without a sandbox, a command can change what the check depends on: such a change is restored, and a"
-            " verdict on it does not count; programs outside of the workspace are not compared"
+            "without a sandbox, commands can change what the check depends on: in the workspace that is restored and"
+            " does not count, outside it is not seen"
         )
     elif kind == "landlock":
         lines.append("Landlock does not keep a command from guarded files: what it changes is restored")
