@@ -10,6 +10,7 @@ import msgspec
 
 from ..system import find_program, read_plain
 from .confined import mounts
+from .confined.programs import program_places
 from .confined.sight import Sight
 from .places import is_real_folder, protected
 from .processes import bash
@@ -37,6 +38,14 @@ class Stage(msgspec.Struct, frozen=True):
 def find_bubblewrap(avoid: Path | None) -> Path | None:
     """Return the program on the PATH, but never one in the workspace, which a model may write to."""
     return find_program("bwrap", [] if avoid is None else [avoid])
+
+
+def mounts_not_held(*, network: bool) -> list[str]:
+    """Return what a command can do although it is in the sandbox, a line each."""
+    lines = ["what git has committed of a denied path: git shows it from its objects"]
+    if network:
+        lines.append("abstract unix sockets of this machine: they belong to its network")
+    return lines
 
 
 def bubblewrap(
@@ -133,7 +142,7 @@ def _read_only(ws: Path, writable: Sequence[Path], more: Sequence[Path]) -> list
         binds += ["--bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
         binds += [*_of_worktree(git), "--ro-bind", str(git), str(git)]
-    places = protected(ws)
+    places = [*protected(ws), *program_places(ws)]
     # bubblewrap reads the table of mounts again for each bind: a hundred cost 60 ms, four hundred 600 ms.
     files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
     files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]

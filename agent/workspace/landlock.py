@@ -42,6 +42,9 @@ def not_held(*, network: bool) -> list[str]:
         "git's hooks and config, .envrc and the like: put back after the command, not kept from it",
         "mode, owner and times of files outside that are yours",
         "sockets of services on this machine (docker, dbus)",
+        "your other terminals and what /proc shows of your processes",
+        "folders of PATH and rundry's own files inside the workspace can be changed",
+        "what git has committed of a denied path: git shows it from its objects",
     ]
     if abi < _TRUNCATE:
         lines.append("files outside that are yours can be cut short by truncate(2)")

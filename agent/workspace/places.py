@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .confined.programs import program_places
 from .names import CONFIG
 
 _OF_WORKSPACE = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
@@ -23,8 +24,8 @@ def protected(ws: Path) -> list[Path]:
 
 
 def is_protected(path: Path, ws: Path) -> bool:
-    """The path is one of these places, or in one."""
-    return any(path.is_relative_to(place) for place in protected(ws))
+    """The path is one of these places, or of the folders of programs in the workspace, or in one."""
+    return any(path.is_relative_to(place) for place in (*protected(ws), *program_places(ws)))
 
 
 def is_real_folder(path: Path) -> bool:

@@ -18,6 +18,7 @@ from .places import is_real_folder, protected
 _MOST = 2_000
 """Entries, and 16 MB: of hooks and configs that is far more than there is."""
 _MOST_BYTES = 16_000_000
+_ASIDE = ".untrusted"
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -149,3 +150,17 @@ class Protected:
 def _beneath(path: Path, ws: Path) -> bool:
     """No folder on the way to it is a link: what leads out of the workspace is not ours to change."""
     return path.parent.resolve().is_relative_to(ws) and path.parent.resolve() == path.parent
+
+
+def moved_aside(config: Path) -> str:
+    """Rename a config that came while a command ran; return a line that says so."""
+    aside = config.with_name(config.name + _ASIDE)
+    try:
+        try:
+            config.replace(aside)
+        except OSError:  # what ran put a folder in the way
+            aside = aside.with_name(f"{aside.name}-{secrets.token_hex(4)}")
+            config.replace(aside)
+    except OSError as error:
+        return f"{config.name} came while this ran, and cannot be moved: {error.strerror}"
+    return f"{config.name} came while this ran: moved to {aside.name}, it does not count"

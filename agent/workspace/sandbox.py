@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from .bubblewrap import Stage, bubblewrap, find_bubblewrap
+from .bubblewrap import Stage, bubblewrap, find_bubblewrap, mounts_not_held
 from .confined import Sight, Unseen, command_env
 from .family import Family
 from .landlock import holds_network, landlock, not_held, why_no_landlock
@@ -23,10 +22,9 @@ from .loopback import Loopback
 from .names import CONFIG
 from .own_temp import own_temp, sweep_temp, temp_folder
 from .processes import FULL, Finished, run_process, shell
-from .put_back import Protected
+from .put_back import Protected, moved_aside
 from .refused import Held, Need, find_need
 
-_ASIDE = ".untrusted"
 _PROCESSES = 2_048
 """At once, of one command: a fork bomb ends there. Root has no such limit (setrlimit(2))."""
 _TRIED_SECONDS = 5.0
@@ -109,7 +107,7 @@ class Sandbox:
             case "landlock":
                 return not_held(network=self.network)
             case _:
-                return []
+                return mounts_not_held(network=self.network)
 
     @property
     def temp(self) -> Path:
@@ -265,7 +263,7 @@ class _Around:
 
     def settle(self) -> list[str]:
         """A line for each thing that had to be mended."""
-        moved = [_moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
+        moved = [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
         return moved + (self._kept.put_back() if self._kept else [])
 
 
@@ -287,16 +285,3 @@ async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) 
         return found, ""
     said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
     return None, f"{way} is there and does not work here ({said})"
-
-
-def _moved_aside(config: Path) -> str:
-    aside = config.with_name(config.name + _ASIDE)
-    try:
-        try:
-            config.replace(aside)
-        except OSError:  # what ran put a folder in the way
-            aside = aside.with_name(f"{aside.name}-{secrets.token_hex(4)}")
-            config.replace(aside)
-    except OSError as error:
-        return f"{config.name} came while this ran, and cannot be moved: {error.strerror}"
-    return f"{config.name} came while this ran: moved to {aside.name}, it does not count"

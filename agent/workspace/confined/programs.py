@@ -1,0 +1,21 @@
+"""The folders inside a workspace from which programs run outside of the sandbox: those of PATH, and rundry's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from .mounts import PACKAGE
+
+_CODE = ("agent", "tui", "themes")
+"""Folders of rundry's own code."""
+
+
+def program_places(ws: Path) -> list[Path]:
+    """Return these folders as they exist now, links resolved. The workspace itself is never one of them."""
+    entries = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    folders = [ws / entry for entry in entries]
+    folders += [Path(sys.prefix), *(PACKAGE / name for name in _CODE)]
+    real = {Path(os.path.realpath(folder)) for folder in folders}
+    return sorted(place for place in real if place != ws and place.is_relative_to(ws) and place.is_dir())
