@@ -68,7 +68,7 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
     for name in suspect.missing:
         print(one_line(f"  did not run: {name}"))
     if suspect.missing_count > len(suspect.missing):
-        print(f"  and {suspect.missing_count - len(suspect.missing)} more")
+        print(one_line(f"and {suspect.missing_count - len(suspect.missing)} more"))
     _confirm(f"{verdict.capitalize()} this result?")
 
 
