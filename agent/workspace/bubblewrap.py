@@ -12,6 +12,7 @@ from ..system import find_program, read_plain
 from .confined import mounts
 from .confined.programs import program_places
 from .confined.sight import Sight
+from .gitbox import GitMounts
 from .places import is_real_folder, protected
 from .processes import bash
 
@@ -21,6 +22,7 @@ MOST_READ_ONLY = 64
 """Files of the workspace that get a mount of their own; of the others only the content is compared."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
 """`--unshare-all` without the network, which was joined."""
+_READ_ONLY_GIT = GitMounts([])
 _NAMED = "bash"
 """Who says that a program was not found."""
 
@@ -62,11 +64,13 @@ def bubblewrap(
     empty: Path | None = None,
     joined: Sequence[str] = (),
     stage: Stage | None = None,
+    git: GitMounts = _READ_ONLY_GIT,
 ) -> list[str]:
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
     No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
-    network; without them it has one of its own. `stage`: what is seen at `ws` instead.
+    network; without them it has one of its own. `stage`: what is seen at `ws` instead. `git`: how repositories
+    are seen.
     """
     own = str(temp)
     words = [
@@ -86,7 +90,9 @@ def bubblewrap(
         words += ["--bind-try", str(place), str(place)]
     words += mounts.above(sight, ws)
     # After the temp folder, or a workspace below /tmp vanishes.
-    words += ["--bind", str(ws), str(ws), *_read_only(ws, writable, read_only)] if stage is None else _staged(ws, stage)
+    words += (
+        ["--bind", str(ws), str(ws), *_read_only(ws, writable, read_only, git)] if stage is None else _staged(ws, stage)
+    )
     if empty is not None:
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
     blank = _blank(temp)
@@ -133,21 +139,31 @@ def _of_worktree(git: Path) -> list[str]:
     return ["--ro-bind", str(common), str(common)] if is_below else []
 
 
-def _read_only(ws: Path, writable: Sequence[Path], more: Sequence[Path]) -> list[str]:
-    """Binds for what must not change in the workspace, as far as it exists and was not let through."""
-    binds = list[str]()
-    git = ws / ".git"
+def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
+    """How the repository of the workspace is seen."""
+    git, binds = ws / ".git", list[str]()
     if is_real_folder(git):
         # A mount of its own cannot be renamed: nobody puts another repository in its place.
-        binds += ["--bind", str(git), str(git)]
+        binds = seen.words or ["--ro-bind" if seen.words is not None else "--bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
-        binds += [*_of_worktree(git), "--ro-bind", str(git), str(git)]
+        binds = [*_of_worktree(git), *(seen.words or []), "--ro-bind", str(git), str(git)]
+    for path in seen.read_only:
+        binds += ["--ro-bind", str(path), str(path)]
+    return binds
+
+
+def _read_only(ws: Path, writable: Sequence[Path], more: Sequence[Path], seen: GitMounts) -> list[str]:
+    """Binds for what must not change in the workspace, as far as it exists and was not let through."""
+    git = ws / ".git"
+    binds = _git_binds(ws, seen)
     places = [*protected(ws), *program_places(ws)]
     # bubblewrap reads the table of mounts again for each bind: a hundred cost 60 ms, four hundred 600 ms.
     files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
     files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]
     for path in (*places, *files):
         if any(path.is_relative_to(place) or place.is_relative_to(path) for place in writable):
+            continue
+        if seen.words is not None and path.is_relative_to(git):
             continue
         if path == git / "hooks" and not is_real_folder(path):
             binds += ["--tmpfs", str(path), "--remount-ro", str(path)]

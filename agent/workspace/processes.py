@@ -32,6 +32,14 @@ _LONGEST = 131_000
 """Bytes of one argument (execve(2): 128 KiB)."""
 
 
+class NewRepository(msgspec.Struct, frozen=True):
+    """A git folder, a git file or a bare repository that a command made in the workspace."""
+
+    path: Path
+    aside: Path
+    """Where it is now, so that git does not enter it."""
+
+
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a command."""
 
@@ -51,6 +59,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes missing in `full`."""
     left_behind: int = 0
     """Processes that the command left running when it ended; they were ended too."""
+    repositories: tuple[NewRepository, ...] = ()
+    """Those that the command made."""
     errors: bytes = b""
     """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
 

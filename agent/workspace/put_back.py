@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ..system import read_plain
-from .places import is_real_folder, protected
+from .places import is_real_folder, obeyed_by_git, protected
 
 _MOST = 2_000
 """Entries, and 16 MB: of hooks and configs that is far more than there is."""
 _MOST_BYTES = 16_000_000
 _ASIDE = ".untrusted"
+_TODO = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
+_RUNS = re.compile(rb"^\s*(?:x|exec)\s.*$", re.MULTILINE)
+"""A line of a rebase that runs a command (git-rebase(1), --exec)."""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -33,16 +38,15 @@ class _Kept(msgspec.Struct, frozen=True):
 class Protected:
     """What stood in the protected places when this was made."""
 
-    def __init__(self, ws: Path, but: Sequence[Path] = ()) -> None:
-        """`but`: what was let through this once."""
-        self._ws, self._git = ws, ws / ".git"
+    def __init__(self, ws: Path, but: Sequence[Path] = (), nested: Sequence[Path] = ()) -> None:
+        """`but`: what was let through this once. `nested`: git folders of repositories below `ws`."""
+        self._ws, self._git, self._but = ws, ws / ".git", but
         self._had_git = is_real_folder(self._git)
-        self._places = [
-            place
-            for place in protected(ws)
-            if (os.path.lexists(place) or (self._had_git and place == self._git / "hooks"))
-            and not any(place.is_relative_to(p) or p.is_relative_to(place) for p in but)
+        self._folders = [folder for folder in (self._git, *nested) if is_real_folder(folder)]
+        self._present = [
+            place for place in (*protected(ws), *(p for p in nested if p.is_file())) if os.path.lexists(place)
         ]
+        self._commands = self._commands_of_rebase()
         self._before = self._look()
 
     def put_back(self) -> list[str]:
@@ -56,12 +60,39 @@ class Protected:
         for path in sorted(self._before):
             if path not in now or now[path].stamp != self._before[path].stamp:
                 lines.append(self._told(path, "put back", self._restore))
+        if self._commands_of_rebase() - self._commands:
+            lines.append(self._end_rebase())
         return [line for line in lines if line]
+
+    def _commands_of_rebase(self) -> set[bytes]:
+        """What `git rebase --continue` would run."""
+        found = set[bytes]()
+        for name in _TODO if self._had_git else ():
+            with suppress(OSError):
+                found |= set(_RUNS.findall(read_plain(self._git / name, _MOST_BYTES)))
+        return found
+
+    def _end_rebase(self) -> str:
+        aside = f"rebase-merge.untrusted-{secrets.token_hex(4)}"
+        try:
+            (self._git / "rebase-merge").rename(self._git / aside)
+        except OSError as error:
+            return f"the rebase in progress would run commands, and cannot be moved: {error.strerror}"
+        return f"the rebase in progress would run commands: moved to .git/{aside}, it does not count"
+
+    def _places(self) -> list[Path]:
+        """What was there before, and in git folders also what is there now."""
+        inside = [place for folder in self._folders for place in obeyed_by_git(folder)]
+        return [
+            place
+            for place in dict.fromkeys((*self._present, *inside))
+            if not any(place.is_relative_to(p) or p.is_relative_to(place) for p in self._but)
+        ]
 
     def _look(self) -> dict[Path, _Kept]:
         found: dict[Path, _Kept] = {}
         room = _MOST_BYTES
-        waiting = [place for place in self._places if _beneath(place, self._ws)]
+        waiting = [place for place in self._places() if _beneath(place, self._ws)]
         while waiting and len(found) < _MOST:
             path = waiting.pop()
             try:

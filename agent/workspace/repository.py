@@ -19,7 +19,7 @@ from .processes import run_process
 
 _SECONDS = 120.0
 _SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf)|safe\.directory|(filter|hook)\..*\..*)$"
-_FIXED = (
+SAFE_SETTINGS = (
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
     ("core.quotePath", "false"),
@@ -28,6 +28,15 @@ _FIXED = (
     ("maintenance.auto", "false"),
     ("advice.detachedHead", "false"),
 )
+"""What git is told by whoever runs it in the user's repository: no hook, no network, no upkeep."""
+SAFE_ENV = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 _TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
 _RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
 _ELSEWHERE = ("not a git repository", "must be run in a work tree")
@@ -184,7 +193,7 @@ class Repository:
                 config.append((key, "true" if key.startswith("hook.") else ""))
             if key.startswith("filter."):
                 config.append((f"{key.rpartition('.')[0]}.required", "false"))
-        self._config = [*config, *_FIXED]
+        self._config = [*config, *SAFE_SETTINGS]
         name, email = latest.get("user.name") or _NEUTRAL[0], latest.get("user.email") or _NEUTRAL[1]
         self._identity = {f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")} | {
             f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
@@ -201,21 +210,12 @@ class Repository:
         self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
     ) -> GitAnswer:
         """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
-        numbered = dict[str, str]()
-        for n, (key, value) in enumerate(self._config):
-            numbered |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
         env = {
             **self._env,
             **self._identity,
-            **numbered,
-            "GIT_CONFIG_COUNT": str(len(self._config)),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_ATTR_NOSYSTEM": "1",
+            **settings_env(self._config),
             "GIT_LITERAL_PATHSPECS": "1" if literal else "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
+            **SAFE_ENV,
             **(more or {}),
         }
         return await self._run(list(argv), env, stdin)
@@ -237,6 +237,14 @@ class Repository:
             )
         error = " ".join(done.errors.decode("utf-8", "replace").split()).removeprefix("fatal: ")
         return GitAnswer(done.exit_code, done.full, error)
+
+
+def settings_env(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that give git these settings (git-config(1), GIT_CONFIG_COUNT)."""
+    env = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for n, (key, value) in enumerate(settings):
+        env |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
+    return env
 
 
 async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:

@@ -11,17 +11,19 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from .bubblewrap import Stage, bubblewrap, find_bubblewrap, mounts_not_held
 from .confined import Sight, Unseen, command_env
 from .family import Family
+from .gitbox import GitGuard, GitMounts
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .loopback import Loopback
 from .names import CONFIG
 from .own_temp import own_temp, sweep_temp, temp_folder
-from .processes import FULL, Finished, run_process, shell
+from .processes import FULL, Finished, NewRepository, run_process, shell
 from .put_back import Protected, moved_aside
 from .refused import Held, Need, find_need
 
@@ -56,6 +58,7 @@ class Sandbox:
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
         self._stage: Stage | None = None
+        self._guards: dict[Path, GitGuard] = {}
         self.why_apart = ""
         """Why each command has a loopback network of its own, where that is so."""
 
@@ -125,11 +128,13 @@ class Sandbox:
         writable: Sequence[Path] = (),
         read_only: Sequence[Path] = (),
         empty: Path | None = None,
+        git: GitMounts | None = None,
     ) -> list[str]:
         """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
 
         `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
         workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
+        `git`: how it sees repositories; without it they are read-only under bubblewrap.
         """
         if self.kind is None:
             return argv
@@ -160,6 +165,7 @@ class Sandbox:
             empty=empty,
             joined=joined,
             stage=self._stage,
+            git=git or GitMounts([]),
         )
 
     def _look(self, ws: Path) -> Sight:
@@ -227,13 +233,11 @@ class Sandbox:
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
         """
         argv = shell(command, ws) if isinstance(command, str) else command
-        is_staged = self._stage is not None  # the folder is gone afterwards, and the workspace was out of reach
-        put_back = self.kind == "landlock" and not is_staged
-        around = _Around(ws, writable, judged=may_configure or is_staged, put_back=put_back)
-        lines: list[str] = []
+        around = _Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
+        git = await around.begin(put_back=self.kind != "bubblewrap")
         try:
             done = await run_process(
-                self.wrap(argv, ws, network=network, writable=writable, read_only=read_only, empty=empty),
+                self.wrap(argv, ws, network=network, writable=writable, read_only=read_only, empty=empty, git=git),
                 cwd=cwd,
                 env=env,
                 timeout=timeout,
@@ -245,26 +249,69 @@ class Sandbox:
                 on_start=on_start,
             )
         finally:
-            lines = around.settle()
-        said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
+            settled = await asyncio.shield(around.settle())
+        said = "".join(f"\n[rundry: {line}]\n" for line in settled.lines).encode()
+        done = msgspec.structs.replace(done, repositories=settled.repositories)
         if apart:
             return msgspec.structs.replace(done, errors=done.errors + said)
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
+
+    def _git_guard(self, ws: Path) -> GitGuard | None:
+        """None: the command is not looked after, because a stage is gone afterwards or a person let all through."""
+        if self._stage is not None or (self.kind is None and not self.why_none):
+            return None
+        ws = Path(os.path.realpath(ws))
+        if ws not in self._guards:
+            temp = self.temp.parent / f"git-{len(self._guards)}"
+            self._guards[ws] = GitGuard(ws, temp, mounts=self.kind == "bubblewrap")
+        return self._guards[ws]
+
+
+class _Settled(NamedTuple):
+    lines: list[str]
+    """One for each thing that had to be mended."""
+    repositories: tuple[NewRepository, ...]
 
 
 class _Around:
     """What is looked after, before and after a command, because the sandbox itself cannot."""
 
-    def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, put_back: bool) -> None:
-        ws = Path(os.path.realpath(ws))
-        self._config = ws / CONFIG
+    def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, guard: GitGuard | None) -> None:
+        self._ws = Path(os.path.realpath(ws))
+        self._config = self._ws / CONFIG
+        self._writable, self._guard = writable, guard
         self._unborn = not judged and not os.path.lexists(self._config)
-        self._kept = Protected(ws, writable) if put_back else None
+        self._git: GitMounts | None = None
+        self._kept: Protected | None = None
 
-    def settle(self) -> list[str]:
-        """A line for each thing that had to be mended."""
-        moved = [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
-        return moved + (self._kept.put_back() if self._kept else [])
+    async def begin(self, *, put_back: bool) -> GitMounts | None:
+        """`put_back`: the sandbox cannot keep protected places from the command."""
+        if self._guard is not None:
+            self._git = await self._begin(self._guard)
+            if put_back or self._git.words is None:
+                self._kept = Protected(self._ws, self._writable, self._git.read_only)
+        return self._git
+
+    async def _begin(self, guard: GitGuard) -> GitMounts:
+        """Also where this is cancelled meanwhile, each begin has its end."""
+        beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            await asyncio.to_thread(guard.end, await beginning, self._writable)
+            raise
+
+    def _config_aside(self) -> list[str]:
+        return [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
+
+    async def settle(self) -> _Settled:
+        """Import, restore and move aside."""
+        lines = self._config_aside()
+        lines += self._kept.put_back() if self._kept else []
+        if self._guard is None or self._git is None:
+            return _Settled(lines, ())
+        more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
+        return _Settled(lines + more, tuple(repositories))
 
 
 async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:

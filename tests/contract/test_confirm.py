@@ -82,7 +82,8 @@ def test_a_result_that_only_passes_in_the_workspace_is_never_done(home: Home, pr
 
 
 def test_a_file_below_git_is_not_in_a_checkout(home: Home, project: Path):
-    hidden, check = "open('.' + 'git/marker', 'w').write('done')", "grep -q done .git/marker"
+    hidden = "import os; at = '.' + 'git/rr-cache'; os.mkdir(at); open(at + '/marker', 'w').write('done')"
+    check = "grep -q done .git/rr-cache/marker"
     ran, _ = run_goal(home, project, [shell(f'python3 -c "{hidden}"')], "--confirm", check=check)
     assert ran.of("check_finished")[-1]["passed"], "the attack works in the workspace"
     assert confirmation(ran)["result"] == "failed", ran

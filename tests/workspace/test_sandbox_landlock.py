@@ -87,7 +87,8 @@ async def test_a_command_writes_in_the_workspace_and_its_temp_folder_and_nowhere
 
 
 async def test_a_file_moves_from_folder_to_folder_and_git_works(run, tmp_path):
-    line = "mkdir a b; echo x > a/f; mv a/f b/g; ln b/g a/h; cat a/h; git init -q . && git add . && git -c user.name=a "
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    line = "mkdir a b; echo x > a/f; mv a/f b/g; ln b/g a/h; cat a/h; git add . && git -c user.name=a "
     code, said = await run(line + "-c user.email=b commit -qm one && git log --format=%s")
     assert (code, said) == (0, "x\none\n")
 
