@@ -134,12 +134,12 @@ def test_repeated_measurements_are_a_median_with_its_noise(home: Home, project: 
     assert better["kept"] and not better["within_noise"]
 
 
-NOISY = 'printf x >> measured; sed -n "$(wc -c < measured)p" scores'
+NOISY = 'printf x >> $TMPDIR/ran; sed -n "$(wc -c < $TMPDIR/ran)p" scores'
 
 
 def test_medians_of_noisy_scores_decide_and_the_config_sets_how_they_are_compared(home: Home, project: Path):
     scores = (10, 14, 12, 11, 13, 15, 20, 30, 22)
-    (project / ".git/info/exclude").write_text("measured\nscores\n")
+    (project / ".git/info/exclude").write_text("scores\n")
     (project / "scores").write_text("".join(f"{score}\n" for score in scores))
     home.config_file.parent.mkdir(parents=True)
     home.config_file.write_text("[improve]\nrepeat = 3\npatience = 1\nmin_delta = 5\n")

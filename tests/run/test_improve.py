@@ -79,13 +79,12 @@ async def test_any_better_result_is_kept_and_min_delta_counts_for_the_plateau_al
     assert "not improved by more than 0.5 for 2 passes: best 5.8" in outcome.detail
 
 
-COUNTED = "n=$(cat ran 2>/dev/null || echo 0); echo $((n + 1)) > ran; "
+COUNTED = "n=$(cat $TMPDIR/ran 2>/dev/null || echo 0); echo $((n + 1)) > $TMPDIR/ran; "
 """Of a score command: how often it ran before."""
 
 
 async def test_repeated_measurements_compare_medians_and_show_their_noise(improving: Make, work: Path):
     make_repository(work)
-    (work / ".git/info/exclude").write_text("ran\n")
     noisy = (
         COUNTED + "s=$(cat score.txt); case $((n % 3)) in 0) echo $s;; 1) echo $((s + 2));; 2) echo $((s + 90));; esac"
     )
