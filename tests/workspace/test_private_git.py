@@ -1,5 +1,6 @@
 """Commands in the real sandbox with a private git folder, and what the user's repository has afterwards."""
 
+import asyncio
 import os
 import subprocess
 
@@ -142,3 +143,34 @@ async def test_a_command_sees_what_the_user_did_meanwhile(run, ws):
         0,
         "users\ntheirs\nanother\n",
     )
+
+
+async def test_in_a_worktree_the_same_holds_for_its_own_head_and_the_shared_refs(sandbox, run, ws):
+    git(ws, "worktree", "add", "-q", "../tree", "-b", "tree")
+    tree = ws.parent / "tree"
+    line = (
+        "echo t > t; git add t; git commit -qm in-tree; git stash list; git switch -qc from-tree; echo u > u; git add u"
+    )
+    done = await sandbox.run(line, tree, cwd=tree, env=command_env(os.environ), timeout=30)
+    assert (done.exit_code, done.output) == (0, b"")
+    assert git(tree, "log", "--format=%s") == "in-tree\none\n" and git(tree, "status", "--porcelain") == "A  u\n"
+    assert git(tree, "branch", "--show-current") == "from-tree\n" and git(ws, "branch", "--show-current") == "main\n"
+    assert git(ws, "status", "--porcelain") == "" and "commit: in-tree" in git(tree, "reflog", "--format=%gs")
+    plant = (
+        f"git config core.fsmonitor x; echo x > {ws}/.git/worktrees/tree/config.worktree; echo x > {ws}/.git/hooks/y"
+    )
+    await sandbox.run(plant, tree, cwd=tree, env=command_env(os.environ), timeout=30)
+    assert not (ws / ".git/worktrees/tree/config.worktree").exists() and not (ws / ".git/hooks/y").exists()
+    assert "fsmonitor" not in (ws / ".git/config").read_text()
+
+
+async def test_packs_and_objects_of_commands_that_run_at_the_same_time_are_imported(run, ws):
+    lines = [f"git switch -q main; git branch b{n}; git commit-tree -m c{n} HEAD^{{tree}} > c{n}; " for n in range(3)]
+    done = await asyncio.gather(
+        *(run(line + f"git update-ref refs/heads/b{n} $(cat c{n})") for n, line in enumerate(lines))
+    )
+    assert [code for code, _ in done] == [0, 0, 0], done
+    code, said = await run("git checkout -q b1; git repack -adqn; git prune-packed; git tag packed")
+    assert code == 0 and "[rundry" not in said
+    assert {git(ws, "log", "-1", "--format=%s", f"b{n}") for n in range(3)} == {"c0\n", "c1\n", "c2\n"}
+    assert git(ws, "tag") == "packed\n" and git(ws, "fsck", "--strict") == ""
