@@ -151,6 +151,8 @@ async def test_an_object_with_the_name_of_another_is_not_imported(sandbox, run, 
     assert b"new objects are not in order" in done.output
     assert git(ws, "log", "--format=%s").stdout == "one\n" and git(ws, "status", "--porcelain", "-uno").stdout == ""
     assert (await run("git log --format=%s")).output == b"one\n"
+    assert (await run("git commit -q --allow-empty -m sound")).output == b""
+    assert git(ws, "log", "--format=%s").stdout == "sound\none\n"
 
 
 async def test_a_ref_that_the_user_moved_meanwhile_is_kept_and_the_commands_is_next_to_it(sandbox, run, ws):

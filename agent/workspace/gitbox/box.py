@@ -114,7 +114,7 @@ class _Box:
             raise RealGitFailed(_HEAD)
         if self._held or state == self._base:
             return
-        self._layer.lay_state(state, self._own_reader.read() if self._base is not None else None)
+        self._layer.lay_state(state, self._base)
         self._base = state
 
     def settle(self, *, is_last: bool) -> list[str]:
@@ -145,8 +145,11 @@ class _Box:
             return []  # another command is at it: when that one ends
         importer = Importer(self.real, self._box, self._git, base)
         importer.run(made, self._reader.read(), self._objects)
+        self._is_dropped = importer.is_damaged
         after = self._reader.read()
-        self._layer.lay_state(after, self._own_reader.read())
+        # What another command changed in this moment stays in the private folder: it is imported after that one.
+        if after != made:
+            self._layer.lay_state(after, made)
         self._base = after
         return importer.lines
 

@@ -36,10 +36,13 @@ class Importer:
     def __init__(self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState) -> None:
         self._real, self._box, self._git, self._base = real, box, git, base
         self.lines: list[str] = []
+        self.is_damaged = False
+        """The objects are not in order: the private folder must be made new."""
 
     def run(self, made: RepositoryState, now: RepositoryState, objects: Objects) -> None:
         """Import objects, refs, HEAD, the index, files of an operation and reflogs. `now`: the user's repository."""
         if not self._import_objects(objects, id_width(made)):
+            self.is_damaged = True
             return
         logs = {name: _bytes_of(self._real.common / "logs" / name) for name in self._changed_refs(made)}
         head_log = _bytes_of(self._real.own / "logs/HEAD")
