@@ -11,7 +11,6 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,12 +18,11 @@ from .bubblewrap import Stage, bubblewrap, find_bubblewrap, mounts_not_held
 from .confined import Sight, Unseen, command_env
 from .family import Family
 from .gitbox import GitGuard, GitMounts
+from .gitbox.around import Around
 from .landlock import holds_network, landlock, not_held, why_no_landlock
 from .loopback import Loopback
-from .names import CONFIG
 from .own_temp import own_temp, sweep_temp, temp_folder
-from .processes import FULL, Finished, NewRepository, run_process, shell
-from .put_back import Protected, moved_aside
+from .processes import FULL, Finished, run_process, shell
 from .refused import Held, Need, find_need
 
 _PROCESSES = 2_048
@@ -233,7 +231,7 @@ class Sandbox:
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
         """
         argv = shell(command, ws) if isinstance(command, str) else command
-        around = _Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
+        around = Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
         git = await around.begin(put_back=self.kind != "bubblewrap")
         try:
             done = await run_process(
@@ -265,53 +263,6 @@ class Sandbox:
             temp = self.temp.parent / f"git-{len(self._guards)}"
             self._guards[ws] = GitGuard(ws, temp, mounts=self.kind == "bubblewrap")
         return self._guards[ws]
-
-
-class _Settled(NamedTuple):
-    lines: list[str]
-    """One for each thing that had to be mended."""
-    repositories: tuple[NewRepository, ...]
-
-
-class _Around:
-    """What is looked after, before and after a command, because the sandbox itself cannot."""
-
-    def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, guard: GitGuard | None) -> None:
-        self._ws = Path(os.path.realpath(ws))
-        self._config = self._ws / CONFIG
-        self._writable, self._guard = writable, guard
-        self._unborn = not judged and not os.path.lexists(self._config)
-        self._git: GitMounts | None = None
-        self._kept: Protected | None = None
-
-    async def begin(self, *, put_back: bool) -> GitMounts | None:
-        """`put_back`: the sandbox cannot keep protected places from the command."""
-        if self._guard is not None:
-            self._git = await self._begin(self._guard)
-            if put_back or self._git.words is None:
-                self._kept = Protected(self._ws, self._writable, self._git.read_only)
-        return self._git
-
-    async def _begin(self, guard: GitGuard) -> GitMounts:
-        """Also where this is cancelled meanwhile, each begin has its end."""
-        beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
-        try:
-            return await asyncio.shield(beginning)
-        except asyncio.CancelledError:
-            await asyncio.to_thread(guard.end, await beginning, self._writable)
-            raise
-
-    def _config_aside(self) -> list[str]:
-        return [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
-
-    async def settle(self) -> _Settled:
-        """Import, restore and move aside."""
-        lines = self._config_aside()
-        lines += self._kept.put_back() if self._kept else []
-        if self._guard is None or self._git is None:
-            return _Settled(lines, ())
-        more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
-        return _Settled(lines + more, tuple(repositories))
 
 
 async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
