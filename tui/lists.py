@@ -149,8 +149,9 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     for line in survey_lines(survey):
         _say(line)
     _say()
+    width = max(len(name) for name, _ in setup.settings.items())
     for name, setting in setup.settings.items():
-        _say(f"{name:<14} {_shown(name, setting.value):<24} {setting.origin}")
+        _say(f"{name:<{width}}  {_shown(name, setting.value):<24} {setting.origin}")
     for line in (*setup.notes, *missing):
         _say(f"!  {line}")
     return 1 if missing else 0
