@@ -9,9 +9,11 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ...system import walk_folders
+from ...workspace.seals.names import SKIPPED
 from ..executed import Started, executed
 from ..shell_words import UNKNOWN
-from .helper_names import is_helper
+from .helper_names import is_helper, is_test, is_test_helper
 from .imports import imports_of
 from .installed import package_files, package_of, venv_files, venv_places, venvs_of
 from .programs import outside_programs, own_programs, program_files, program_folders
@@ -20,6 +22,12 @@ from .tool_table import Tool, names_in_scripts, tools_of
 
 _MOST = 600
 """Scripts that are read for what they import."""
+_VENV = "pyvenv.cfg"
+"""In the folder of a Python environment: its packages bring tests of their own."""
+_MOST_FILES = 100_000
+"""Files among which tests are looked for."""
+_MOST_PACKAGES = 60
+"""Installed packages of tests that are guarded file by file."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SUFFIXES = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua")
 _ENDINGS = ("js", "mjs", "cjs", "ts", "mts", "json", "yml", "yaml", "toml")
@@ -76,7 +84,8 @@ class _Search:
             self._roots[folder] = None
             self._found.files.add(predicate)
             self._follow(predicate, whole=True)
-        self._tests()
+        if commands:
+            self._tests()
         self._tools(tools_of(self._programs))
         self._installed()
         self._programs_in_path()
@@ -170,8 +179,11 @@ class _Search:
                 self._found.files.add(path)
                 self._follow(path)
 
-    def _follow(self, path: str, *, whole: bool = False) -> None:
-        """What a script imports or mentions. `whole`: all that it imports decides (a predicate of the user's)."""
+    def _follow(self, path: str, *, whole: bool = False, of_test: bool = False) -> None:
+        """What a script imports or mentions.
+
+        `whole`: all that it imports decides (a predicate of the user's). `of_test`: it is a test that a runner finds.
+        """
         if path in self._read or len(self._read) >= _MOST:
             return
         self._read.add(path)
@@ -182,14 +194,17 @@ class _Search:
                 self._roots[place] = None
         for file in imports.files:
             is_beside = whole and (folder == "." or file.startswith(f"{folder}/"))
-            if is_beside or is_helper(file, path, self._root):
+            is_own = is_test_helper(file, path) if of_test else is_helper(file, path, self._root)
+            if is_beside or is_own:
                 self._decides(file, imports.instead.get(file, []))
-                self._follow(file, whole=whole)
+                self._follow(file, whole=whole, of_test=of_test)
             elif (self._root / file).is_file():
                 self._found.work.add(file)
         self._modules.update(imports.modules)
-        self._packages.update((module, folder) for module in imports.modules)
-        self._mentioned(imports.words, path, folder)
+        if not of_test or len(self._packages) < _MOST_PACKAGES:
+            self._packages.update((module, folder) for module in imports.modules)
+        if not of_test:
+            self._mentioned(imports.words, path, folder)
 
     def _decides(self, file: str, instead: Iterable[str]) -> None:
         self._found.files.add(file)
@@ -213,7 +228,9 @@ class _Search:
                     self._follow(file)
 
     def _tests(self) -> None:
-        """Helper modules of tests that stand in the root, and the folders from which tests are imported."""
+        """Helper modules of the tests that a runner finds, and the folders from which tests are imported."""
+        for path in self._test_files():
+            self._follow(path, of_test=True)
         if not self._has_python:
             return
         for path in sorted(self._root.glob("*.py")):
@@ -223,6 +240,21 @@ class _Search:
         for folder in ("src", "lib", "tests", "test"):
             if (self._root / folder).is_dir() and not (self._root / folder / "__init__.py").exists():
                 self._roots[folder] = None
+
+    def _test_files(self) -> list[str]:
+        found: list[str] = []
+        count, start = 0, len(str(self._root)) + 1
+        for top, folders, files in walk_folders(self._root):
+            is_installed = _VENV in files
+            folders[:] = [] if is_installed else [name for name in folders if name not in SKIPPED]
+            if is_installed:
+                continue
+            below = f"{top[start:]}/" if len(top) > start else ""
+            found += [path for name in files if is_test(path := below + name)]
+            count += len(files)
+            if count > _MOST_FILES:
+                break
+        return sorted(found)
 
     def _tools(self, tools: Iterable[Tool]) -> None:
         for tool in tools:

@@ -18,6 +18,35 @@ _FOLDERS = re.compile(
 )
 """Names of folders in the root that do."""
 
+_TEST_FOLDERS = re.compile(
+    r"(tests?|specs?|__tests__|__mocks__|__fixtures__|e2e|test[-_]?(utils?|helpers?|support))$", re.I
+)
+"""Names of folders, at any depth, that hold nothing but tests and what tests need."""
+_TEST_HELPER = re.compile(
+    r"(^|[_.-])(tests?|testing|testutils?|specs?|assert\w*|expect\w*|golden|fixtures?|helpers?|harness|conftest|mocks?)"
+    r"([_.-]|\d|$)",
+    re.IGNORECASE,
+)
+_TEST_FILE = re.compile(r"(test_.*|.*_test|.*\.(test|spec)|conftest|.*_spec)$", re.IGNORECASE)
+_CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php")
+
+
+def is_test(file: str) -> bool:
+    """Whether a test runner that looks for tests itself would take this file for one, or for a part of one."""
+    path = PurePosixPath(file)
+    return path.suffix in _CODE and (bool(_TEST_FILE.match(path.stem)) or in_test_folder(file))
+
+
+def in_test_folder(file: str) -> bool:
+    """Whether the file is in a folder for tests."""
+    return any(_TEST_FOLDERS.match(part) for part in PurePosixPath(file).parts[:-1])
+
+
+def is_test_helper(file: str, test: str) -> bool:
+    """Whether a module that a test imports belongs to the tests. Code under test often stands beside its test."""
+    is_beside = PurePosixPath(file).parent == PurePosixPath(test).parent
+    return in_test_folder(file) or (is_beside and bool(_TEST_HELPER.search(PurePosixPath(file).name.partition(".")[0])))
+
 
 def is_helper(file: str, script: str, root: Path) -> bool:
     """Whether a module that a script of the check imports belongs to the check, and not to the code under test."""
