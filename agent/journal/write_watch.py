@@ -10,7 +10,7 @@ from ..system import Inotify
 
 SETTLE_SECONDS = 0.1
 """How long to look often after a write. SQLite publishes a commit shortly after it wrote to the file."""
-STILL_SECONDS = 1.0
+STILL_SECONDS = 2.0
 """The longest pause between two looks where the system reports writes."""
 POLL_SECONDS = 1 / 20
 """The longest pause where the system reports nothing."""

@@ -14,7 +14,7 @@ from ..desk import Desk
 
 CLOCK_SECONDS = 0.25
 """Between two redraws without news, while a clock on the screen runs or the person does something."""
-STILL_SECONDS = 1.0
+STILL_SECONDS = 2.0
 """Between two looks while nothing happens: the end of a runner is not written to the journal."""
 REST_SECONDS = 10.0
 """Between two redraws while nothing happens."""
