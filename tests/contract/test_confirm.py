@@ -23,6 +23,9 @@ from rundry.agent.workspace import Snapshots, Workspace, command_env
 DONE = "grep -q done result.txt"
 
 
+needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
 def run_goal(
     home: Home, project: Path, turns: Sequence[Turn], *argv: str, check: str = CHECK, path: str | None = None
 ) -> tuple[Ran, list[str]]:
@@ -118,6 +121,7 @@ def test_stale_byte_code_is_not_in_a_checkout(home: Home, project: Path):
     assert confirmation(ran)["result"] == "failed", ran
 
 
+@needs_bubblewrap
 def test_what_a_command_left_in_the_temp_folder_is_not_there(home: Home, project: Path):
     ran, _ = run_goal(home, project, [shell("echo done > /tmp/marker")], "--confirm", check="grep -q done /tmp/marker")
     assert ran.of("check_finished")[-1]["passed"], "the attack works in the run's own temp folder"
@@ -180,6 +184,7 @@ def make_venv(project: Path) -> Path:
 VENV_CHECK = ".venv/bin/python -c 'import helper, state; assert helper.right(state.VALUE)'"
 
 
+@needs_bubblewrap
 def test_a_dependency_folder_and_an_editable_install_work_in_the_checkout(home: Home, project: Path):
     make_venv(project)
     ran, _ = run_goal(home, project, [shell("echo 'VALUE = \"done\"' > state.py")], "--confirm", check=VENV_CHECK)
@@ -206,6 +211,7 @@ def test_a_dependency_folder_that_came_during_the_run_is_not_confirmed(home: Hom
     assert found["detail"] == "node_modules did not exist at the start"
 
 
+@needs_bubblewrap
 def test_a_checkout_cannot_write_to_a_dependency_folder(home: Home, project: Path):
     make_venv(project)
     check = f"{DONE} && ! touch .venv/new"
@@ -278,6 +284,7 @@ def test_a_confirmation_that_cannot_be_is_refused_before_the_run(home: Home, pro
     assert home.journals() == []
 
 
+@needs_bubblewrap
 def test_the_project_may_ask_for_it_once_it_is_trusted(home: Home, project: Path):
     (project / ".rundry.toml").write_text("confirm = true\n")
     turns = [shell("echo done > result.txt")]
@@ -325,6 +332,7 @@ def test_verify_says_what_it_cannot_set_up(home: Home, project: Path):
     assert (done.exit_code, "not confirmed: the start of .venv was not recorded" in done.stdout) == (6, True), done
 
 
+@needs_bubblewrap
 def test_verify_compares_dependencies_with_the_start_of_a_run_that_recorded_them(home: Home, project: Path):
     packages = make_venv(project)
     run_goal(home, project, [shell("echo 'VALUE = \"done\"' > state.py")], "--confirm", check=VENV_CHECK)
@@ -369,6 +377,7 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
         assert trial.result == "passed", trial
 
 
+@needs_bubblewrap
 def test_a_linked_package_leads_into_the_checkout_and_caches_are_empty(home: Home, project: Path):
     (project / "app/node_modules/.cache").mkdir(parents=True)
     (project / "app/node_modules/.cache/built").write_text("stale\n")
