@@ -44,7 +44,7 @@ async def test_a_command_gets_what_its_tools_need_and_nothing_that_nobody_listed
         ("MYAPP_SIGNING_KEY", "abc"),
         ("MYAPP_AUTH", "abc"),
         ("MYAPP_DB", "mysql://me:pw@host/db"),
-        ("MYAPP_INDEX", "https://ghp_0123456789@host/simple"),
+        ("MYAPP_INDEX", "https://ghp_0123456789@host/api"),
         ("MYAPP_VALUE", "sk-proj-0123456789abcdefgh"),
         ("MYAPP_HEADER", "Authorization: Bearer 0123456789abcdef"),
         ("MYAPP_COPY", "x-provider-key-0123456789"),
