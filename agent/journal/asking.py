@@ -78,16 +78,7 @@ class Asking:
         if opened is not None and rebased.conflict:
             self.conflicts[rebased.proposal_id] = rebased.digest
         elif opened is not None:
-            self.proposals[rebased.proposal_id] = msgspec.structs.replace(
-                opened,
-                diff=rebased.diff,
-                digest=rebased.digest,
-                before=rebased.before,
-                after=rebased.after,
-                hunks=rebased.hunks,
-                added=rebased.added,
-                removed=rebased.removed,
-            )
+            self.proposals[rebased.proposal_id] = as_rebased(opened, rebased)
 
     def _decide(self, decided: ProposalDecided) -> None:
         opened = self.proposals.pop(decided.proposal_id, None)
@@ -116,3 +107,17 @@ ASKED = frozenset[type[Event]](
     )
 )
 """What `Asking` takes in; others change nothing."""
+
+
+def as_rebased(opened: ProposalOpened, rebased: ProposalRebased) -> ProposalOpened:
+    """Return the proposal as it waits after it was rebased."""
+    return msgspec.structs.replace(
+        opened,
+        diff=rebased.diff,
+        digest=rebased.digest,
+        before=rebased.before,
+        after=rebased.after,
+        hunks=rebased.hunks,
+        added=rebased.added,
+        removed=rebased.removed,
+    )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from ..protocol import (
     Budget,
     BudgetChanged,
@@ -31,6 +29,7 @@ from ..protocol import (
     Unpaused,
     Unqueued,
 )
+from .asking import as_rebased
 from .encoding import decode
 from .journal import Journal
 
@@ -115,7 +114,7 @@ class Waits:
                     self._passing.add(opened.proposal_id)
             case ProposalRebased() as rebased if rebased.proposal_id in self.proposals:
                 opened = self.proposals[rebased.proposal_id]
-                self.proposals[rebased.proposal_id] = _as_rebased(opened, rebased)
+                self.proposals[rebased.proposal_id] = as_rebased(opened, rebased)
                 self.conflicts.pop(rebased.proposal_id, None)
                 if rebased.conflict:
                     self.conflicts[rebased.proposal_id] = rebased.why
@@ -157,16 +156,3 @@ def events_of(journal: Journal, kinds: Iterable[type[Event]], after: int = 0) ->
     query = f"SELECT seq, at, step, work, type, body FROM events WHERE seq > ? AND type IN ({marks}) ORDER BY seq"
     rows = journal.rows(query, [after, *tags])
     return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
-
-
-def _as_rebased(opened: ProposalOpened, rebased: ProposalRebased) -> ProposalOpened:
-    return msgspec.structs.replace(
-        opened,
-        diff=rebased.diff,
-        digest=rebased.digest,
-        before=rebased.before,
-        after=rebased.after,
-        hunks=rebased.hunks,
-        added=rebased.added,
-        removed=rebased.removed,
-    )
