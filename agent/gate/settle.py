@@ -1,4 +1,4 @@
-"""Rulings on a conflict by the person (made anew, left as it stands, edited by hand), and by the policy. Pure."""
+"""Decide a conflict as the person said (edit again, keep the file, edit by hand), or as the policy says. Pure."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _is_named_image(name: str) -> bool:
 
 
 def _attach(mention: Mention, root: Path) -> Attached | None:
-    """None where it is no image: the model may read the file by itself."""
+    """None if it is not an image: the model can read the file itself."""
     for written in (mention.path, mention.shorter):
         path = None if written is None else locate(written, root)
         if path is not None and os.path.lexists(path):
@@ -141,7 +141,7 @@ def _refuse_place(path: Path, root: Path) -> None:
 
 
 def _content(path: Path) -> tuple[bytes | None, int]:
-    """The bytes and how many the file has; of a file that is no image only the first ones. None: no regular file."""
+    """Return the content and the size in bytes; only the start if it is not an image. None: not a regular file."""
     if not stat.S_ISREG(path.stat().st_mode):  # to open a device or a pipe can do something
         return None, 0
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -251,7 +251,7 @@ class Journal:
             self._db.execute("DELETE FROM views WHERE view = ?", (view,))
 
     def watched(self, within: float = 15.0) -> bool:
-        """A view was here within so many seconds, and its process did not end since."""
+        """Return whether a view reported within this many seconds and its process still runs."""
         with self._one_at_a_time:
             rows = self._db.execute("SELECT view FROM views WHERE seen >= ?", (self.now() - within,)).fetchall()
         return any(not is_view_gone(str(view)) for (view,) in rows)

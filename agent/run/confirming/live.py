@@ -16,7 +16,7 @@ from .checkout import Result
 from .trial import Trial, try_out
 
 _LISTED = 12
-"""Ignored files and folders that the model is told of, the newest first."""
+"""Ignored files and folders that are reported to the model, newest first."""
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store", ".coverage")
 
 

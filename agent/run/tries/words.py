@@ -1,4 +1,4 @@
-"""What a try is told, and how the pass is told of its tries."""
+"""What a try reads in its prompt, and what the pass reads about its tries."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Launcher(msgspec.Struct, frozen=True):
-    """How its own options are told from the program. Another option hides the program."""
+    """How to separate its own options from the program that it starts. Any other option hides the program."""
 
     flags: frozenset[str] = frozenset()
     """Options without a value."""

@@ -21,7 +21,7 @@ _ENTRY = "%H%x00%gd%x00%gn%x00%ge%x00%gs"
 
 
 async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> GitState:
-    """Read everything anew. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
+    """Read everything again. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
     places = await places_of(repository)
     at_top = repository.at(places.top)
     listed = (await at_top.must("ls-files", "--stage", "-v", "-z")).out

@@ -15,7 +15,7 @@ def read_block() -> bytes:
 
 
 def read_exactly(size: int) -> bytes:
-    """So many bytes. Raises EOFError."""
+    """Read exactly this many bytes. Raises EOFError."""
     found = bytearray()
     while len(found) < size:
         piece = os.read(0, min(size - len(found), 1 << 20))
