@@ -267,7 +267,7 @@ def test_many_items_at_once_are_counted_and_keep_nobody_from_writing(home: Home,
     assert ran.exit_code == 3, ran
     assert f"{many - 3:,} items left" in last(ran), ran
     assert writer.count > 10
-    assert writer.worst < 1.0
+    assert writer.worst < 5.0  # SQLite's usual busy timeout: nobody else is refused
     journal = Journal.open(home.journals()[-1])
     counts = FrontierView(journal).counts()
     assert (counts.seen, counts.done, counts.queued) == (many + 1, 4, many - 3)
