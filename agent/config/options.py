@@ -26,7 +26,7 @@ from ..protocol import (
 from .handing import read_model, read_tiers
 from .request_params import read_params
 from .sandbox_values import read_place, read_variable
-from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price
+from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
 
 Read = Callable[[object, float], object]
 """A value as given (text of a flag, or a TOML value) and the time now, to the value that is meant. Raises UserError."""
@@ -263,7 +263,7 @@ OPTIONS: dict[str, Option] = {
     "score": Option("improve.score", _block, from_env=False),
     "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),
     "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
-    "min_delta": Option("improve.min_delta", _amount(parse_money, needed=True), 0.0, from_env=False),
+    "min_delta": Option("improve.min_delta", _amount(parse_real, needed=True), 0.0, from_env=False),
     "repeat": Option("improve.repeat", _amount(parse_number, whole=True, least=1, needed=True), 1, from_env=False),
     "tries": Option(
         "improve.tries", _amount(parse_number, whole=True, least=1, most=MOST_TRIES, needed=True), 1, from_env=False

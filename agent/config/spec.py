@@ -149,7 +149,7 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
         if asked is None:
             return wanted
         if loop not in _CONFIRMED:
-            raise UserError(f"{option}: a {loop} run does not end on a check; leave it out and use `rundry verify RUN`")
+            raise UserError(f"{option}: {loop.a_run} does not end on a check; leave it out and use `rundry verify RUN`")
         raise UserError(f"{option}: there is nothing to confirm; give a check with --until CMD")
     if with_ is None and settings["confirm"].value and not wanted.until:
         if asked is None:

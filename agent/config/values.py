@@ -12,6 +12,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _SPAN = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|d|h|m|s))+", re.ASCII)
 _SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,12})?|\.\d{1,12}", re.ASCII)
+_REAL = re.compile(rf"(?:{_PLAIN.pattern})(?:e[+-]?\d{{1,3}})?", re.ASCII)
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
@@ -49,6 +50,16 @@ def parse_money(text: str) -> float | None:
     if _PLAIN.fullmatch(clean):
         return float(clean)
     raise UserError(f"{text!r} is no amount of US dollars: write 0.50, 5 or none")
+
+
+def parse_real(text: str) -> float | None:
+    """A number of any unit, at least 0: `0.25`, `2`, `1e-6`; None for `none`."""
+    clean = _clean(text)
+    if clean == "none":
+        return None
+    if _REAL.fullmatch(clean) and math.isfinite(float(clean)):
+        return float(clean)
+    raise UserError(f"{text!r} is not a number of at least 0: write for example 0.25, 2 or 1e-6")
 
 
 def parse_price(text: str) -> tuple[float, float]:

@@ -29,6 +29,11 @@ class LoopKind(StrEnum):
     PACED = "paced"
     IMPROVE = "improve"
 
+    @property
+    def a_run(self) -> str:
+        """In a sentence: `a goal run`, `an interval run`."""
+        return f"a{'n' * (self.value[0] in 'aeiou')} {self} run"
+
 
 class GateMode(StrEnum):
     """What passes without a person (REQUIREMENTS 6.2)."""

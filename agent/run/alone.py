@@ -26,7 +26,6 @@ from ..protocol import (
 from ..workspace import Snapshots, Workspace
 from .damaged.admission import require_undamaged
 from .inbox import STALE
-from .naming import a_run
 from .rewind import rewind_alone
 from .undo import Ground, undo_alone
 
@@ -57,7 +56,7 @@ async def _obey(ground: Ground, command: Command | None) -> str | None:
         case Judge() | Merge():
             finder = ground.facts.finder
             if finder is None:
-                return f"{a_run(ground.facts.spec.loop)} has no findings or items"
+                return f"{ground.facts.spec.loop.a_run} has no findings or items"
             return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NOBODY)
         case _:
             return STALE

@@ -50,7 +50,6 @@ from .attachments import refuse_images
 from .compacting import compact
 from .conduct import Conduct
 from .frame import OpenModel, set_limit, set_mode, switch_model
-from .naming import a_run
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
@@ -112,7 +111,7 @@ async def _lend_a_hand(
 def _search(run: Conduct, command: FinderCommand) -> str | None:
     """What a person says to a search; the loop looks again at once."""
     if run.finder is None:
-        return f"{a_run(run.facts.spec.loop)} has no findings or items"
+        return f"{run.facts.spec.loop.a_run} has no findings or items"
     refused = hear(run.finder, command)
     if refused is None:
         run.pool.stir()
@@ -197,7 +196,7 @@ def _steer(run: Conduct, command_id: int, said: Steer) -> str | None:
 def _clear(run: Conduct) -> str | None:
     """Only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
-        return f"only a chat can be cleared: {a_run(run.facts.spec.loop)} works on its task"
+        return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
     if run.kit.active:
         return "a step runs: interrupt it first, then clear"
     run.kit.record(ConversationCut())

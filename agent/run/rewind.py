@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ..journal.facts import RunFacts
 from ..protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
 from .conduct import Conduct
-from .naming import a_run
 from .undo import Ground, bring_back, is_mid_step
 
 MID_STEP = "a step runs: interrupt it first, then go back"
@@ -76,7 +75,7 @@ def _target(ground: Ground, seq: int) -> Rewound | str:
     """What stands at that place."""
     facts = ground.facts
     if facts.spec.loop not in LOOPS:
-        return f"{a_run(facts.spec.loop)} has no one conversation to go back in"
+        return f"{facts.spec.loop.a_run} has no one conversation to go back in"
     events = ground.journal.read(seq - 1, 1) if seq > 0 else []
     event = events[0].event if events and events[0].seq == seq else None
     match event:

@@ -30,7 +30,6 @@ from ..protocol import (
 from ..step import Kit, PersonInterrupted, note_lost_command, verify
 from ..tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
 from ..workspace import Change
-from .naming import a_run
 
 if TYPE_CHECKING:
     from .conduct import Conduct
@@ -65,7 +64,7 @@ async def take_wheel(run: Conduct) -> str | None:
 
 def _why_not(run: Conduct) -> str | None:
     if run.finder is not None:
-        return f"the wheel of {a_run(run.facts.spec.loop)} cannot be taken: pause or stop it, and work beside it"
+        return f"the wheel of {run.facts.spec.loop.a_run} cannot be taken: pause or stop it, and work beside it"
     if run.is_driven:
         return "the wheel is taken already"
     if not run.can_be_driven:
@@ -186,7 +185,7 @@ async def act(run: Conduct, command: Act) -> str | None:
     if command.tool not in USABLE:
         return f"{command.tool} is nothing to drive with; there are {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
-        return f"{a_run(run.facts.spec.loop)} has no `finish`: /wheel gives the wheel back"
+        return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel gives the wheel back"
     if run.kit.active:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:

@@ -274,8 +274,8 @@ def test_with_landlock_a_check_that_names_the_workspace_cannot_be_confirmed(home
     [
         (["--confirm"], "give a check with --until"),
         (["--confirm", "--until-file", "x"], "--confirm-with CMD instead"),
-        (["--confirm", "--until", "true", "--every", "1h"], "a interval run"),
-        (["--confirm-with", "true", "--score", "echo 1", "--steps", "2"], "--confirm-with: a improve run"),
+        (["--confirm", "--until", "true", "--every", "1h"], "an interval run"),
+        (["--confirm-with", "true", "--score", "echo 1", "--steps", "2"], "--confirm-with: an improve run"),
     ],
 )
 def test_a_confirmation_that_cannot_be_is_refused_before_the_run(home: Home, project: Path, argv: list[str], said: str):

@@ -71,6 +71,9 @@ def test_a_quota_on_the_command_line_adds_to_those_of_the_config(home: Home, pro
         (["--command-timeout", "2h"], ["--command-timeout", "3,600"]),
         (["--park", "-1"], ["--park"]),
         (["--pass-steps", "0"], ["--pass-steps"]),
+        (["--min-delta", "much"], ["--min-delta", "'much' is not a number of at least 0"]),
+        (["--min-delta", "-1"], ["--min-delta", "'-1'"]),
+        (["--min-delta", "1e999"], ["--min-delta", "'1e999'"]),
     ],
 )
 def test_a_limit_that_cannot_be_is_one_line_and_no_run(home: Home, project: Path, argv: list[str], said: list[str]):

@@ -14,7 +14,7 @@ from ...journal import Journal
 from ...journal.facts import RunFacts
 from ...stops import Guard
 from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
-from ...workspace.checkout import OBJECTS, lay_git, lay_tracked, leads_back
+from ...workspace.checkout import OBJECTS, activate_submodules, lay_git, lay_tracked, leads_back
 from ...workspace.own_temp import own_temp
 from ...workspace.repository import GitFailed
 from ..tree_tools import guard_of
@@ -114,14 +114,20 @@ async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
     await asyncio.to_thread(lay)
 
 
-async def _lay_git(result: Result, folder: Path, seen: Path) -> list[tuple[Path, Path]]:
-    """A repository of its own, where the workspace is one. What has to be mounted for it."""
-    root = result.workspace.root
-    own = await lay_git(root, folder, result.env, root / OBJECTS if seen == root else None)
+async def _lay_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
+    """Repositories of its own, where the workspace and its submodules have them. What has to be mounted for them.
+
+    `below`: the submodule; empty: the workspace itself.
+    """
+    root, place, shown = (each / below for each in (result.workspace.root, folder, seen))
+    own = await lay_git(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
     if own is None:
         return []
-    await lay_tracked(root if result.guard is not None else None, folder, result.env, own)
-    return [(own, seen / OBJECTS)]
+    await lay_tracked(root if result.guard is not None else None, place, result.env, own)
+    mounts = [(own, shown / OBJECTS)]
+    for path in await activate_submodules(root, place, result.env, own):
+        mounts += await _lay_git(result, folder, seen, os.path.join(below, path))  # noqa: PTH118 - a relative text
+    return mounts
 
 
 def _link(root: Path, folder: Path, paths: Sequence[str]) -> None:

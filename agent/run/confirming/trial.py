@@ -10,9 +10,13 @@ import msgspec
 from ...protocol import Confirmed
 from ...step.fair import surroundings
 from ...stops import CheckResult, run_check
+from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout
 from .dependencies import unchanged
 from .not_set_up import NotSetUp
+
+_NAMED = 3
+"""Missing tests that a reason names."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +43,7 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
         ran = [await _run(made, command, seconds) for command in commands]
     failed = [one for one in ran if not one.passed]
     if not failed or (any_ and len(failed) < len(ran)):
+        _refuse_fewer_tests(result, [one for one in ran if one.passed], any_=any_)
         await asyncio.to_thread(_still_unchanged, result)
         return Trial(result=Confirmed.PASSED)
     first = failed[0]
@@ -52,6 +57,33 @@ async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
         return await run_check(
             command, made.workspace, env=around.env, timeout=seconds, sandbox=made.sandbox, empty=around.empty
         )
+
+
+def _refuse_fewer_tests(result: Result, passed: Sequence[CheckResult], *, any_: bool) -> None:
+    """Compare what the commands counted with the run's own newest verdicts on them. Raises NotSetUp.
+
+    With `any_`, one command that ran all its tests is enough.
+    """
+    found = [why for one in passed if (why := _fewer(result, one)) is not None]
+    if found and not (any_ and len(found) < len(passed)):
+        raise NotSetUp(found[0])
+
+
+def _fewer(result: Result, ran: CheckResult) -> str | None:
+    check = result.facts.verdicts.checks.get(ran.command)
+    if check is None or check.counted is None:
+        return None
+    try:
+        known = msgspec.json.decode(result.journal.blob(check.counted), type=Counted)
+    except (KeyError, msgspec.DecodeError):
+        return f"the record of what `{ran.command}` counted in the workspace is damaged"
+    suspicion = compare(known, ran.counted)
+    return None if suspicion is None else f"other tests than in the workspace: {suspicion.why}{_few(suspicion.missing)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f" ({', '.join(names[:_NAMED])}{more})" if names else ""
 
 
 def _still_unchanged(result: Result) -> None:

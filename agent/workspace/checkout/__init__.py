@@ -4,6 +4,7 @@ from .backlinks import leads_back
 from .clean_git import OBJECTS, lay_git, lay_tracked
 from .folders import FolderKind, dependency_folders, ignored_names
 from .manifest import Compared, Manifest, TooManyFiles, compare, record
+from .submodules import activate_submodules
 
 __all__ = [
     "OBJECTS",
@@ -11,6 +12,7 @@ __all__ = [
     "FolderKind",
     "Manifest",
     "TooManyFiles",
+    "activate_submodules",
     "compare",
     "dependency_folders",
     "ignored_names",
