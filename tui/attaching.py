@@ -7,9 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from rundry.agent import Command, ImageRef, Journal, LoopKind, ResumeChanges, RundryError, RunSpec, Say, Steer
-
-from .state import ViewState
+from rundry.agent import (
+    Command,
+    ImageRef,
+    Journal,
+    LoopKind,
+    ResumeChanges,
+    RundryError,
+    RunSpec,
+    Say,
+    Steer,
+    ViewState,
+)
 
 
 def images_of_task(spec: RunSpec, root: Path, typed: str | None = None) -> tuple[RunSpec, list[bytes]]:

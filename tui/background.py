@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from .reducer.numbers import clock, plural
-from .state import Background
+from rundry.agent import Background, clock, plural
+
 from .text import one_line
 
 MOST = 3

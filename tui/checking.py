@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from rundry.agent import backup_journal, check_journal
+from rundry.agent import backup_journal, check_journal, plural
 
-from .reducer.numbers import plural
 from .resuming import find_any
 from .text import one_line
 

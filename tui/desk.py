@@ -43,17 +43,17 @@ from rundry.agent import (
     TextArrived,
     Undo,
     Unpause,
+    ViewState,
     WriteWatch,
     beside,
     earlier_points,
     holder,
+    reduce_all,
     standing_changes,
     what_waits,
 )
 
 from .attaching import images_of_message, images_of_task
-from .reducer import reduce_all
-from .state import ViewState
 
 ASK_ABOVE = 0.01
 """USD: a switch whose cold cache costs more is made when it was asked for twice."""

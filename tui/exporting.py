@@ -10,13 +10,22 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from rundry.agent import Journal, UserError, evidence_words, exported, exported_lines
+from rundry.agent import (
+    Block,
+    Journal,
+    UserError,
+    ViewState,
+    clock,
+    evidence_words,
+    exported,
+    exported_lines,
+    plural,
+    reduce,
+    short,
+    try_label,
+)
 
-from .reducer import reduce
-from .reducer.numbers import clock, plural, short
-from .reducer.tries import try_label
 from .resuming import find_any
-from .state import Block, ViewState
 from .text import one_line, show
 
 FORMATS = ("jsonl", "md", "html")

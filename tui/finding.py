@@ -23,11 +23,11 @@ from rundry.agent import (
     limited,
     list_runs,
     migrate_wanted,
+    plural,
     read_finder,
     research_wanted,
 )
 
-from .reducer.numbers import plural
 from .start import Setup, workspace_of
 
 _RECIPES = ("crawl", "migrate", "research")

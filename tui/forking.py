@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rundry.agent import fork_run
+from rundry.agent import fork_run, plural
 
-from .reducer.numbers import plural
 from .resuming import find_any
 from .start import folder_of
 from .text import one_line, show

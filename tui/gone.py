@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from textual.content import Content
 from textual.widgets import Static
 
-from .reducer.numbers import plural
-from .state import ViewState
+from rundry.agent import ViewState, plural
+
 from .text import one_line
 
 _MOST = 3

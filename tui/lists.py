@@ -20,13 +20,15 @@ from rundry.agent import (
     Sandbox,
     Survey,
     UserError,
+    clock,
     discover,
     list_runs,
     load_settings,
+    plural,
+    short,
     variables_left_out,
 )
 
-from .reducer.numbers import clock, plural, short
 from .start import NO_MODEL, Setup, folder_of, workspace_of
 from .text import one_line
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rundry.agent import Journal, LoopKind, RundryError, call_hook
-
-from .state import ViewState
+from rundry.agent import Journal, LoopKind, RundryError, ViewState, call_hook
 
 BELL = "\x07"
 SAVE_TITLE = "\x1b[22;2t"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
+    Block,
     CheckFinished,
     ConfirmationFinished,
     ContextTrimmed,
@@ -44,27 +45,30 @@ from rundry.agent import (
     TryMeasured,
     Unreachable,
     UserError,
+    ViewState,
+    confirming_words,
     coverage_words,
+    dependency_line,
     estimate_words,
     evidence_words,
     facts_of,
     handoff_markdown,
     is_try,
+    plural,
+    reduce,
+    short,
+    shortening_lines,
+    stall_words,
     to_json_line,
+    trim_words,
 )
 
 from .attaching import images_of_task, with_hint_images
 from .deciding.question import NOT_RECORDED
 from .ending import LATER
-from .reducer import reduce
-from .reducer.confirming import confirming_words, dependency_line
-from .reducer.numbers import plural, short
-from .reducer.shortening import shortening_lines, trim_words
-from .reducer.titles import stall_words
 from .resuming import changes_from, find, way_on, with_decision
 from .searching import SearchLines
 from .start import Setup
-from .state import Block, ViewState
 from .text import bare, one_line, show
 
 TEXT_WIDTH = 48

@@ -15,13 +15,15 @@ from rundry.agent import (
     Report,
     Share,
     UserError,
+    clock,
     coverage_words,
     estimate_words,
     pending,
+    plural,
     report,
+    short,
 )
 
-from .reducer.numbers import clock, plural, short
 from .start import folder_of, workspace_of
 from .text import one_line, show
 

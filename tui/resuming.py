@@ -24,6 +24,7 @@ from rundry.agent import (
     RunEnded,
     Setting,
     UserError,
+    ViewState,
     find_run,
     list_runs,
     misfit,
@@ -32,7 +33,6 @@ from rundry.agent import (
 
 from .deciding.question import SHORT
 from .start import Setup, folder_of, workspace_of
-from .state import ViewState
 
 _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 

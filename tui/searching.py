@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from os.path import relpath
 
 from rundry.agent import (
+    Block,
     CriticSpoke,
     FindingJudged,
     FindingReported,
@@ -15,12 +16,11 @@ from rundry.agent import (
     Stamped,
     StepStarted,
     Undone,
+    ViewState,
     WorkFinished,
     WorkStarted,
+    plural,
 )
-
-from .reducer.numbers import plural
-from .state import Block, ViewState
 
 EVERY = 1.0
 """Seconds between two lines about passes that no model works."""

@@ -12,13 +12,12 @@ from rundry.agent import (
     RunSpec,
     Settings,
     UserError,
+    ViewState,
     load_settings,
     new_run_id,
     runs_dir,
     to_spec,
 )
-
-from .state import ViewState
 
 NO_MODEL = (
     "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "

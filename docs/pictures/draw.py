@@ -14,11 +14,10 @@ from pathlib import Path
 
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 
-from rundry.agent import Session
+from rundry.agent import Session, ViewState
 from rundry.tui.app import RundryApp
 from rundry.tui.desk import Desk
 from rundry.tui.start import Setup, demo_flags
-from rundry.tui.state import ViewState
 
 
 async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec
+from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
 from rundry.tui.app import RundryApp
 from rundry.tui.desk import Desk
 from rundry.tui.screens.main import MainScreen
-from rundry.tui.state import ViewState
 
 from .played import PlayedLink, Script, spec
 

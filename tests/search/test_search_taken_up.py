@@ -9,6 +9,7 @@ from fakes.driven import Driven
 from fakes.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
+from rundry.agent import ViewState, reduce
 from rundry.agent.finder.state import FinderState, works
 from rundry.agent.journal.facts import RunFacts
 from rundry.agent.journal.finder_facts import FinderFacts
@@ -28,8 +29,6 @@ from rundry.agent.protocol import (
     UserError,
 )
 from rundry.agent.run.orders import ResumeChanges
-from rundry.tui.reducer import reduce
-from rundry.tui.state import ViewState
 
 OUT = ModelFault("server", "out of order", retryable=True)
 GONE = ModelFault("auth", "the key is refused", retryable=False)

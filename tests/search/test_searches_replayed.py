@@ -29,15 +29,15 @@ from rundry.agent import (
     Seed,
     Session,
     Stamped,
+    ViewState,
+    reduce_all,
 )
 from rundry.tui.app import RundryApp
 from rundry.tui.desk import Desk
-from rundry.tui.reducer import reduce_all
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.board import PastStock
 from rundry.tui.replay.screen import ReplayScreen
 from rundry.tui.screens.main import MainScreen
-from rundry.tui.state import ViewState
 
 
 @pytest.fixture

@@ -9,15 +9,13 @@ import pytest
 from fakes.played import spec
 from fakes.searched import Search, crawl
 
-from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind
+from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
 from rundry.agent.finder.fates import Candidate
 from rundry.agent.finder.frontier import Frontier
 from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
 from rundry.tui.board.pages import PAGE, Pages, Stock
 from rundry.tui.board.view import BoardView, Listing
-from rundry.tui.reducer import reduce_all
-from rundry.tui.state import ViewState
 from rundry.tui.theme import shipped_palette
 
 

@@ -9,6 +9,7 @@ import pytest
 from fakes.searched import Search, a_pass, crawl, found, judged, lens_search
 
 from rundry.agent import (
+    Bars,
     CriticSpoke,
     FindingJudged,
     FindingReopened,
@@ -16,6 +17,7 @@ from rundry.agent import (
     ItemQueued,
     PassStarted,
     Paused,
+    Progress,
     Reason,
     RunEnded,
     Stamped,
@@ -23,8 +25,10 @@ from rundry.agent import (
     StepStarted,
     ToolCalled,
     Unpaused,
+    ViewState,
     WorkFinished,
     WorkStarted,
+    reduce_all,
 )
 from rundry.tui.board.cells import Row, grouped, middle, since
 from rundry.tui.board.excerpt import Excerpt, excerpt
@@ -33,9 +37,6 @@ from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
 from rundry.tui.board.plot import chart, sparkline
 from rundry.tui.board.view import BoardView, Spot
-from rundry.tui.progress import Bars, Progress
-from rundry.tui.reducer import reduce_all
-from rundry.tui.state import ViewState
 from rundry.tui.theme import shipped_palette
 
 

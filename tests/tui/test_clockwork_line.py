@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from rundry.agent import Better, ImproveSpec, ScoreMeasured, Sleeping
+from rundry.agent import Better, ImproveSpec, ScoreMeasured, Sleeping, ViewState
 from rundry.tui.clockwork.words import arrange_clockwork
-from rundry.tui.state import ViewState
 
 NOW = 1_800_000_000.0
 

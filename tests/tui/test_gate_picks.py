@@ -7,7 +7,7 @@ import random
 import pytest
 from fakes.played import proposal
 
-from rundry.agent import Decide, ProposalOpened, UserError
+from rundry.agent import Decide, ProposalOpened, Rebasing, UserError
 from rundry.tui.diff import diff_of, diff_of_text
 from rundry.tui.gate.editing import opened
 from rundry.tui.gate.following import follow
@@ -24,7 +24,6 @@ from rundry.tui.gate.thoughts import (
     rejection,
     way_out,
 )
-from rundry.tui.state import Rebasing
 
 OLD = "".join(f"line {n}\n" for n in range(60))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", "")

@@ -15,7 +15,9 @@ from rundry.agent import (
     StepStarted,
     Stop,
     TextArrived,
+    ViewState,
     Waiting,
+    reduce_all,
 )
 from rundry.tui.actions import ACTIONS, keymap, parse_slash, shown_key
 from rundry.tui.app import RundryApp
@@ -23,8 +25,6 @@ from rundry.tui.desk import Desk
 from rundry.tui.doings import DOINGS
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.head.title import arrange_title, model_name
-from rundry.tui.reducer import reduce_all
-from rundry.tui.state import ViewState
 
 RUN = (
     started(),

@@ -17,11 +17,11 @@ from rundry.agent import (
     RunEnded,
     StepFinished,
     StepStarted,
+    ViewState,
     Waiting,
+    reduce_all,
 )
 from rundry.tui.notify import Caller, terminal_call, title
-from rundry.tui.reducer import reduce_all
-from rundry.tui.state import ViewState
 
 XTERM = {"TERM": "xterm-256color"}
 CALL = "\x07\x1b]9;rundry {0}\x07\x1b]777;notify;rundry;rundry {0}\x07"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from fakes.played import Script
 
-from rundry.agent import ToolCalled, ToolFinished
-from rundry.tui.reducer import reduce_all
-from rundry.tui.reducer.blocks import touch
-from rundry.tui.state import ViewState
+from rundry.agent import ToolCalled, ToolFinished, ViewState, reduce_all
+from rundry.agent.view.reducer.blocks import touch
 from rundry.tui.transcript.search import Search
 
 CALLS = 400

@@ -5,6 +5,7 @@ import pytest
 from fakes.played import Script, proposal, started
 
 from rundry.agent import (
+    Block,
     Budget,
     CallAdmitted,
     Charged,
@@ -43,11 +44,12 @@ from rundry.agent import (
     Unknown,
     Unpaused,
     Unqueued,
+    ViewState,
     Waiting,
     Woken,
+    reduce,
+    reduce_all,
 )
-from rundry.tui.reducer import reduce, reduce_all
-from rundry.tui.state import Block, ViewState
 
 ADMITTED = CallAdmitted(prompt_tokens=3_000, max_tokens=900, worst_usd=0.1, worst_tokens=4_500)
 

@@ -28,14 +28,14 @@ from rundry.agent import (
     TextArrived,
     ToolCalled,
     ToolFinished,
+    ViewState,
+    reduce_all,
 )
 from rundry.tui.app import RundryApp
 from rundry.tui.desk import Desk
-from rundry.tui.reducer import reduce_all
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.screen import ReplayScreen
 from rundry.tui.screens.main import MainScreen
-from rundry.tui.state import ViewState
 
 ENDED = RunEnded(reason=Reason.BUDGET, detail="step budget: 9 of 9", complete=False, exit_code=3)
 

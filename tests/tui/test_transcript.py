@@ -8,7 +8,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 from textual.widgets import Input
 
-from rundry.tui.state import Block
+from rundry.agent import Block
 from rundry.tui.theme import register_themes
 from rundry.tui.transcript import Found, Transcript
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from textual import events, on
 from textual.message import Message
 
-from rundry.agent import Finding, Journal
+from rundry.agent import Finding, Journal, ViewState
 
-from ..state import ViewState
 from .arming import Arming
 from .canvas import Canvas
 from .layout import Laid, lay_out

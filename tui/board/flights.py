@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rundry.agent import Flight
+from rundry.agent import Flight, rests
 
-from ..reducer.finder import rests
 from .cells import Row, blank, foreign, grouped, left, path, right, since
 from .look import Look
 

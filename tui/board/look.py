@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, Recipe
+from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, Recipe, ViewState, rests
 
-from ..reducer.finder import rests
-from ..state import ViewState
 from ..theme import Palette
 
 

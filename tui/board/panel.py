@@ -8,9 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from rundry.agent import AddItem, AddLens, Command, Judge, Merge, RundryError, SkipItem
+from rundry.agent import AddItem, AddLens, Command, Judge, Merge, RundryError, SkipItem, ViewState
 
-from ..state import ViewState
 from .ask import AskLine
 from .board import Board
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..progress import squeezed
+from rundry.agent import squeezed
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rundry.agent import short
+
 from ..lines.draw import width_of
-from ..reducer.numbers import short
 from .cells import Row, apart, blank, grouped, left
 from .look import Look
 from .plot import chart, highest, sparkline

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rundry.agent import ViewState
+
 from ..actions import BY_NAME, shown_key
 from ..head import PieceLine
-from ..state import ViewState
 from .words import arrange_clockwork
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping
+from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping, ViewState, clock, money
 
 from ..head.meters import Piece
-from ..reducer.numbers import clock, money
-from ..state import ViewState
 from ..text import one_line
 
 _BARS = "▁▂▃▄▅▆▇█"

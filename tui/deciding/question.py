@@ -6,9 +6,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rundry.agent import ProposalOpened, SuspectResult, UserError, Waits
+from rundry.agent import ProposalOpened, SuspectResult, UserError, Waits, plural
 
-from ..reducer.numbers import plural
 from ..text import one_line, show
 
 SHORT = 12

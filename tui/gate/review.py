@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rundry.agent import Decide, ProposalOpened
+from rundry.agent import Decide, ProposalOpened, Rebasing, ViewState
 
-from ..state import Rebasing, ViewState
 from .following import Content, follow
 from .thoughts import Thoughts
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rundry.agent import Decide, ProposalOpened
+from rundry.agent import Decide, ProposalOpened, Rebasing
 
-from ..state import Rebasing
 from .editing import has_conflict_marks
 from .picks import Picks
 from .spans import Span, taken_text

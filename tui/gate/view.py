@@ -7,10 +7,9 @@ from collections.abc import Callable
 from textual.containers import Vertical
 from textual.message import Message
 
-from rundry.agent import ProposalOpened
+from rundry.agent import ProposalOpened, ViewState
 
 from ..diff import DiffPane
-from ..state import ViewState
 from ..text import one_line
 from .arming import Arming
 from .body import ProposalBody

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rundry.agent import ProposalOpened
+from rundry.agent import ProposalOpened, Rebasing, plural
 
-from ..reducer.numbers import plural
-from ..state import Rebasing
 from ..text import one_line, show
 from .thoughts import Shown, Thoughts
 

@@ -12,9 +12,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from rundry.agent import HandoffOpened, digests_of, handoff_markdown
+from rundry.agent import HandoffOpened, ViewState, digests_of, handoff_markdown
 
-from ..state import ViewState
 from ..text import bare, one_line
 from .words import Line, Part, parts
 

@@ -17,14 +17,18 @@ from rundry.agent import (
     OpenProposal,
     Spent,
     StallDetected,
+    call_title,
+    clock,
     deciding_commands,
     digests_of,
+    money,
+    plural,
+    short,
+    stall_words,
 )
 
 from ..deciding.question import SHORT
 from ..head.title import model_name
-from ..reducer.numbers import clock, money, plural, short
-from ..reducer.titles import call_title, stall_words
 from ..text import one_line, show, strip
 
 Run = tuple[str, str]

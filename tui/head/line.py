@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from ..state import ViewState
+from rundry.agent import ViewState
+
 from ..text import one_line
 from .meters import Piece, arrange
 from .title import arrange_title

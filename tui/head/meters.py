@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rundry.agent import Recipe
-
-from ..reducer.numbers import clock, short
-from ..state import ViewState
+from rundry.agent import Recipe, ViewState, clock, short
 
 NO_MODEL = "none"
 """What a run without a model calls its model."""

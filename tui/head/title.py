@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..state import ViewState
+from rundry.agent import ViewState
+
 from .meters import NO_MODEL, Piece
 
 SCRIPTED = "demo/"

@@ -10,8 +10,9 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from rundry.agent import ViewState
+
 from ..background import background_lines
-from ..state import ViewState
 from ..text import one_line
 from .attachments import Attachments
 from .box import MessageBox

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from ..reducer.numbers import clock
+from rundry.agent import clock
+
 from .player import Player
 
 _KEYS = (

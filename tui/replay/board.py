@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal
+from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
 
 from ..board.board import Board
 from ..board.pages import Pages, Stock
-from ..state import ViewState
 from .film import Film
 from .items import ItemHistory
 

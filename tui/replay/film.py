@@ -7,10 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rundry.agent import Journal, LoopKind, Stamped
+from rundry.agent import Journal, LoopKind, Stamped, ViewState, reduce_all
 
-from ..reducer import reduce_all
-from ..state import ViewState
 from .items import ItemHistory
 from .stills import Stills
 

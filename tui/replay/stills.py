@@ -9,9 +9,7 @@ from functools import cache
 
 import msgspec
 
-from rundry.agent import FinderFacts
-
-from ..state import ViewState
+from rundry.agent import FinderFacts, ViewState
 
 MOST = 48
 """States that are kept at most: of a longer run every second one is given up, again and again."""

@@ -13,9 +13,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import Changes, Point
+from rundry.agent import Changes, Point, plural
 
-from ..reducer.numbers import plural
 from ..text import one_line
 
 TITLE = 50

@@ -11,12 +11,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import ModelShare
+from rundry.agent import ModelShare, ViewState, money, short
 
 from ..head.meters import draw_bar
 from ..head.title import model_name
-from ..reducer.numbers import money, short
-from ..state import ViewState
 from ..text import one_line
 
 _NAME, _BAR = 22, 10

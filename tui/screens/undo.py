@@ -12,9 +12,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import Landed
+from rundry.agent import Landed, plural
 
-from ..reducer.numbers import plural
 from ..text import one_line
 
 MOST = 10

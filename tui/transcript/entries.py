@@ -10,12 +10,12 @@ from typing import TypeVar
 from rich.style import Style
 from textual.strip import Strip
 
+from rundry.agent import Block, try_label
+
 from ..diff.sheet import Sheet
 from ..diff.unified import diff_of_text
 from ..lines import Part, Run, fold, marked, to_strip
 from ..lines.draw import width_of
-from ..reducer.tries import try_label
-from ..state import Block
 from ..text import one_line, show, strip
 from ..theme import Palette
 from .headline import duration, fact_runs, headline, seconds_field, title_runs

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
+from rundry.agent import Block, try_label
+
 from ..lines import Run, marked
 from ..lines.draw import shorten, width_of
-from ..reducer.tries import try_label
-from ..state import Block
 from ..text import one_line
 from ..theme import Palette
 

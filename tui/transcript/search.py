@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..state import Block
+from rundry.agent import Block
+
 from ..text import show
 
 _EMPHASIS = str.maketrans("", "", "*`")

@@ -16,8 +16,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from rundry.agent import Block
+
 from ..lines import Line, LineView, Part, Place
-from ..state import Block
 from .entries import MARGIN, Entries, can_unfold, guess
 from .markdown import prepare
 from .pieces import Pieces

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
-
+from ...protocol import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
 from ..state import ViewState
 from .blocks import note
 from .numbers import plural

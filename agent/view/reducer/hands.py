@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import (
+from ...protocol import (
     BackgroundEnded,
     BackgroundSaid,
     BackgroundStarted,
@@ -17,7 +17,6 @@ from rundry.agent import (
     WheelGiven,
     WheelTaken,
 )
-
 from ..state import Background, ViewState
 from .blocks import add, is_short, note, touch
 from .numbers import plural

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rundry.agent import (
+from ...protocol import (
     ItemDuplicate,
     ReasoningArrived,
     Said,
@@ -16,7 +16,6 @@ from rundry.agent import (
     ToolFinished,
     Unpaused,
 )
-
 from ..state import ViewState
 from .confirming import CONFIRMING, see_confirming
 from .finder import FINDER, see_finder, see_flights

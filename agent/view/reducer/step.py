@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import (
+from ...journal.shares import add_charge
+from ...protocol import (
     CallAdmitted,
     ChangeCommitted,
     Charged,
@@ -37,9 +38,7 @@ from rundry.agent import (
     ToolCalled,
     ToolFinished,
     Unknown,
-    add_charge,
 )
-
 from ..state import ViewState
 from .blocks import add, grow, is_short, note, settle, touch
 from .numbers import short

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import HandoffClosed, HandoffOpened, ModelQuoted, Stamped, TierAsked, TierPassed
-
+from ...protocol import HandoffClosed, HandoffOpened, ModelQuoted, Stamped, TierAsked, TierPassed
 from ..state import ViewState
 from .blocks import add, note
 from .numbers import clock, money, short

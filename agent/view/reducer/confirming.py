@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import (
+from ...protocol import (
     Confirmation,
     ConfirmationFinished,
     ConfirmationStarted,
@@ -15,7 +15,6 @@ from rundry.agent import (
     Stamped,
     confirmation_words,
 )
-
 from ..state import ViewState
 from .blocks import add, note, touch
 from .numbers import plural

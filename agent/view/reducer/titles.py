@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from rundry.agent import StallDetected
+from ...protocol import StallDetected
 
 _VERBS = {
     "read_file": ("read", "path"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent import Stamped
-
+from ...protocol import Stamped
 from ..state import Block, ViewState
 
 _SHORT = 20

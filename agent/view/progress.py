@@ -1,4 +1,4 @@
-"""What a finder does just now, beside its facts: who does what, how fast, what was found last. No textual in here."""
+"""What a finder does just now, beside its facts: who does what, how fast, what was found last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rundry.agent import ItemQueued
+from ..protocol import ItemQueued
 
 _LATEST = 300
 """Items that are remembered; all of them stand in the journal."""

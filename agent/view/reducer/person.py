@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from rundry.agent import (
+from ...protocol import (
     CommandRefused,
     CommandTaken,
     ConversationCut,
@@ -26,7 +26,6 @@ from rundry.agent import (
     Undone,
     Unqueued,
 )
-
 from ..state import Block, Message, Rebasing, ViewState
 from .blocks import add, note, settle, touch
 from .numbers import money, plural, short

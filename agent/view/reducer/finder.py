@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never, get_args
 
-from rundry.agent import (
+from ...journal.finding import Flight
+from ...protocol import (
     CallAdmitted,
     CriticSpoke,
     EvidenceAdded,
     FindingJudged,
     FindingReopened,
     FindingReported,
-    Flight,
     ItemDuplicate,
     ItemFailed,
     ItemQueued,
@@ -33,7 +33,6 @@ from rundry.agent import (
     WorkFinished,
     WorkStarted,
 )
-
 from ..state import ViewState
 from .blocks import note
 from .numbers import plural

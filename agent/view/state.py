@@ -1,15 +1,15 @@
-"""What a view of a run knows: plain data, written by `reduce` alone, read by the widgets. No textual in here."""
+"""What a view of a run knows: plain data, written by `reduce` alone, read by the widgets."""
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
 
-from rundry.agent import (
+from ..journal.finder_facts import FinderFacts
+from ..protocol import (
     Budget,
     CallAdmitted,
     CheckFinished,
-    FinderFacts,
     FinderSpec,
     GateMode,
     HandoffOpened,
@@ -26,7 +26,6 @@ from rundry.agent import (
     Spent,
     TierAsked,
 )
-
 from .progress import Progress
 
 _PACKED_FROM = 300

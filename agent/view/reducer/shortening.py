@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent import ContextTrimmed, PromptShortened
-
+from ...protocol import ContextTrimmed, PromptShortened
 from .numbers import plural
 
 

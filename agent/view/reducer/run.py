@@ -7,10 +7,10 @@ from typing import assert_never
 
 import msgspec
 
-from rundry.agent import (
+from ...journal.finder_facts import FinderFacts
+from ...protocol import (
     Budget,
     BudgetChanged,
-    FinderFacts,
     GateModeChanged,
     LimitsChanged,
     LimitValue,
@@ -31,7 +31,6 @@ from rundry.agent import (
     evidence_words,
     part_with,
 )
-
 from ..state import ViewState
 from .blocks import add, note, settle_everything
 from .numbers import clock, money, plural, short

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from rundry.agent import Stamped, TryChosen, TryFinished, TryMeasured, TryStarted, candidate_of
-
+from ...protocol import Stamped, TryChosen, TryFinished, TryMeasured, TryStarted, candidate_of
 from ..state import ViewState
 from .blocks import note
 from .numbers import plural
