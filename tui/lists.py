@@ -125,7 +125,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     setup = Setup(flags, headless=False)
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
-    sandbox = asyncio.run(Sandbox.detect(network=network, workspace=setup.workspace))
+    sandbox = asyncio.run(_probed(network, setup.workspace))
     missing = _missing(setup)
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
@@ -157,6 +157,13 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     for line in (*setup.notes, *missing):
         _say(f"!  {line}")
     return 1 if missing else 0
+
+
+async def _probed(network: bool, workspace: Path) -> Sandbox:
+    """Return the sandbox of this machine, attacked just now."""
+    sandbox = await Sandbox.detect(network=network, workspace=workspace)
+    await sandbox.probe(workspace, fresh=True)
+    return sandbox
 
 
 def _sandbox_lines(sandbox: Sandbox) -> list[str]:

@@ -35,6 +35,7 @@ from .neighbours import neighbours
 from .orders import Order, ResumeChanges
 from .proposals.settle import settle
 from .rolling_back import roll_back_items
+from .surroundings import missing_guarantees
 from .suspect import accept_result, tell_suspects
 from .wheel import settle_hands
 
@@ -58,6 +59,7 @@ def begin(run: Conduct, order: Order) -> None:
             sees_images=kit.model.sees_images,
             sandbox=kit.sandbox.kind,
             network=kit.sandbox.network,
+            not_held=missing_guarantees(kit.sandbox, kit.gate.rules),
             gate=spec.gate.mode,
             instructions=spec.instructions,
             world=kit.snapshots.fingerprint() or None,
@@ -103,7 +105,8 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
     notes = [*order.notes, *kit.notes, *others, *_said(before)]
-    resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes)
+    not_held = missing_guarantees(kit.sandbox, kit.gate.rules)
+    resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
     resumed = await note_damage(kit, resumed)
     kit.record(resumed, durable=bool(kit.damage))
     kit.guarded.seal()

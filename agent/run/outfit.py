@@ -25,7 +25,7 @@ from .frame import OpenModel
 from .ground import check_ground, check_snapshots, lay_ground
 from .orders import Order, ResumeChanges
 from .small_window import refuse_window
-from .surroundings import commands_env, detect_sandbox
+from .surroundings import commands_env, detect_sandbox, missing_guarantees
 from .tree_tools import guard_of, tool_context
 
 
@@ -67,6 +67,7 @@ async def outfit(
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
+    await sandbox.probe(workspace.root)
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
     env = commands_env(outside.env, spec.gate, spec.model, asked)
@@ -97,6 +98,8 @@ async def outfit(
         on_event=on_event,
         notes=notes,
     )
+    if missing := missing_guarantees(sandbox, kit.gate.rules):
+        kit.notes.append(f"{sandbox.kind} does not hold (see `rundry doctor`): {', '.join(missing)}")
     if spec.commit:
         kit.commits = Commits(spec, journal, git_env)
         kit.notes += await kit.commits.first_look()

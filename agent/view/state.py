@@ -174,6 +174,8 @@ class ViewState:
     sandbox: str | None = None
     network: bool = False
     """Commands reach it."""
+    not_held: list[str] = field(default_factory=list[str])
+    """Guarantees that the sandbox does not give here."""
     gate_mode: GateMode = GateMode.ASK
 
     budget: Budget | None = None

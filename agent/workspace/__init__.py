@@ -2,7 +2,7 @@
 
 from .bubblewrap import Stage
 from .clock import SystemClock
-from .confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out
+from .confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out, path_globs
 from .content import form_of
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
 from .family import Family
@@ -51,6 +51,7 @@ __all__ = [
     "expanded",
     "form_of",
     "left_out",
+    "path_globs",
     "read_state",
     "remove_file",
     "run_process",

@@ -10,7 +10,6 @@ import msgspec
 
 from ..system import find_program, read_plain
 from .confined import mounts
-from .confined.programs import program_places
 from .confined.sight import Sight
 from .gitbox import GitMounts
 from .places import is_real_folder, protected
@@ -42,14 +41,6 @@ def find_bubblewrap(avoid: Path | None) -> Path | None:
     return find_program("bwrap", [] if avoid is None else [avoid])
 
 
-def mounts_not_held(*, network: bool) -> list[str]:
-    """Return what a command can do although it is in the sandbox, a line each."""
-    lines = ["what git has committed of a denied path: git shows it from its objects"]
-    if network:
-        lines.append("abstract unix sockets of this machine: they belong to its network")
-    return lines
-
-
 def bubblewrap(
     program: Path,
     argv: Sequence[str],
@@ -60,6 +51,7 @@ def bubblewrap(
     network: bool,
     writable: Sequence[Path],
     processes: int,
+    programs: Sequence[Path] = (),
     read_only: Sequence[Path] = (),
     empty: Path | None = None,
     joined: Sequence[str] = (),
@@ -69,8 +61,8 @@ def bubblewrap(
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
     No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
-    network; without them it has one of its own. `stage`: what is seen at `ws` instead. `git`: how repositories
-    are seen.
+    network; without them it has one of its own. `programs`: folders of `ws` from which programs run outside.
+    `stage`: what is seen at `ws` instead. `git`: how repositories are seen.
     """
     own = str(temp)
     words = [
@@ -90,9 +82,10 @@ def bubblewrap(
         words += ["--bind-try", str(place), str(place)]
     words += mounts.above(sight, ws)
     # After the temp folder, or a workspace below /tmp vanishes.
-    words += (
-        ["--bind", str(ws), str(ws), *_read_only(ws, writable, read_only, git)] if stage is None else _staged(ws, stage)
-    )
+    if stage is None:
+        words += ["--bind", str(ws), str(ws), *_read_only(ws, programs, writable, read_only, git)]
+    else:
+        words += _staged(ws, stage)
     if empty is not None:
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
     blank = _blank(temp)
@@ -152,11 +145,13 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
     return binds
 
 
-def _read_only(ws: Path, writable: Sequence[Path], more: Sequence[Path], seen: GitMounts) -> list[str]:
+def _read_only(
+    ws: Path, programs: Sequence[Path], writable: Sequence[Path], more: Sequence[Path], seen: GitMounts
+) -> list[str]:
     """Binds for what must not change in the workspace, as far as it exists and was not let through."""
     git = ws / ".git"
     binds = _git_binds(ws, seen)
-    places = [*protected(ws), *program_places(ws)]
+    places = [*protected(ws), *programs]
     # bubblewrap reads the table of mounts again for each bind: a hundred cost 60 ms, four hundred 600 ms.
     files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
     files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]

@@ -17,7 +17,7 @@ from .landlock_child import abi_here
 
 LEAST = 2
 """The first ABI in which a file can be moved from one folder of the workspace to another."""
-_TCP, _SIGNALS, _TRUNCATE = 4, 6, 3
+_TCP = 4
 _DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "shm"))
 _CHILD = Path(__file__).with_name("landlock_child.py")
 
@@ -33,27 +33,6 @@ def why_no_landlock() -> str:
 def holds_network() -> bool:
     """It can refuse TCP."""
     return abi_here() >= _TCP
-
-
-def not_held(*, network: bool) -> list[str]:
-    """What a command can do here although it is in the sandbox, a line each."""
-    abi = abi_here()
-    lines = [
-        "git's hooks and config, .envrc and the like: put back after the command, not kept from it",
-        "mode, owner and times of files outside that are yours",
-        "sockets of services on this machine (docker, dbus)",
-        "your other terminals and what /proc shows of your processes",
-        "folders of PATH and rundry's own files inside the workspace can be changed",
-        "what git has committed of a denied path: git shows it from its objects",
-    ]
-    if abi < _TRUNCATE:
-        lines.append("files outside that are yours can be cut short by truncate(2)")
-    if abi < _SIGNALS:
-        lines.append("your other processes can be ended")
-    if not network:
-        tcp = "UDP (names are resolved)" if abi >= _TCP else "the whole network"
-        lines.append(f"{tcp}: only bubblewrap holds it")
-    return lines
 
 
 def landlock(

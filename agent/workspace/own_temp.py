@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-_KINDS = ("bundle", "commands", "edit", "index", "try")
+_KINDS = ("bundle", "commands", "edit", "index", "probe", "try")
 """What such a folder is for: a part of its name."""
 _LOCK = "owner.lock"
 """Locked as long as the process lives that a temp folder belongs to."""
@@ -29,19 +29,24 @@ def own_temp(owner: object) -> Path:
 
 
 @contextmanager
-def temp_folder(kind: str) -> Generator[Path]:
-    """A new folder that lasts as long as the block. `kind`: what it is for, one of `_KINDS`."""
-    whole, lock = _make(kind)
+def temp_folder(kind: str, below: Path | None = None) -> Generator[Path]:
+    """A new folder that lasts as long as the block. `kind`: what it is for, one of `_KINDS`.
+
+    `below`: where it is made instead of in the system's temp folder; those that were left there are removed.
+    """
+    if below is not None:
+        sweep_temp(below)
+    whole, lock = _make(kind, below)
     try:
         yield whole / "tmp"
     finally:
         _give_up(whole, lock)
 
 
-def sweep_temp() -> None:
+def sweep_temp(below: Path | None = None) -> None:
     """Remove the temp folders of processes that were killed: those whose lock nobody holds."""
     for kind in _KINDS:
-        for folder in Path(tempfile.gettempdir()).glob(f"rundry-{kind}-*"):
+        for folder in (below or Path(tempfile.gettempdir())).glob(f"rundry-{kind}-*"):
             _sweep(folder)
 
 
@@ -66,10 +71,10 @@ def _sweep(folder: Path) -> None:
         _give_up(folder, lock)
 
 
-def _make(kind: str) -> tuple[Path, int]:
+def _make(kind: str, below: Path | None = None) -> tuple[Path, int]:
     """A new folder with a folder `tmp` in it, and its lock."""
     assert kind in _KINDS  # else it would never be swept
-    whole = Path(tempfile.mkdtemp(prefix=f"rundry-{kind}-"))
+    whole = Path(tempfile.mkdtemp(prefix=f"rundry-{kind}-", dir=below))
     (whole / "tmp").mkdir(mode=0o700)
     return whole, _lock_for(whole)
 

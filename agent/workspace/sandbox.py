@@ -8,57 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from .bubblewrap import Stage, bubblewrap, find_bubblewrap, mounts_not_held
-from .confined import Sight, Unseen, command_env
+from .bubblewrap import Stage, find_bubblewrap
+from .confined import Unseen, command_env
+from .confined.confinement import Confinement
 from .family import Family
-from .gitbox import GitGuard, GitMounts
+from .gitbox import GitGuard
 from .gitbox.around import Around
-from .landlock import holds_network, landlock, not_held, why_no_landlock
-from .loopback import Loopback
-from .own_temp import own_temp, sweep_temp, temp_folder
+from .landlock import why_no_landlock
+from .own_temp import sweep_temp, temp_folder
+from .probe import AttackStage, probe
 from .processes import FULL, Finished, run_process, shell
-from .refused import Held, Need, find_need
 
-_PROCESSES = 2_048
-"""At once, of one command: a fork bomb ends there. Root has no such limit (setrlimit(2))."""
 _TRIED_SECONDS = 5.0
 WAYS = ("bubblewrap", "landlock")
 """The better one first."""
 
 
-class Sandbox:
+class Sandbox(Confinement):
     """One way to hold a command back, tried once. `Sandbox()` holds nothing."""
 
-    def __init__(
-        self,
-        kind: str | None = None,
-        why_none: str = "",
-        unseen: Unseen = Unseen(),  # noqa: B008 - frozen
-        *,
-        network: bool = False,
-        program: Path | None = None,
-    ) -> None:
-        """`unseen`: what commands cannot read. `network`: they may use it. `program`: where bubblewrap stands."""
-        self.kind = kind
-        """`bubblewrap`, `landlock` or None."""
-        self.why_none = why_none
-        """Where there is none, or only the second best: why, one line with the mend."""
-        self.network = network or kind is None or (kind == "landlock" and not holds_network())
-        """Commands reach the network: they may, or nothing holds it."""
-        self._unseen = unseen
-        self._program = program or Path("bwrap")
-        self._temp: Path | None = None
-        self._loopback: Loopback | None = None
-        self._stage: Stage | None = None
-        self._guards: dict[Path, GitGuard] = {}
-        self.why_apart = ""
-        """Why each command has a loopback network of its own, where that is so."""
+    _guards: dict[Path, GitGuard] | None = None
 
     @staticmethod
     async def detect(
@@ -91,119 +65,42 @@ class Sandbox:
         the folder itself, and what the stage mounts can be read although it is hidden.
         """
         unseen = msgspec.structs.replace(self._unseen, own=(*self._unseen.own, *hide))
-        found = Sandbox(self.kind, self.why_none, unseen, network=self.network, program=self._program)
+        found = self._another(unseen)
         found._stage = stage
         return found
 
     def apart(self) -> Sandbox:
         """The same sandbox with a temp folder and a loopback of its own, for another tree of the run."""
-        return Sandbox(self.kind, self.why_none, self._unseen, network=self.network, program=self._program)
+        return self._another(self._unseen)
 
-    @property
-    def not_held(self) -> list[str]:
-        """What a command can do although the sandbox holds it, a line each."""
-        match self.kind:
-            case None:
-                return ["everything that you can do"]
-            case "landlock":
-                return not_held(network=self.network)
-            case _:
-                return mounts_not_held(network=self.network)
+    def _another(self, unseen: Unseen) -> Sandbox:
+        return Sandbox(
+            self.kind,
+            self.why_none,
+            unseen,
+            network=self._may_use_network,
+            program=self._program,
+            search_path=self._search_path,
+            probed=self._probed,
+        )
 
-    @property
-    def temp(self) -> Path:
-        """The temp folder of all commands of a run, owner-only, gone with this object; bubblewrap shows it as /tmp."""
-        if self._temp is None:
-            self._temp = own_temp(self)
-        return self._temp
+    async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
+        """Find out what this sandbox holds here, by attacks from the inside; `missing` and `not_held` then know it.
 
-    def wrap(
-        self,
-        argv: list[str],
-        ws: Path,
-        *,
-        network: bool = False,
-        writable: Sequence[Path] = (),
-        read_only: Sequence[Path] = (),
-        empty: Path | None = None,
-        git: GitMounts | None = None,
-    ) -> list[str]:
-        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
-
-        `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
-        workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
-        `git`: how it sees repositories; without it they are read-only under bubblewrap.
+        `workspace`: what commands can write to. `fresh`: do not use what an earlier probe found.
         """
         if self.kind is None:
-            return argv
-        ws = Path(os.path.realpath(ws))
-        network = network or self.network
-        if self.kind == "landlock":
-            return landlock(
-                argv,
-                ws,
-                temp=self.temp,
-                sight=self._look(ws),
-                network=network,
-                writable=writable,
-                processes=_PROCESSES,
-                read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
-            )
-        joined = [] if network else self._join()
-        return bubblewrap(
-            self._program,
-            argv,
-            ws,
-            temp=self.temp,
-            sight=self._look(ws),
-            network=network,
-            writable=writable,
-            processes=_PROCESSES,
-            read_only=read_only,
-            empty=empty,
-            joined=joined,
-            stage=self._stage,
-            git=git or GitMounts([]),
-        )
+            return
 
-    def _look(self, ws: Path) -> Sight:
-        seen = self._stage.folder if self._stage is not None and self.kind == "bubblewrap" else None
-        return self._unseen.look(ws, None if seen is None else Path(os.path.realpath(seen)))
+        async def run(stage: AttackStage, argv: list[str]) -> Finished:
+            unseen = Unseen(hide=(stage.hidden,), denied=lambda _: ["denied"])
+            tried = self._another(unseen)
+            tried._search_path = str(stage.programs)
+            env = command_env(os.environ)
+            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=_TRIED_SECONDS, apart=True)
 
-    def _join(self) -> list[str]:
-        """The words that put a command into the run's loopback; none where there is no such thing here."""
-        if self._loopback is None and not self.why_apart:
-            try:
-                self._loopback = Loopback(self._program)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                self.why_apart = f"a check cannot reach a server that a command started: {error}"
-        return [] if self._loopback is None else self._loopback.words
-
-    def refused(
-        self,
-        done: Finished,
-        ws: Path,
-        *,
-        command: str = "",
-        network: bool = False,
-        writable: Sequence[Path] = (),
-        read_only: Sequence[Path] = (),
-    ) -> Need | None:
-        """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
-        if self.kind is None:
-            return None
-        held_in = Path(os.path.realpath(ws))
-        held = Held(
-            kind=self.kind,
-            ws=held_in,
-            temp=self.temp,
-            command=command,
-            network=network or self.network,
-            sight=self._look(held_in),
-            writable=writable,
-            read_only=read_only if self.kind == "bubblewrap" else (),
-        )
-        return find_need(done, held)
+        about = f"{self.kind} {self._may_use_network} {_identity(self._program)}"
+        self._probed = await probe(run, about, workspace=workspace, fresh=fresh)
 
     async def run(
         self,
@@ -259,10 +156,10 @@ class Sandbox:
         if self._stage is not None or (self.kind is None and not self.why_none):
             return None
         ws = Path(os.path.realpath(ws))
-        if ws not in self._guards:
-            temp = self.temp.parent / f"git-{len(self._guards)}"
-            self._guards[ws] = GitGuard(ws, temp, mounts=self.kind == "bubblewrap")
-        return self._guards[ws]
+        guards = self._guards = self._guards if self._guards is not None else {}
+        if ws not in guards:
+            guards[ws] = GitGuard(ws, self.temp.parent / f"git-{len(guards)}", mounts=self.kind == "bubblewrap")
+        return guards[ws]
 
 
 async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
@@ -283,3 +180,12 @@ async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) 
         return found, ""
     said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
     return None, f"{way} is there and does not work here ({said})"
+
+
+def _identity(program: Path) -> str:
+    """What changes when bubblewrap is replaced by another version."""
+    try:
+        status = program.stat()
+    except OSError:
+        return ""
+    return f"{program} {status.st_ino} {status.st_size} {status.st_mtime_ns}"

@@ -71,3 +71,28 @@ def test_a_projects_config_adds_a_variable_once_it_is_trusted_and_never_shows_a_
     (project / ".rundry.toml").write_text('[sandbox]\nshow = ["~/.ssh"]\n')
     ran = home.run("run", "--headless", "--trust", "x", cwd=project)
     assert ran.exit_code == 2 and "sandbox.show is for the user's own config" in ran.stderr
+
+
+def without_bubblewrap(home: Home, place: Path) -> None:
+    """A bubblewrap that does not work stands first in PATH."""
+    place.mkdir()
+    (place / "bwrap").write_text("#!/bin/sh\nexit 1\n")
+    (place / "bwrap").chmod(0o755)
+    home.env["PATH"] = f"{place}:{home.env['PATH']}"
+
+
+def test_a_run_says_in_one_line_what_the_sandbox_does_not_hold(home: Home, project: Path, tmp_path: Path):
+    without_bubblewrap(home, tmp_path / "broken")
+    told = json.loads(home.run("doctor", "--json", cwd=project).stdout)
+    if told["sandbox"] != "landlock":
+        pytest.skip("this kernel has no Landlock")
+    assert "sockets of services on this machine (docker, dbus)" in told["not_held"]
+    listed = home.run("doctor", cwd=project).stdout
+    assert "not held   sockets of services" in listed
+    with ScriptedServer(then=say("done")) as server:
+        words = ["--loop", "naive", "--model", "fake", "--api-base", server.base_url]
+        ran = home.run("run", "look", "--headless", *words, cwd=project)
+        as_json = home.run("run", "look", "--headless", "--json", *words, cwd=project)
+    line = next(line for line in ran.stderr.splitlines() if line.startswith("landlock does not hold "))
+    assert "unix sockets" in line and "UDP" in line and "`rundry doctor`" in line
+    assert "unix sockets" in as_json.of("run_started")[0]["not_held"]

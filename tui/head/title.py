@@ -83,8 +83,10 @@ def _held(state: ViewState, *, whole: bool) -> Piece | None:
     """What holds commands back, in full where there is room; that nothing does is never left out."""
     if state.sandbox is None:
         return Piece("unsandboxed", "amber")
-    if state.network:
-        return Piece(f"{state.sandbox}, network open" if whole else "network open", "amber")
+    gaps = ["network open"] if state.network else []
+    gaps += [f"{len(state.not_held)} not held"] if state.not_held else []
+    if gaps:
+        return Piece(", ".join([state.sandbox, *gaps]) if whole else gaps[0], "amber")
     return Piece(state.sandbox, "goal") if whole else None
 
 

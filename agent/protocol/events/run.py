@@ -36,6 +36,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
     network: bool = False
     """Commands reach the network: it was allowed, or nothing holds it."""
+    not_held: list[str] = []
+    """Guarantees that the sandbox does not give on this machine, in few words each."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
     world: str | None = None
@@ -53,6 +55,8 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     run_id: str
     from_seq: int
     """The last event that the earlier runner recorded."""
+    not_held: list[str] = []
+    """As in `run_started`."""
     notes: list[str] = []
     damaged: list[int] = []
     """Events that cannot be trusted: a person resumed the run without them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...config import config_file
 from ...protocol import GatePolicy, Rule
-from ...workspace import Sandbox, Unseen, denied_paths, expanded
+from ...workspace import Sandbox, Unseen, denied_paths, expanded, path_globs
 
 
 async def detect_sandbox(
@@ -29,3 +29,10 @@ async def detect_sandbox(
         denied=denied,
     )
     return await Sandbox.detect(unseen=unseen, network=gate.network, workspace=workspace)
+
+
+def missing_guarantees(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str]:
+    """Return in few words each what the sandbox does not hold here, as far as it matters under these rules."""
+    if sandbox.kind is None:
+        return []
+    return [one.short for one in sandbox.missing(denied=bool(path_globs(rules)))]

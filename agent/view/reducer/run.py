@@ -107,6 +107,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.effort = event.effort or ""
     state.sees_images = event.sees_images
     state.sandbox, state.network = event.sandbox, event.network
+    state.not_held = event.not_held
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
         state.search, state.finder = event.finder, FinderFacts.of(event.finder)
@@ -129,6 +130,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
         state.spent += msgspec.structs.replace(held, unpriced=lost.worst_usd is None)
     state.admitted.clear()
     state.outcome, state.paused, state.sleeping, state.handoff = None, False, None, None
+    state.not_held = event.not_held
     note(state, stamped, "resumed")
     for line in event.notes:
         note(state, stamped, line)

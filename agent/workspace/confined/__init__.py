@@ -1,7 +1,7 @@
 """What commands get of the user's surroundings: variables, places, sockets."""
 
-from .denied_paths import denied_paths
+from .denied_paths import denied_paths, path_globs
 from .environment import OWN_GIT, command_env, left_out
 from .sight import Sight, Unseen, expanded
 
-__all__ = ["OWN_GIT", "Sight", "Unseen", "command_env", "denied_paths", "expanded", "left_out"]
+__all__ = ["OWN_GIT", "Sight", "Unseen", "command_env", "denied_paths", "expanded", "left_out", "path_globs"]

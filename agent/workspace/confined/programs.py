@@ -12,9 +12,12 @@ _CODE = ("agent", "tui", "themes")
 """Folders of rundry's own code."""
 
 
-def program_places(ws: Path) -> list[Path]:
-    """Return these folders as they exist now, links resolved. The workspace itself is never one of them."""
-    entries = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+def program_places(ws: Path, path: str | None = None) -> list[Path]:
+    """Return these folders as they exist now, links resolved. The workspace itself is never one of them.
+
+    `path`: the value of PATH, by default that of this process.
+    """
+    entries = [entry for entry in (path or os.environ.get("PATH", "")).split(os.pathsep) if entry]
     folders = [ws / entry for entry in entries]
     folders += [Path(sys.prefix), *(PACKAGE / name for name in _CODE)]
     real = {Path(os.path.realpath(folder)) for folder in folders}

@@ -1,0 +1,168 @@
+"""One way to hold commands back: what it holds, and the argument lists of commands that it holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..bubblewrap import Stage, bubblewrap
+from ..gitbox import GitMounts
+from ..landlock import holds_network, landlock
+from ..loopback import Loopback
+from ..own_temp import own_temp
+from ..probe import NotHeld, Probed, not_held
+from ..processes import Finished
+from ..refused import Held, Need, find_need
+from .programs import program_places
+from .sight import Sight, Unseen
+
+_PROCESSES = 2_048
+"""At once, of one command: a fork bomb ends there. Root has no such limit (setrlimit(2))."""
+
+
+class Confinement:
+    """bubblewrap, Landlock, or nothing. `Confinement()` holds nothing."""
+
+    def __init__(
+        self,
+        kind: str | None = None,
+        why_none: str = "",
+        unseen: Unseen = Unseen(),  # noqa: B008 - frozen
+        *,
+        network: bool = False,
+        program: Path | None = None,
+        search_path: str | None = None,
+        probed: Probed | None = None,
+    ) -> None:
+        """`unseen`: what commands cannot read. `network`: they may use it. `program`: where bubblewrap stands.
+
+        `search_path`: the PATH whose folders commands must not change. `probed`: what `probe` found.
+        """
+        self.kind = kind
+        """`bubblewrap`, `landlock` or None."""
+        self.why_none = why_none
+        """Where there is none, or only the second best: why, one line with the mend."""
+        self.network = network or kind is None or (kind == "landlock" and not holds_network())
+        """Commands reach the network: they may, or nothing holds it."""
+        self._may_use_network = network
+        self._unseen = unseen
+        self._program = program or Path("bwrap")
+        self._search_path = search_path
+        self._probed = probed or Probed()
+        self._temp: Path | None = None
+        self._loopback: Loopback | None = None
+        self._stage: Stage | None = None
+        self.why_apart = ""
+        """Why each command has a loopback network of its own, where that is so."""
+
+    def missing(self, *, denied: bool = True) -> list[NotHeld]:
+        """Return the guarantees that this sandbox does not give; all of them before `probe`.
+
+        `denied`: a rule denies a path.
+        """
+        return not_held(self._probed.verdicts, offline=not self._may_use_network, denied=denied)
+
+    @property
+    def not_held(self) -> list[str]:
+        """What a command can do although the sandbox holds it, a line each."""
+        if self.kind is None:
+            return ["everything that you can do"]
+        return [*([self._probed.why] if self._probed.why else []), *(one.line for one in self.missing())]
+
+    @property
+    def temp(self) -> Path:
+        """The temp folder of all commands of a run, owner-only, gone with this object; bubblewrap shows it as /tmp."""
+        if self._temp is None:
+            self._temp = own_temp(self)
+        return self._temp
+
+    def wrap(
+        self,
+        argv: list[str],
+        ws: Path,
+        *,
+        network: bool = False,
+        writable: Sequence[Path] = (),
+        read_only: Sequence[Path] = (),
+        empty: Path | None = None,
+        git: GitMounts | None = None,
+    ) -> list[str]:
+        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
+
+        `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
+        workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
+        `git`: how it sees repositories; without it they are read-only under bubblewrap.
+        """
+        if self.kind is None:
+            return argv
+        ws = Path(os.path.realpath(ws))
+        network = network or self.network
+        if self.kind == "landlock":
+            return landlock(
+                argv,
+                ws,
+                temp=self.temp,
+                sight=self._look(ws),
+                network=network,
+                writable=writable,
+                processes=_PROCESSES,
+                read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
+            )
+        joined = [] if network else self._join()
+        return bubblewrap(
+            self._program,
+            argv,
+            ws,
+            temp=self.temp,
+            sight=self._look(ws),
+            network=network,
+            writable=writable,
+            processes=_PROCESSES,
+            programs=program_places(ws, self._search_path),
+            read_only=read_only,
+            empty=empty,
+            joined=joined,
+            stage=self._stage,
+            git=git or GitMounts([]),
+        )
+
+    def _look(self, ws: Path) -> Sight:
+        seen = self._stage.folder if self._stage is not None and self.kind == "bubblewrap" else None
+        return self._unseen.look(ws, None if seen is None else Path(os.path.realpath(seen)))
+
+    def _join(self) -> list[str]:
+        """The words that put a command into the run's loopback; none where there is no such thing here."""
+        if self._loopback is None and not self.why_apart:
+            try:
+                self._loopback = Loopback(self._program)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                self.why_apart = f"a check cannot reach a server that a command started: {error}"
+        return [] if self._loopback is None else self._loopback.words
+
+    def refused(
+        self,
+        done: Finished,
+        ws: Path,
+        *,
+        command: str = "",
+        network: bool = False,
+        writable: Sequence[Path] = (),
+        read_only: Sequence[Path] = (),
+    ) -> Need | None:
+        """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
+        if self.kind is None:
+            return None
+        held_in = Path(os.path.realpath(ws))
+        held = Held(
+            kind=self.kind,
+            ws=held_in,
+            temp=self.temp,
+            command=command,
+            network=network or self.network,
+            sight=self._look(held_in),
+            writable=writable,
+            read_only=read_only if self.kind == "bubblewrap" else (),
+        )
+        return find_need(done, held)
