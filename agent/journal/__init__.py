@@ -2,8 +2,9 @@
 
 from .claim import Claim, Holder, claim, holder
 from .journal import Entry, Journal
+from .listing import RunLine
 from .redact import Redactor
-from .runs import RunLine, find_run, journal_path, list_runs, new_run_id, runs_dir
+from .runs import find_run, journal_path, list_runs, new_run_id, runs_dir
 from .streaming import StreamRedactor
 
 __all__ = [

@@ -134,6 +134,28 @@ def open_existing(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def open_settled(path: Path) -> sqlite3.Connection | None:
+    """A journal whose events are all in the one file, to be read without locks and without files beside it.
+
+    None: it has newer events elsewhere, or is not quite as it should be; `open_existing` says what it is then.
+    """
+    log = path.with_name(path.name + "-wal")
+    if (log.exists() and log.stat().st_size) or not path.is_file():
+        return None
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        _recognise(connection, path)
+        live = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
+        page = int(connection.execute("PRAGMA page_size").fetchone()[0])
+        if (live is None or live[0] == "") and path.stat().st_size % page == 0:
+            return connection
+    except (JournalError, *Broken):
+        pass
+    connection.close()
+    return None
+
+
 def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
     """Write-ahead logging lets views read while the runner writes. Raises JournalError where it does not work."""
     answer = str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])

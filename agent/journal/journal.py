@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,6 @@ class Journal:
         """Use `create` or `open`."""
         self.path = path
         self.spec = spec
-        self.redactor = _redactor(spec)
-        """Hides keys in everything that is appended."""
         self.now: Callable[[], float] = time.time
         """Unix seconds, for the stamps."""
         self._db = connection
@@ -61,6 +60,7 @@ class Journal:
         self._one_at_a_time = _Guard(self._lock, path)
         self.rollbacks = 0
         """Transactions that were left by an exception: what was read in them may not be there."""
+        self._is_only_read = False
         self._depth = 0
         self._durable = False
         self._wrote = False
@@ -72,6 +72,11 @@ class Journal:
         self._tail: TailWriter | None = None
         self._used: Used | None = None
         self._distrusted = frozenset[int]()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Hides keys in everything that is appended."""
+        return _redactor(self.spec)
 
     @staticmethod
     def create(path: Path, spec: RunSpec) -> Journal:
@@ -85,12 +90,24 @@ class Journal:
     def open(path: Path) -> Journal:
         """An existing journal, live or ended. Raises JournalError: missing, empty, damaged, no journal, too new."""
         path = path.absolute()
-        connection = database.open_existing(path)
+        return Journal._opened(path, database.open_existing(path))
+
+    @staticmethod
+    def look(path: Path) -> Journal:
+        """The same, only to read what is there now: nothing beside the journal is made, and it costs a third."""
+        path = path.absolute()
+        connection = database.open_settled(path)
+        return Journal.open(path) if connection is None else Journal._opened(path, connection, is_settled=True)
+
+    @staticmethod
+    def _opened(path: Path, connection: sqlite3.Connection, *, is_settled: bool = False) -> Journal:
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'spec'").fetchone()
             if row is None:
                 raise JournalError(f"{path} was never begun: it has no task in it, it can be deleted")
-            return Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
+            journal = Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
+            journal._is_only_read = is_settled
+            return journal
         except database.Broken as error:
             connection.close()
             raise database.explain(error, path) from error
@@ -324,7 +341,7 @@ class Journal:
         """Gives the file free. What was appended is safe already; closing twice does nothing."""
         with self._lock:
             try:
-                if self._wrote or holder(self.path) is None:
+                if self._wrote or not (self._is_only_read or holder(self.path) is not None):
                     database.mark_settled(self._db)
             except (JournalError, *database.Broken):
                 pass  # a full disk must not keep anyone from leaving: the mark only serves copies

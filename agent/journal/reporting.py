@@ -5,50 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from ..protocol import (
-    Budget,
-    BudgetChanged,
-    Charged,
-    HandoffOpened,
-    HoldReleased,
-    JournalError,
-    ModelSwitched,
-    Reason,
-    RunEnded,
-    RunResumed,
-    RunStarted,
-    StallDetected,
-    StepFinished,
-    StepStarted,
-)
-from .journal import Journal
-from .runs import RunLine, list_runs
-from .search.ended import Searched, searched
-from .waiting import events_of
+from ..protocol import JournalError, Reason
+from .listing import LIMITS, RunLine, RunsFolder, RunTally, Spend
+from .search.ended import Searched
 
-LIMITS = ("steps", "tokens", "usd", "seconds")
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
 """The first word of a budget's end (stops/budget.py) to the limit."""
 ENOUGH = 3
 """Runs with a limit, below which nothing is said of it."""
 TIGHT, LOOSE = 0.25, 0.25
-_ASKED = (
-    BudgetChanged,
-    Charged,
-    HandoffOpened,
-    ModelSwitched,
-    RunEnded,
-    RunResumed,
-    RunStarted,
-    StallDetected,
-    StepFinished,
-    StepStarted,
-)
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,34 +102,27 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The newest first."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
     line: RunLine
-    budget: Budget = field(default_factory=Budget)
-    used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
-    unpriced: bool = False
-    model: str = ""
-    calls: list[tuple[str, Charged]] = field(default_factory=list[tuple[str, Charged]])
-    stalls: list[StallDetected] = field(default_factory=list[StallDetected])
-    handoffs: list[str] = field(default_factory=list[str])
-    ended: RunEnded | None = None
+    tally: RunTally
 
     @property
     def reason(self) -> str:
-        return self.ended.reason.value if self.ended is not None else self.line.state
+        return self.tally.reason.value if self.tally.reason is not None else self.line.state
 
     @property
     def ended_on(self) -> str:
         """The limit that ended it, or nothing."""
-        if self.ended is None or self.ended.reason is not Reason.BUDGET:
+        if self.tally.reason is not Reason.BUDGET:
             return ""
-        return _BUDGETS.get(self.ended.detail.split(" budget", 1)[0], "")
+        return _BUDGETS.get(self.tally.detail.split(" budget", 1)[0], "")
 
     def share(self, limit: str) -> float | None:
-        most = getattr(self.budget, limit)
-        if not most or (limit == "usd" and self.unpriced):
+        most = getattr(self.tally.budget, limit)
+        if not most or (limit == "usd" and self.tally.unpriced):
             return None
-        return self.used[limit] / float(most)
+        return self.tally.used[limit] / float(most)
 
 
 def report(folder: Path, days: float, now: float) -> Report:
@@ -167,14 +130,15 @@ def report(folder: Path, days: float, now: float) -> Report:
     since = now - days * 86_400
     runs: list[_Run] = []
     unreadable = newer = 0
-    for line in list_runs(folder):
-        if not line.is_unreadable and line.started < since:
-            continue
-        try:
-            runs.append(_read(line))
-        except JournalError:
-            unreadable += 1
-            newer += line.state == "newer"
+    with RunsFolder(folder) as found:
+        for line in found.lines():
+            if not line.is_unreadable and line.started < since:
+                continue
+            try:
+                runs.append(_Run(line, found.tally(line)))
+            except JournalError:
+                unreadable += 1
+                newer += line.state == "newer"
     return Report(
         days=days,
         since=since,
@@ -187,54 +151,8 @@ def report(folder: Path, days: float, now: float) -> Report:
         handoffs=_handoffs(runs),
         models=_models(runs),
         advice=[_advice(limit, runs) for limit in LIMITS],
-        searches=[found for run in runs if (found := searched(run.line.run_id, run.ended)) is not None],
+        searches=[run.tally.search for run in runs if run.tally.search is not None],
     )
-
-
-def _read(line: RunLine) -> _Run:
-    if line.is_unreadable:
-        raise JournalError(line.error or line.state)
-    run = _Run(line)
-    journal = Journal.open(Path(line.path))
-    try:
-        run.budget, run.model = journal.spec.budget, journal.spec.model.name
-        for stamped in events_of(journal, _ASKED):
-            _take(run, stamped.event)
-    finally:
-        journal.close()
-    return run
-
-
-def _take(run: _Run, event: object) -> None:
-    match event:
-        case RunStarted():
-            run.budget, run.model = event.budget, event.model
-        case BudgetChanged():
-            run.budget = event.budget
-        case ModelSwitched():
-            run.model = event.model
-        case StepStarted():
-            run.used["steps"] += 1
-        case StepFinished():
-            run.used["seconds"] += event.seconds
-        case Charged():
-            run.calls.append((event.model or run.model, event))
-            run.used["tokens"] += event.tokens_in + event.tokens_out + event.held_tokens
-            run.used["usd"] += (event.usd or 0.0) + event.held_usd
-            run.unpriced = run.unpriced or event.usd is None
-        case HoldReleased():
-            run.used["tokens"] -= event.tokens
-            run.used["usd"] -= event.usd
-        case StallDetected():
-            run.stalls.append(event)
-        case HandoffOpened():
-            run.handoffs.append(event.reason)
-        case RunResumed():
-            run.ended = None
-        case RunEnded():
-            run.ended = event
-        case _:
-            pass
 
 
 def _exits(runs: Sequence[_Run]) -> list[Exits]:
@@ -271,11 +189,11 @@ def _detectors(runs: Sequence[_Run]) -> list[Firing]:
     where: dict[tuple[str, str], set[str]] = defaultdict(set)
     responses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        for stall in run.stalls:
-            key = (stall.kind, stall.signature)
-            times[key] += 1
+        for fired in run.tally.stalls:
+            key = (fired.kind, fired.signature)
+            times[key] += sum(fired.responses.values())
             where[key].add(run.line.run_id)
-            responses[key][stall.response] += 1
+            responses[key].update(fired.responses)
     return [
         Firing(kind=kind, signature=signature, firings=count, runs=len(where[key]), responses=dict(responses[key]))
         for key, count in times.most_common()
@@ -286,27 +204,27 @@ def _detectors(runs: Sequence[_Run]) -> list[Firing]:
 def _handoffs(runs: Sequence[_Run]) -> list[HandOffs]:
     where: dict[str, list[str]] = defaultdict(list)
     for run in runs:
-        for reason in run.handoffs:
+        for reason in run.tally.handoffs:
             where[reason].append(run.line.run_id)
     found = [HandOffs(reason=reason, times=len(ids), runs=sorted(set(ids))) for reason, ids in where.items()]
     return sorted(found, key=lambda each: (-each.times, each.reason))
 
 
 def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
-    calls: dict[str, list[Charged]] = defaultdict(list)
+    spends: dict[str, list[Spend]] = defaultdict(list)
     for run in runs:
-        for model, charged in run.calls:
-            calls[model].append(charged)
+        for model, spend in run.tally.spend.items():
+            spends[model].append(spend)
     found = [
         ModelSpend(
             model=model,
-            calls=len(some),
-            tokens_in=sum(c.tokens_in for c in some),
-            tokens_out=sum(c.tokens_out for c in some),
-            usd=None if any(c.usd is None for c in some) else sum(c.usd or 0.0 for c in some),
-            estimated=any(c.estimated for c in some),
+            calls=sum(s.calls for s in some),
+            tokens_in=sum(s.tokens_in for s in some),
+            tokens_out=sum(s.tokens_out for s in some),
+            usd=None if any(s.usd is None for s in some) else sum(s.usd or 0.0 for s in some),
+            estimated=any(s.estimated for s in some),
         )
-        for model, some in calls.items()
+        for model, some in spends.items()
     ]
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
 

@@ -2,74 +2,16 @@
 
 from __future__ import annotations
 
-import calendar
-import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
-from ..protocol import (
-    Charged,
-    Confirmed,
-    JournalError,
-    NewerJournal,
-    Reason,
-    RunEnded,
-    RunResumed,
-    RunStarted,
-    RunVerified,
-    StepStarted,
-    UserError,
-)
-from .claim import holder
-from .journal import Journal
+from ..protocol import UserError
+from .listing import RunLine, RunsFolder, journals
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_LIST = 8
-_AFTER_END = 20
-"""Events from the end of a journal, in which a verification is looked for."""
-
-
-class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, as lists show it."""
-
-    run_id: str
-    path: str
-    state: str
-    """`running`, `ended`, `interrupted` (its runner is gone, it can be resumed), `damaged`, or `newer`: a newer
-    version of this program wrote it."""
-    loop: str = ""
-    task: str = ""
-    workspace: str = ""
-    model: str = ""
-    started: float = 0.0
-    """Unix seconds; of one that cannot be read as its id has it, else when its file was last written."""
-    reason: Reason | None = None
-    """Of its outcome; None: it has not ended."""
-    detail: str = ""
-    complete: bool = False
-    steps: int = 0
-    usd: float | None = 0.0
-    """None: a call had no price."""
-    verified: Confirmed | None = None
-    """What the newest `rundry verify` since its end said; None: there was none."""
-    forked_from: str | None = None
-    """The run that it went on from, where it is a fork."""
-    error: str | None = None
-    """Why it cannot be read."""
-
-    @property
-    def is_unreadable(self) -> bool:
-        """`error` says why; nothing else is known of it."""
-        return self.state in ("damaged", "newer")
-
-    @property
-    def is_finished(self) -> bool:
-        """Nothing is left to resume: the work is complete, or it was refused before it began."""
-        return self.is_unreadable or (self.state == "ended" and (self.complete or self.reason is Reason.REFUSED))
 
 
 def new_run_id(now: float) -> str:
@@ -111,7 +53,7 @@ def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
             if path.is_file():
                 return path.absolute()
         raise UserError(f"there is no journal at {ref}: `rundry runs` lists the runs that exist")
-    ids = [path.stem for path in _journals(folder)]
+    ids = [path.stem for path in journals(folder)]
     fitting = [ref] if ref in ids else [run_id for run_id in ids if ref and run_id.startswith(ref)]
     if len(fitting) == 1:
         return journal_path(folder, fitting[0])
@@ -123,95 +65,15 @@ def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
 
 def list_runs(folder: Path) -> list[RunLine]:
     """All runs, the newest first; one that cannot be read says why. Empty where there is no such folder."""
-    return list(_lines(folder))
-
-
-def _lines(folder: Path) -> Iterator[RunLine]:
-    return map(_line, _journals(folder))
+    with RunsFolder(folder) as runs:
+        return list(runs.lines())
 
 
 def _newest_unfinished(folder: Path, workspace: Path | None) -> Path:
     wanted = None if workspace is None else str(workspace.resolve())
-    for line in _lines(folder):
-        if not line.is_finished and wanted in (None, line.workspace):
-            return Path(line.path)
+    with RunsFolder(folder) as runs:
+        for line in runs.lines():
+            if not line.is_finished and wanted in (None, line.workspace):
+                return Path(line.path)
     where = "" if wanted is None else f" of {wanted}"
     raise UserError(f"no unfinished run{where} in {folder}: `rundry runs` lists all runs")
-
-
-def _journals(folder: Path) -> list[Path]:
-    """The newest first."""
-    try:
-        found = [path for path in folder.iterdir() if path.suffix == ".db" and path.is_file()]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise UserError(f"the runs in {folder} cannot be listed: {error.strerror}") from error
-    return sorted(found, key=lambda path: path.name, reverse=True)
-
-
-def _line(path: Path) -> RunLine:
-    try:
-        journal = Journal.open(path)
-        try:
-            return _read(path, journal)
-        finally:
-            journal.close()
-    except JournalError as error:
-        state = "newer" if isinstance(error, NewerJournal) else "damaged"
-        return RunLine(run_id=path.stem, path=str(path), state=state, error=str(error), started=_began(path))
-
-
-def _began(path: Path) -> float:
-    """As far as it can be told from outside."""
-    try:
-        return float(calendar.timegm(time.strptime(path.stem[:15], "%Y%m%d-%H%M%S")))
-    except ValueError:
-        with contextlib.suppress(OSError):
-            return path.stat().st_mtime
-    return 0.0
-
-
-def _read(path: Path, journal: Journal) -> RunLine:
-    spec = journal.spec
-    model, steps, usd, ended = spec.model.name, 0, 0.0, None
-    for event in journal.landmarks():
-        match event:
-            case RunStarted():
-                model = event.model
-            case RunResumed():
-                ended = None
-            case StepStarted():
-                steps += 1
-            case Charged():
-                usd = None if usd is None or event.usd is None else usd + event.usd
-            case RunEnded():
-                ended = event
-            case _:
-                pass
-    state = "ended" if ended is not None else "running" if holder(path) is not None else "interrupted"
-    return RunLine(
-        run_id=spec.run_id,
-        path=str(path),
-        state=state,
-        loop=spec.loop,
-        task=spec.task,
-        workspace=spec.home,
-        model=model,
-        started=float(journal.meta("created") or 0),
-        forked_from=journal.meta("forked_from"),
-        verified=_verified(journal) if ended is not None else None,
-        reason=ended.reason if ended else None,
-        detail=ended.detail if ended else "",
-        complete=ended.complete if ended else False,
-        steps=ended.steps if ended else steps,
-        usd=ended.usd if ended else usd,
-    )
-
-
-def _verified(journal: Journal) -> Confirmed | None:
-    """Looked for among the newest events: few come after an end."""
-    after = max(0, journal.last_seq() - _AFTER_END)
-    events = [stamped.event for stamped in journal.read(after)]
-    found = [event for event in events if isinstance(event, RunEnded | RunVerified)]
-    return found[-1].result if found and isinstance(found[-1], RunVerified) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import struct
@@ -32,7 +31,9 @@ class Inotify:
         self._watched: dict[int, Path] = {}
         self._libc = _libc()
         self._descriptor = _checked(self._libc.inotify_init1(_CLOSE_ON_EXEC | _NON_BLOCKING))
-        self._loop = asyncio.get_running_loop()
+        from asyncio import get_running_loop  # 30 ms, and who uses this has it already
+
+        self._loop = get_running_loop()
         self._loop.add_reader(self._descriptor, self._read)
 
     def watch(self, path: Path, *, written_only: bool = False) -> None:

@@ -1,0 +1,7 @@
+"""What lists and reports say of many runs, without reading each journal again."""
+
+from .folder import RunsFolder, journals
+from .line import RunLine
+from .tally import LIMITS, Firings, RunTally, Spend
+
+__all__ = ["LIMITS", "Firings", "RunLine", "RunTally", "RunsFolder", "Spend", "journals"]

@@ -1,0 +1,126 @@
+"""The index of a folder of runs: the line and the sums of each journal that has not changed since it was read.
+
+The index is derived and may be missing: what it does not know is read from the journal. So a folder that cannot be
+written, or an index that cannot be read, costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from ...system import read_plain
+from .line import RunLine
+from .tally import RunTally
+
+_NAME = "runs.index"
+_FORMAT = 1
+"""Raise it when an entry means something else."""
+_LARGEST = 64 << 20
+_RACY = 2.0
+"""Seconds after a change in which another one can leave the same size and time."""
+_STALE = 60.0
+"""Seconds after which an index that is only half written was left by a process that died."""
+
+Key = tuple[int, ...]
+"""Inode, size and time of the change of the journal, then size and time of its write-ahead log, in nanoseconds."""
+
+
+class Entry(msgspec.Struct):
+    """What is known of a journal while its key is this one."""
+
+    key: Key
+    line: RunLine
+    tally: RunTally | None = None
+    tally_key: Key = ()
+    """Of the journal when the sums were made."""
+
+    @property
+    def current(self) -> RunTally | None:
+        """The sums, where nothing changed since."""
+        return self.tally if self.tally_key == self.key else None
+
+
+class _File(msgspec.Struct):
+    format: int
+    entries: dict[str, Entry]
+    """By the journal's name."""
+
+
+class Index:
+    """Read when it is made; `save` writes it where something was added or removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _NAME
+        self._entries = self._read()
+        self._changed = False
+
+    def entry(self, path: Path) -> Entry | None:
+        """What is known of that journal as it is now."""
+        found = self._entries.get(path.name)
+        return found if found is not None and found.key == key_of(path) else None
+
+    def older(self, path: Path) -> RunTally | None:
+        """Sums of the journal as it was once; the same file may have grown since."""
+        found = self._entries.get(path.name)
+        return found.tally if found is not None and found.key[:1] == key_of(path)[:1] else None
+
+    def put(self, path: Path, key: Key, line: RunLine, tally: RunTally | None = None) -> None:
+        """`key`: what `key_of` gave before the journal was read."""
+        newest = max(key[2::2], default=0)
+        if line.is_unreadable or key != key_of(path) or time.time() - newest / 1e9 < _RACY:
+            return
+        known = self._entries.get(path.name)
+        if tally is not None:
+            entry = Entry(key, line, tally, key)
+        elif known is not None and known.key[:1] == key[:1]:
+            entry = Entry(key, line, known.tally, known.tally_key)
+        else:
+            entry = Entry(key, line)
+        self._entries[path.name] = entry
+        self._changed = True
+
+    def save(self, names: set[str]) -> None:
+        """Write it, with the journals of these names alone: the others are gone."""
+        if not self._changed and not self._entries.keys() - names:
+            return
+        kept = {name: entry for name, entry in self._entries.items() if name in names}
+        data = msgspec.msgpack.encode(_File(_FORMAT, kept))
+        new = self._path.with_suffix(".index-new")
+        with contextlib.suppress(OSError):  # another process writes it, or the folder cannot be written
+            _remove_stale(new)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            new.replace(self._path)
+            self._changed = False
+
+    def _read(self) -> dict[str, Entry]:
+        try:
+            found = msgspec.msgpack.decode(read_plain(self._path, _LARGEST), type=_File)
+        except (OSError, msgspec.DecodeError, ValueError):
+            return {}
+        return found.entries if found.format == _FORMAT else {}
+
+
+def key_of(path: Path) -> Key:
+    """Empty where the journal is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    try:
+        log = path.with_name(path.name + "-wal").stat()
+    except OSError:
+        return (status.st_ino, status.st_size, status.st_mtime_ns)
+    return (status.st_ino, status.st_size, status.st_mtime_ns, log.st_size, log.st_mtime_ns)
+
+
+def _remove_stale(new: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - new.stat().st_mtime > _STALE:
+            new.unlink()
