@@ -136,6 +136,8 @@ def _as_markdown(state: ViewState, began: float) -> Iterator[str]:
 def _inline(text: str) -> str:
     """As code, so that it is no markup, whatever stands in it."""
     line = one_line(" ".join(text.split()))
+    if "`" not in line:
+        return f"`{line}`" if line else ""
     ticks = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
@@ -143,7 +145,8 @@ def _inline(text: str) -> str:
 
 def _fenced(text: str, language: str) -> str:
     shown = show(text).rstrip("\n")
-    fence = "`" * max(3, max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0) if "```" in shown else 0
+    fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
