@@ -6,10 +6,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from rundry.agent import backup_journal, check_journal, plural
 
+from .border.json_out import print_json
 from .resuming import find_any
 from .text import one_line
 
@@ -18,7 +17,7 @@ def check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int
     """Print each finding, one a line. The exit code: 1 where the journal is damaged. Raises UserError."""
     found = check_journal(find_any(ref, flags))
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        print_json(found)
         return 0 if found.is_sound else 1
     for finding in found.findings:
         print(f"{finding.part}: {one_line(finding.text)}")

@@ -31,6 +31,7 @@ from rundry.agent import (
 )
 
 from .attaching import with_images
+from .border.json_out import print_json
 from .deciding.question import Declined
 from .resuming import raised, way_on
 from .start import folder_of, workspace_of
@@ -104,7 +105,7 @@ def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
 
 def _print(answered: Answered, verb: str, *, as_json: bool) -> int:
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(answered) + b"\n")
+        print_json(answered)
     elif answered.taken:
         print(one_line(f"{answered.run_id}  {verb}  taken"))
     else:
@@ -122,7 +123,7 @@ def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
     run_id = journal.spec.run_id
     messages = [Message(number=n, text=one.text, images=len(one.images)) for n, one in sorted(waits.queue.items())]
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(Listed(run_id=run_id, queued=messages)) + b"\n")
+        print_json(Listed(run_id=run_id, queued=messages))
         return 0
     for message in messages:
         print(f"{message.number:>4}  {one_line(message.text)}")

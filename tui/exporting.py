@@ -106,9 +106,8 @@ def _facts(state: ViewState, began: float) -> Iterator[tuple[str, str]]:
 
 def _head(block: Block) -> str:
     """One line that says what the entry is."""
-    name = _NAMES.get(block.kind, "")
-    title = one_line(block.title)
-    return "  ".join(part for part in (try_label(block.work), name, title, block.status, one_line(block.right)) if part)
+    parts = (try_label(block.work), _NAMES.get(block.kind, ""), block.title, block.status, block.right)
+    return one_line("  ".join(part for part in parts if part))
 
 
 def _as_markdown(state: ViewState, began: float) -> Iterator[str]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping
-
-import msgspec
 
 from rundry.agent import fork_run, plural
 
+from .border.json_out import print_json
 from .resuming import find_any
 from .start import folder_of
 from .text import one_line, show
@@ -23,7 +21,7 @@ def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files:
     folder = folder_of(flags)
     forked = fork_run(find_any(ref, flags), folder, at=at, files=files)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(forked) + b"\n")
+        print_json(forked)
         return 1 if forked.left else 0
     of = "" if forked.step == forked.steps else f" of {forked.steps}"
     _say(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
-
-import msgspec
 
 from rundry.agent import (
     FREE,
@@ -19,7 +16,6 @@ from rundry.agent import (
     ModelLine,
     Sandbox,
     Survey,
-    UserError,
     clock,
     discover,
     list_runs,
@@ -29,6 +25,7 @@ from rundry.agent import (
     variables_left_out,
 )
 
+from .border.json_out import print_json
 from .start import NO_MODEL, Setup, folder_of, workspace_of
 from .text import one_line
 
@@ -40,7 +37,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         here = str(workspace_of(flags))
         found = [run for run in found if run.workspace == here]
     if as_json:
-        _json(found)
+        print_json(found)
         return 0
     if not found:
         _say("no runs yet")
@@ -78,7 +75,7 @@ def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = Fa
     asked = given.get("api_base", str) if given.is_set("api_base") else None
     survey = asyncio.run(discover(os.environ, addresses=[asked] if asked else None))
     if as_json:
-        _json(survey)
+        print_json(survey)
         return 0
     for key in survey.keys:
         _say(f"{key.provider}  (key from {key.variable})")
@@ -129,7 +126,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     missing = _missing(setup)
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
-        _json(
+        print_json(
             {
                 "settings": {name: {"value": s.value, "origin": s.origin} for name, s in setup.settings.items()},
                 "notes": setup.notes,
@@ -194,11 +191,3 @@ def _missing(setup: Setup) -> list[str]:
     if shutil.which("git") is None:
         missing.append("git is not installed: what commands change cannot be undone")
     return missing
-
-
-def _json(value: object) -> None:
-    try:
-        data = msgspec.json.encode(value)
-    except TypeError as error:
-        raise UserError(f"cannot be written as JSON: {error}") from None
-    sys.stdout.buffer.write(data + b"\n")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Mapping
-
-import msgspec
 
 from rundry.agent import (
     Advice,
@@ -24,8 +21,9 @@ from rundry.agent import (
     short,
 )
 
+from .border.json_out import print_json
 from .start import folder_of, workspace_of
-from .text import one_line, show
+from .text import one_line, path_line
 
 _TASK, _SIGNATURE = 70, 60
 _MOST = 12
@@ -37,13 +35,13 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Each run that waits for a person, the newest first."""
     waiting_runs = pending(folder_of(flags), str(workspace_of(flags)) if flags.get("cwd") else None)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(waiting_runs) + b"\n")
+        print_json(waiting_runs)
         return 0
     if not waiting_runs:
         _say("no run waits for a person")
     for place, run in enumerate(waiting_runs):
         age = clock(max(0.0, time.time() - run.since))
-        _say(("\n" if place else "") + f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}")
+        _say(f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}", gap=place > 0)
         _say(f"  why      {_cut(run.reason, 200)}")
         _say(f"  next     {_cut(run.suggested_action, 200)}")
         for waiting in run.proposals:
@@ -55,7 +53,7 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
 
 
 def _proposal(waiting: PendingProposal) -> str:
-    what = f"{waiting.tool} {waiting.path or waiting.command or ''}".strip()
+    what = f"{waiting.tool} {path_line(waiting.path) if waiting.path else waiting.command or ''}".strip()
     size = f"  +{waiting.added} -{waiting.removed}, {plural(waiting.hunks, 'hunk')}" if waiting.path else ""
     return f"{what}{size}{'  in conflict' if waiting.conflict else ''}"
 
@@ -66,7 +64,7 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> 
         raise UserError(f"--days {days:g}: give a number of days above 0")
     told = report(folder_of(flags), days, time.time())
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(told) + b"\n")
+        print_json(told)
         return 0
     damaged = f", {told.unreadable - told.newer} damaged" if told.unreadable > told.newer else ""
     newer = f", {told.newer} of a newer rundry" if told.newer else ""
@@ -74,7 +72,7 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> 
     if told.runs:
         _print_shares(told)
         _print_besides(told)
-        _say("\nlimits")
+        _say("limits", gap=True)
         for advice in told.advice:
             _say(_advice(advice))
     return 0
@@ -83,7 +81,7 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> 
 def _print_shares(told: Report) -> None:
     """Exits by reason, and how much of each limit was used: median and 90th percentile."""
     columns = ("steps", "tokens", "usd", "seconds")
-    _say(f"\n{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>16}" for name in columns))
+    _say(f"{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>16}" for name in columns), gap=True)
     rows = [(each.reason, each.runs, each.share, each.budget) for each in told.exits]
     for reason, runs, share, budget in (*rows, ("all", told.runs, 1.0, told.budget)):
         shares = "".join(f"{_share(budget.get(name)):>16}" for name in columns)
@@ -93,23 +91,23 @@ def _print_shares(told: Report) -> None:
 
 def _print_besides(told: Report) -> None:
     if told.detectors:
-        _say("\ndetectors")
+        _say("detectors", gap=True)
         for each in told.detectors[:_MOST]:
             did = ", ".join(f"{name} {count}" for name, count in each.responses.items())
             signature = _cut(each.signature, _SIGNATURE)
             _say(f"{each.firings:>6}x  {each.kind:<12} {signature:<{_SIGNATURE}}  {plural(each.runs, 'run')}  {did}")
     if told.handoffs:
-        _say("\nhand-offs")
+        _say("hand-offs", gap=True)
         for handed in told.handoffs[:_MOST]:
             _say(f"{handed.times:>6}x  {_cut(handed.reason, 90)}")
     if told.searches:
-        _say("\nsearches (what is unseen is an estimate)")
+        _say("searches (what is unseen is an estimate)", gap=True)
         for each in told.searches[:_MOST]:
             gap = "" if each.complete else ", not complete"
             _say(f"{each.run_id}  {each.reason}{gap}; {estimate_words(each.found, each.estimate)}")
             _say(f"{'':>{len(each.run_id)}}  read {coverage_words(each.coverage)}")
     if told.models:
-        _say(f"\n{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}")
+        _say(f"{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}", gap=True)
         for model in told.models[:_MOST]:
             usd = "no price" if model.usd is None else f"{'~' if model.estimated else ''}{model.usd:.4f}"
             used = f"{model.calls:>8}{short(model.tokens_in):>10}{short(model.tokens_out):>10}{usd:>14}"
@@ -129,5 +127,8 @@ def _cut(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def _say(text: str) -> None:
-    print(show(text))
+def _say(line: str, *, gap: bool = False) -> None:
+    """Print one line, with an empty one above it for `gap`."""
+    if gap:
+        print("")
+    print(one_line(line))

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 
+from .border.combining import are_too_many, too_many
+from .border.scripts import mark_lookalikes, mark_mixed
+
 TAB = 4
 """Cells between tab stops."""
 LONGEST_BLANK = 80
 """Blanks in a row that are still drawn as blanks; a longer run is counted instead."""
 LONGEST_GAP = 12
 """Empty lines in a row that are still drawn."""
-_MOST_COMBINING = 4
 
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800"
@@ -25,14 +27,12 @@ _INVISIBLE = (
     "\u070f\U00013430-\U0001343f\U000e0000-\U000e0fff"
 )
 _ODD_BLANK = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
-_COMBINING = "\u0300-\u033f\u0340-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _JOINING = "\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\ufb50-\ufdff\ufe70-\ufefc"
 _PICTURED = "\u203c-\u3299\U0001f000-\U0001faff#*0-9©®"
 _RUN = rf"[ \t\u3000{_ODD_BLANK}]{{{LONGEST_BLANK // TAB},}}"
 
 _HOSTILE = re.compile(
     rf"(?P<blanks>{_RUN})"
-    rf"|(?P<combining>[{_COMBINING}]{{{_MOST_COMBINING + 1},}})"
     rf"|(?P<mark>[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}"
     # joiners belong between the letters of some scripts, a variation selector behind a picture
     rf"]|(?<![{_JOINING}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINING}])|(?<![{_PICTURED}])\ufe0f)"
@@ -43,7 +43,7 @@ MARK = re.compile(r"[\u2400-\u241f\u2421␣]|⟨U\+[0-9A-F]{4,6}⟩|⟨\d+ (?:bl
 
 _GAP = re.compile(rf"\n{{{LONGEST_GAP + 2},}}")
 _QUIET = re.compile(
-    rf"[{_COMBINING}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """What `str.isprintable` lets pass and `_HOSTILE` may not."""
 
@@ -72,7 +72,7 @@ def show(text: str) -> str:
     if "\n" * (LONGEST_GAP + 2) in text:
         text = _GAP.sub(lambda found: f"\n⟨{len(found.group()) - 1} empty lines⟩\n", text)
     lines = text.split("\n")
-    return _expand("\n".join(line if _is_harmless(line) else _HOSTILE.sub(_mark, line) for line in lines))
+    return _expand("\n".join(line if _is_harmless(line) else _HOSTILE.sub(_mark, _unpiled(line)) for line in lines))
 
 
 def strip(text: str) -> str:
@@ -97,13 +97,22 @@ def bare(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` shown in one line: line feeds become `⏎`."""
-    return show(text).replace("\n", "⏎")
+    """`text` shown in one line: line feeds become `⏎`, and a letter of a foreign script in a word gets a mark."""
+    return show(mark_mixed(text)).replace("\n", "⏎")
+
+
+def path_line(path: str) -> str:
+    """A path shown in one line: as `one_line`, with a mark for each sign that only looks like an ASCII one."""
+    return show(mark_lookalikes(path)).replace("\n", "⏎")
 
 
 def in_place(text: str) -> str:
     """A line that is being edited: one visible sign in place of each character that would hide, tabs stay."""
-    return text if _is_harmless(text) else _HOSTILE.sub(_sign_each, text)
+    if _is_harmless(text):
+        return text
+    if are_too_many(text):
+        text = too_many().sub(lambda found: "\ufffd" * len(found.group()), text)
+    return _HOSTILE.sub(_sign_each, text)
 
 
 def _is_harmless(text: str) -> bool:
@@ -111,7 +120,14 @@ def _is_harmless(text: str) -> bool:
     flat = text.replace("\n", " ").replace("\t", " ")
     if not flat.isprintable() or " " * (LONGEST_BLANK // TAB) in flat or "\n" * (LONGEST_GAP + 2) in text:
         return False
-    return text.isascii() or _QUIET.search(text) is None
+    return text.isascii() or (_QUIET.search(text) is None and not are_too_many(text))
+
+
+def _unpiled(line: str) -> str:
+    """`line` with the number of combining characters in place of those that are too many for one base character."""
+    if not are_too_many(line):
+        return line
+    return too_many().sub(lambda found: f"⟨{len(found.group())} combining marks⟩", line)
 
 
 def _mark(match: re.Match[str]) -> str:
@@ -119,8 +135,6 @@ def _mark(match: re.Match[str]) -> str:
     match match.lastgroup:
         case "blanks":
             return _blanks(found)
-        case "combining":
-            return f"⟨{len(found)} combining marks⟩"
         case "blank":
             return "␣"
         case _:
@@ -131,8 +145,6 @@ def _sign_each(match: re.Match[str]) -> str:
     found = match.group()
     if match.lastgroup in ("blanks", "blank"):
         return re.sub(rf"[{_ODD_BLANK}]", "␣", found)
-    if match.lastgroup == "combining":
-        return "\ufffd" * len(found)
     shown = _code(found)
     return shown if len(shown) == 1 else "\ufffd"
 

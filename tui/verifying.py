@@ -7,10 +7,9 @@ import os
 import sys
 from collections.abc import Mapping
 
-import msgspec
-
 from rundry.agent import Confirmation, Confirmed, confirmation_words, verify_run
 
+from .border.json_out import print_json
 from .resuming import find_any
 from .text import one_line, show
 
@@ -21,7 +20,7 @@ def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None,
     """Run it and print one line. The exit code. Raises RundryError."""
     verified = asyncio.run(verify_run(find_any(ref, flags), command, os.environ))
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(verified) + b"\n")
+        print_json(verified)
         return EXIT_CODES[verified.result]
     if verified.output.strip():
         print(show(verified.output.rstrip("\n")), file=sys.stderr)

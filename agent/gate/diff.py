@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ..protocol.path_text import quoted_path
 from ..workspace import FileState, form_of
 from .hunks import CONTEXT, Hunk, Sides, Split, sides_of
 
@@ -31,12 +32,17 @@ def _sides(before: bytes, after: bytes | None, encoding: str) -> Sides | None:
 
 def unified(path: str, before: FileState, after: bytes | None, parts: Split | None) -> str:
     """As `git diff` prints it: every changed line, whole. What is no text is named with its sizes."""
-    old = path if before.exists else None
-    new = None if after is None else path
-    head = f"--- {'/dev/null' if old is None else 'a/' + old}\n+++ {'/dev/null' if new is None else 'b/' + new}\n"
+    head = diff_head(path, is_new=not before.exists, is_gone=after is None)
     if parts is None:
         return f"{head}Binary: {before.size:,} bytes before, {len(after or b''):,} bytes after\n"
     return head + hunk_text(parts)
+
+
+def diff_head(path: str, *, is_new: bool, is_gone: bool) -> str:
+    """The two lines that name the file."""
+    old = "/dev/null" if is_new else quoted_path(f"a/{path}")
+    new = "/dev/null" if is_gone else quoted_path(f"b/{path}")
+    return f"--- {old}\n+++ {new}\n"
 
 
 def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from ..protocol import GateMode, Rule
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
+from .file_kinds import unlike_a_plain_file
 from .flags import WRITERS, base, hides, risk, script_of, unknown_word
 from .grammar import HIDDEN
 from .match import Hit
@@ -98,6 +99,7 @@ def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
+    cautions += unlike_a_plain_file(draft, ws.root)
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
@@ -278,6 +280,4 @@ def _protected(ws: Workspace, here: Path, target: str) -> str | None:
         return f"it writes to {target}, where no tool may: {str(refused).rpartition(': refused, ')[2]}"
     except ValueError:
         return f"it writes to an impossible name: {target!r}"
-    if why is None or why == "it is executable":
-        return None
-    return f"it writes to {target}: {why}"
+    return None if why is None else f"it writes to {target}: {why}"

@@ -19,6 +19,7 @@ from ..protocol import (
     Spent,
     Tried,
 )
+from ..protocol.path_text import quoted_path
 
 _LINE = 200
 """Characters of one entry in a list."""
@@ -113,7 +114,7 @@ def _parts(record: HandoffRecord, digests: Mapping[str, str]) -> Iterator[tuple[
 
 def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
     """`digest`: None where it can no longer be decided on."""
-    what = proposal.path if proposal.path is not None else ""
+    what = quoted_path(proposal.path) if proposal.path is not None else ""
     named = "" if digest is None else f" (digest `{digest[:SHORT]}`)"
     head = [f"{f'`{proposal.tool}` {what}'.rstrip()}{named}", ""]
     if proposal.command is not None:
@@ -144,7 +145,7 @@ def _tried(tried: Tried) -> str:
 
 def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[str]:
     known = {change.path: change for change in changes}
-    lines = [f"- {path}{_counts(known.get(path))}" for path in files]
+    lines = [f"- {quoted_path(path)}{_counts(known.get(path))}" for path in files]
     for change in changes:
         if change.diff:
             lines += ["", *_fenced(change.diff, "diff")]
@@ -166,7 +167,8 @@ def _shares(shares: Sequence[ModelShare]) -> list[str]:
     rows = ["", "| model | calls | tokens in | out | usd |", "| --- | ---: | ---: | ---: | ---: |"]
     for share in shares:
         usd = "?" if share.usd is None else f"{share.usd:.4f}"
-        rows.append(f"| {share.model} | {share.calls} | {share.tokens_in:,} | {share.tokens_out:,} | {usd} |")
+        name = _one_line(share.model).replace("|", "/")
+        rows.append(f"| {name} | {share.calls} | {share.tokens_in:,} | {share.tokens_out:,} | {usd} |")
     return rows
 
 

@@ -225,6 +225,7 @@ from .spec import (
     StallLimits,
     Verify,
 )
+from .visible_json import visible_json
 from .work import (
     Again,
     Confirm,
@@ -476,5 +477,6 @@ __all__ = [
     "part_with",
     "to_json_line",
     "try_name",
+    "visible_json",
     "with_limits",
 ]

@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from ..gate.diff import compare_contents, hunk_text
+from ..gate.diff import compare_contents, diff_head, hunk_text
 from ..gate.hunks import Split
 from ..journal import Journal
 from ..journal.actions import Action, arguments_of
@@ -167,8 +167,7 @@ def _changed(path: str, before: str | None, after: str | None, load: LoadBlob, r
     if sides is None:
         return ChangedFile(path=path, diff="(no text)")
     parts = Split(sides.old, sides.new, list(sides.compare()))
-    names = ["/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"]
-    diff = f"--- {names[0]}\n+++ {names[1]}\n{hunk_text(parts)}"
+    diff = diff_head(path, is_new=old is None, is_gone=new is None) + hunk_text(parts)
     return ChangedFile(path=path, diff=_cut(diff, room) if room else "", added=parts.added, removed=parts.removed)
 
 

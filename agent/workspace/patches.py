@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
+from ..protocol.path_text import quoted_path
 from .objects import LINK, blob_id
 from .snapshots import Change
 
@@ -40,10 +41,9 @@ def change_hash(changes: Sequence[Change]) -> str:
 
 
 def _one(change: Change) -> Iterator[bytes]:
-    name = change.path.encode("utf-8", "surrogateescape")
-    old, new = _quoted(b"a/" + name), _quoted(b"b/" + name)
+    old, new = _bytes(quoted_path(f"a/{change.path}")), _bytes(quoted_path(f"b/{change.path}"))
     if change.kind == "large":
-        yield b"# %s is too large to be kept\n" % name
+        yield b"# %s is too large to be kept\n" % _bytes(quoted_path(change.path))
         return
     yield b"diff --git %s %s\n" % (old, new)
     before, after = _git_mode(change.before_mode), _git_mode(change.after_mode)
@@ -108,10 +108,3 @@ def _git_mode(mode: int | None) -> bytes:
     if mode == LINK:
         return b"120000"
     return b"100755" if mode is not None and mode & stat.S_IXUSR else b"100644"
-
-
-def _quoted(name: bytes) -> bytes:
-    """As git quotes it, where it has to be."""
-    if all(byte >= 32 and byte not in b'"\\\x7f' for byte in name):
-        return name
-    return b'"' + b"".join(b"\\%03o" % b if b < 32 or b in b'"\\\x7f' else bytes([b]) for b in name) + b'"'

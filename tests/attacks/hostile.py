@@ -43,6 +43,9 @@ HOSTILE = {
     "4.19": "zalgo" + "\u0301" * 200,
     "4.20": "blanks" + " " * 400 + "end",
     "4.21": "lines\u2028sep\u2029par\x85nel",
+    "4.21 in a path": "x.py\n@@ -1 +1 @@\n-forged hunk\n+forged line",
+    "4.19 in other scripts": "zalgo" + "\u093f" * 200 + "\u0e38" * 200,
+    "4.27 homoglyph": "p\u0430yment.py",
     "4.22": "\x1bP1$r0m\x1b\\ \x1b_apc\x1b\\ \x1b^pm\x1b\\ \x1b[?1049l \x1b[6n \x1bc",
 }
 ALL = " | ".join(HOSTILE.values())

@@ -232,3 +232,33 @@ def test_the_first_frame_draws_a_hostile_task_as_text(home: Home, project: Path)
         terminal.signal(signal.SIGTERM)
         terminal.wait_for_exit()
         assert_only_ours(terminal.raw())
+
+
+PRINTED = {
+    "runs": ("runs",),
+    "handoffs": ("handoffs",),
+    "report": ("report", "--days", "9999"),
+    "check": ("check", "RUN"),
+    "markdown": ("export", "RUN", "--format", "md"),
+    "html": ("export", "RUN", "--format", "html"),
+    "approve": ("approve", "RUN"),
+    "json runs": ("runs", "--json"),
+    "json handoffs": ("handoffs", "--json"),
+    "json lines": ("export", "RUN", "--format", "jsonl"),
+}
+SIGNS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@pytest.mark.attack("4.27")
+def test_no_command_prints_a_sign_that_hides_or_steers_or_a_line_that_a_path_forged(
+    home: Home, project: Path, run_id: str
+) -> None:
+    for name, words in PRINTED.items():
+        done = home.run(*(run_id if word == "RUN" else word for word in words), cwd=project)
+        assert "Traceback" not in done.stderr, name
+        for text in (done.stdout, done.stderr):
+            odd = {hex(ord(sign)) for sign in set(text) - {"\n"} if unicodedata.category(sign) in SIGNS}
+            assert not odd, (name, odd)
+            assert not any(sign * 6 in text for sign in "\u0301\u093f\u0e38") or "json" in name, name
+            forged = [line for line in text.splitlines() if line.startswith("+forged line")]
+            assert not forged or name in ("markdown", "html"), (name, forged)  # there, the model's own text has lines

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from rundry.agent.gate import split, split_bytes, take, unified
 from rundry.agent.gate.lines import changes
+from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.workspace import FileState, read_state
+from rundry.agent.workspace.patches import patch_of
+from rundry.agent.workspace.snapshots import Change
 
 _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\re\n", "}\n", "x"]), max_size=30).map("".join)
 
@@ -114,3 +119,37 @@ def test_ten_thousand_hunks_and_a_repetitive_file_take_seconds_at_most():
     changed = [line.replace("old", "new") for line in anchored]
     assert len(split("".join(anchored), "".join(changed)).hunks) == 10_000
     assert time.monotonic() - began < 20
+
+
+FORGED = "notes.txt\n@@ -1 +1 @@\n-harmless\n+harmless too\n--- a/x"
+
+
+@pytest.mark.parametrize(
+    "name", [FORGED, "a\rb", "a\u2028@@ -1 +1 @@", "a\x85b", 'quo"te', "back\\slash", "tab\tx", "\u202etxt"]
+)
+def test_no_name_of_a_file_adds_a_line_to_a_diff_and_git_reads_the_name_back(name, tmp_path):
+    before = FileState(path=Path(name), real=tmp_path / name, exists=True, data=b"a\n", encoding="utf-8")
+    shown = unified(name, before, b"b\n", split_bytes(before, b"b\n"))
+    assert len(shown.splitlines()) == 5
+    assert [line[:2] for line in shown.splitlines()] == ["--", "++", "@@", "-a", "+b"]
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / name.rpartition("/")[0]).mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(b"a\n")
+    kind = {"kind": "changed", "before_mode": 0o100644, "after_mode": 0o100644}
+    change = Change(path=name, before=b"a\n", after=b"b\n", **kind)
+    patch = patch_of([change])
+    assert len(patch.decode().splitlines()) == 6
+    for text in (shown.encode(), patch):
+        subprocess.run(["git", "apply"], cwd=tmp_path, input=text, check=True)
+        assert (tmp_path / name).read_bytes() == b"b\n"
+        (tmp_path / name).write_bytes(b"a\n")
+
+
+def test_what_a_terminal_gets_as_json_reads_back_and_neither_hides_nor_steers():
+    for text in ("\x9b2J \x85", "\u202egpj.exe", "a\u200bb\ufeff", "\U000e0041", "\x7f", "\u2028@@", "é 界 👩"):
+        line = to_json_line(
+            Stamped(1, 0.0, None, None, ProposalOpened(proposal_id="p", tool=text, digest="d", path=text))
+        )
+        assert json.loads(line)["path"] == text
+        kinds = {unicodedata.category(sign) for sign in line.decode()}
+        assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp", "Cn"}, text

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+
 import pytest
 
 from rundry.agent.gate import look
@@ -92,3 +95,65 @@ def test_the_rule_of_always_is_for_exactly_this_file(place):
 def test_an_empty_rule_opens_nothing_and_closes_all(place):
     assert place.judge_file("a.py", rules=[Rule(verdict="allow")]).action == "ask"
     assert place.judge_file("a.py", rules=[Rule(verdict="deny")]).action == "deny"
+
+
+def _odd_files(place) -> dict[str, str]:
+    """Paths of files that are not plain, and what the person has to read about each."""
+    place.file("plain.py", b"old")
+    outside = place.ws.root.parent / "outside.py"
+    outside.write_bytes(b"old")
+    os.link(outside, place.ws.root / "shared.py")
+    place.file("tools/run", b"#!/bin/sh\n").chmod(0o754)
+    place.file("for_others", b"").chmod(0o641)
+    place.file("real/a.py", b"old")
+    (place.ws.root / "alias.py").symlink_to("real/a.py")
+    (place.ws.root / "folder").symlink_to("real")
+    (place.ws.root / "dangling.py").symlink_to("nothing_yet.py")
+    return {
+        "shared.py": "hard link",
+        "tools/run": "executable",
+        "for_others": "executable",
+        "alias.py": "the link alias.py",
+        "folder/a.py": "the link folder",
+        "folder/new.py": "the link folder",
+        "folder/../real/a.py": "the link folder",
+        str(place.ws.root / "alias.py"): "the link alias.py",
+        "dangling.py": "the link dangling.py",
+    }
+
+
+def test_a_hard_link_an_executable_and_a_file_behind_a_link_ask_in_every_mode_without_always(place):
+    for name, said in _odd_files(place).items():
+        for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
+            verdict = place.judge_file(name, mode=mode, rules=[Rule(verdict="allow", tool="write_file")])
+            assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None), name
+            assert said in "\n".join(verdict.why), name
+
+
+def test_a_plain_file_passes_also_where_the_workspace_itself_is_reached_through_a_link(place):
+    _odd_files(place)
+    alias = place.ws.root.parent / "alias"
+    alias.symlink_to(place.ws.root)
+    for name in (
+        "plain.py",
+        "new/deep.py",
+        "./real/../plain.py",
+        str(place.ws.root / "plain.py"),
+        str(alias / "plain.py"),
+    ):
+        assert place.judge_file(name, mode=GateMode.EDITS).action == "allow", name
+    (place.ws.root.parent / "into").symlink_to(place.ws.root / "real")
+    assert place.judge_file(str(place.ws.root.parent / "into/a.py"), mode=GateMode.EDITS).action == "ask"
+
+
+def test_an_edit_that_the_mode_would_approve_never_reaches_the_file_outside_unasked(place):
+    _odd_files(place)
+    place.attended = False
+    for name in ("shared.py", "alias.py"):
+        ruling = asyncio.run(_pass(place, place.replacing(name, b"old", b"new")))
+        assert not ruling.approved
+    assert asyncio.run(_pass(place, place.replacing("plain.py", b"old", b"new"))).approved
+
+
+async def _pass(place, draft):
+    return await place.gate(GateMode.EDITS).pass_(draft, call_id="c", record=place.record)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rundry.tui.text import MARK, bare, one_line, show, strip
+from rundry.tui.text import MARK, bare, in_place, one_line, path_line, show, strip
 
 PIECES = [
     "\x1b]52;c;ZXZpbA==\x07", "\x1b[31m", "\x1b]0;title\x1b\\", "\x9b2J", "\x9d8;;http://x\x9c", "\x1b", "\x07", "\b",
@@ -146,3 +146,69 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
 
     small, large = seconds(1_500), seconds(15_000)
     assert large < small * 40 + 0.02
+
+
+def test_every_combining_character_of_every_script_is_limited_per_base_character() -> None:
+    for code in range(sys.maxunicode + 1):
+        sign = chr(code)
+        if unicodedata.category(sign) in ("Mn", "Mc", "Me"):
+            piled = f"a{sign * 200}b"
+            assert sign * 5 not in show(piled), hex(code)
+            assert len(show(piled)) < 2_100
+            assert sign * 5 not in in_place(piled) and len(in_place(piled)) == len(piled)
+
+
+def test_combining_characters_of_several_scripts_with_joiners_between_them_are_counted_together() -> None:
+    pile = "\u0301\u093f\u200d\u0e38\u200c\U00011127\u05b4" * 40
+    assert show(f"क{pile}x") == "क⟨280 combining marks⟩x"
+    assert show("e" + "\u1175" * 9) == "e⟨9 combining marks⟩"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "हिन्दी क्ष्म्य",
+        "বাংলা ক্ষ্ম",
+        "ไทย ปั้น น้ำ",
+        "རྒྱལ་པོ བསྒྲུབས",
+        "မြွှေ ကျွန်ုပ်",
+        "שָׁלוֹם בְּרֵאשִׁ֖ית",
+        "العَرَبِيَّة",
+        "tiếng Việt",
+        "한국어",
+        "e\u0301\u0302\u0303\u0304",
+    ],
+)
+def test_words_of_living_scripts_are_not_taken_for_piles(word: str) -> None:
+    assert "combining" not in show(word)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("src/p\u0430yment.py", "src/p⟨U+0430⟩yment.py"),
+        ("p\u0301\u0430\u0301y", "p\u0301⟨U+0430⟩\u0301y"),
+        ("m\u03b1in.py", "m⟨U+03B1⟩in.py"),
+        ("\u0441onfig/\u13a2x", "⟨U+0441⟩onfig/⟨U+13A2⟩x"),
+        ("\u0444\u03b9le", "⟨U+0444⟩⟨U+03B9⟩le"),
+        ("\u0444\u0438\u03b9", "\u0444\u0438⟨U+03B9⟩"),
+        ("\u0455\u0441\u043e\u0440\u0435.py", "⟨U+0455⟩⟨U+0441⟩⟨U+043E⟩⟨U+0440⟩⟨U+0435⟩.py"),
+        ("src\u2215main.py", "src⟨U+2215⟩main.py"),
+        ("a\u2024py \uff50\uff59", "a⟨U+2024⟩py ⟨U+FF50⟩⟨U+FF59⟩"),
+        ("a\nb", "a⏎b"),
+    ],
+)
+def test_a_letter_that_is_not_what_it_looks_like_is_marked_in_a_path(path: str, shown: str) -> None:
+    assert path_line(path) == shown
+    assert path_line(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "path", ["отчет_v2.txt", "日本語test.py", "résumé.md", "και/νέα.txt", "データ.csv", "한글abc", "x².txt"]
+)
+def test_paths_in_one_script_to_a_word_stay_as_they_are(path: str) -> None:
+    assert path_line(path) == path
+
+
+def test_a_mixed_word_is_marked_wherever_text_stands_in_one_line() -> None:
+    assert one_line("run p\u0430yment") == "run p⟨U+0430⟩yment"

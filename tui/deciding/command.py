@@ -21,7 +21,7 @@ from rundry.agent import (
 )
 
 from ..resuming import find
-from ..text import one_line
+from ..text import one_line, path_line
 from .question import NOT_RECORDED, SHORT, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
 
@@ -112,7 +112,8 @@ def _refuse_old(before: Collection[ProposalOpened], waits: Waits, digest: str | 
         if now is not None and now.digest != opened.digest and opened.digest.startswith(digest.lower()):
             how = "is in conflict with that" if opened.proposal_id in waits.conflicts else "was rebased on that"
             raise UserError(
-                f"{opened.path} changed since this proposal was shown: it {how}, and needs a new decision. "
+                f"{path_line(opened.path or '')} changed since this proposal was shown: "
+                f"it {how}, and needs a new decision. "
                 f"Its digest is now {now.digest[:SHORT]}."
             )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rundry.agent import ProposalOpened, SuspectResult, UserError, Waits, plural
 
-from ..text import one_line, show
+from ..text import one_line, path_line, show
 
 SHORT = 12
 """Characters of a digest that are shown."""
@@ -73,7 +73,8 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
 
 def what_of(opened: ProposalOpened) -> str:
     """`edit_file calc/core.py`."""
-    return one_line(f"{opened.tool} {opened.path or opened.command or ''}").strip()
+    about = path_line(opened.path) if opened.path else one_line(opened.command or "")
+    return f"{one_line(opened.tool)} {about}".strip()
 
 
 def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpened:

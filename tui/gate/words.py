@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rundry.agent import ProposalOpened, Rebasing, plural
 
-from ..text import one_line, show
+from ..text import one_line, path_line, show
 from .thoughts import Shown, Thoughts
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
@@ -24,7 +24,7 @@ def name(proposal: ProposalOpened) -> str:
         return f"{_who(proposal)}{verb} a command"
     if verb == "run":
         verb = "changed by a command:"
-    return f"{_who(proposal)}{verb} {one_line(proposal.path)}"
+    return f"{_who(proposal)}{verb} {path_line(proposal.path)}"
 
 
 def about(proposal: ProposalOpened) -> str:

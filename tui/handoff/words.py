@@ -29,7 +29,7 @@ from rundry.agent import (
 
 from ..deciding.question import SHORT
 from ..head.title import model_name
-from ..text import one_line, show, strip
+from ..text import one_line, path_line, show, strip
 
 Run = tuple[str, str]
 """A piece of a line and what it is: `plain`, `bright`, `dim`, `next`, `good`, `bad`, `added` or `removed`."""
@@ -103,7 +103,7 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
     if proposal.command is not None:
         yield [("run ", "dim"), (one_line(proposal.command), "bright"), *named]
         return
-    yield [("edit ", "dim"), (one_line(proposal.path or proposal.tool), "bright"), *named]
+    yield [("edit ", "dim"), (path_line(proposal.path or proposal.tool), "bright"), *named]
     yield from _diff(proposal.diff)
 
 
@@ -166,7 +166,7 @@ def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[Line]
     for path in files:
         change = known.get(path)
         counts: Line = [] if change is None else [(f"  +{change.added}", "added"), (f" −{change.removed}", "removed")]
-        lines.append([(one_line(path), "bright"), *counts])
+        lines.append([(path_line(path), "bright"), *counts])
         if change is not None:
             lines += _diff(change.diff)
     return lines
@@ -174,7 +174,8 @@ def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[Line]
 
 def _diff(text: str) -> Iterator[Line]:
     """Without the two lines that name the file: it stands above."""
-    lines = [line for line in show(text).splitlines() if not line.startswith(("--- ", "+++ "))]
+    lines = show(text).splitlines()
+    lines = lines[2:] if lines[0:1] and lines[0].startswith("--- ") else lines
     for line in lines[:_DIFF_LINES]:
         kind = {"+": "added", "-": "removed", "@": "dim"}.get(line[:1], "plain")
         yield [(line, kind)]

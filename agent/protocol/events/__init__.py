@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from ..visible_json import visible_json
 from .base import EventBase
 from .confirm import (
     ConfirmationFinished,
@@ -398,7 +399,11 @@ def decode_event(kind: str, raw: bytes) -> Event:
 
 
 def to_json_line(stamped: Stamped) -> bytes:
-    """One line of `--json` (REQUIREMENTS 13.1), without the line's end."""
+    """One line of `--json` (REQUIREMENTS 13.1), without the line's end. It can be shown on a terminal."""
+    return visible_json(_json_line(stamped))
+
+
+def _json_line(stamped: Stamped) -> bytes:
     head: dict[str, Any] = {"seq": stamped.seq, "at": stamped.at, "step": stamped.step, "work": stamped.work}
     body = encode_event(stamped.event)
     if type(stamped.event) in _beside_the_head:

@@ -1,0 +1,47 @@
+"""Why a change of a file that exists reaches further than its path says (ATTACKS, "At the gate", e)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .draft import FileDraft
+
+_MAY_RUN = 0o111
+
+
+def unlike_a_plain_file(draft: FileDraft, root: Path) -> list[str]:
+    """Return a reason for each: it has other names, it is a program, or a link leads to it.
+
+    `root`: the workspace, with links followed.
+    """
+    if draft.landed is not None:
+        return []  # the command already changed it: the person decides about content only
+    before = draft.before
+    why: list[str] = []
+    if before.links > 1:
+        why.append(f"it is a hard link: the change also reaches its {_others(before.links)} elsewhere")
+    if before.exists and before.mode & _MAY_RUN:
+        why.append("it is executable")
+    link = _link_on_the_way(before.path, root)
+    if link is not None:
+        why.append(f"the link {link} leads to it")
+    return why
+
+
+def _others(links: int) -> str:
+    return "other name" if links == 2 else f"{links - 1} other names"
+
+
+def _link_on_the_way(given: Path, root: Path) -> str | None:
+    """The first link below the workspace on the way to the file, as the model spelled it."""
+    whole = root / given
+    inside = next((above for above in reversed(whole.parents) if os.path.realpath(above) == str(root)), None)
+    if inside is None:
+        return str(given)  # a link outside of the workspace leads into a folder of it
+    at = inside
+    for part in whole.relative_to(inside).parts:
+        at = at.parent if part == ".." else at / part
+        if at.is_symlink():
+            return at.relative_to(inside).as_posix() if at.is_relative_to(inside) else str(at)
+    return None

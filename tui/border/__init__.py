@@ -1,0 +1,1 @@
+"""Tables of the border that foreign text crosses (`tui.text`)."""
