@@ -91,6 +91,24 @@ def test_the_tests_that_are_named_exist() -> None:
         assert set(tests.values()) - found == set(), name
 
 
+def test_the_page_on_security_names_tests_that_exist() -> None:
+    text = (TESTS.parent / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`tests/([\w/]+\.py)(?:::(\w+))?`", text)
+    assert len(named) > 20
+    for name, test in named:
+        tree = ast.parse((TESTS / name).read_text(encoding="utf-8"))
+        found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        assert not test or test in found, f"{name}::{test}"
+
+
+def test_every_claim_of_the_page_on_security_names_a_test() -> None:
+    text = (TESTS.parent / "docs" / "security.md").read_text(encoding="utf-8")
+    protected = text.partition("## What is protected")[2].partition("\n## ")[0]
+    claims = re.split(r"\n(?=\*\*)", protected)[1:]
+    assert len(claims) > 10
+    assert [claim for claim in claims if "`tests/" not in claim] == []
+
+
 def _numbers(path: Path) -> set[str]:
     """The numbers in the markers, ids and tables of a file."""
     if path == Path(__file__):
