@@ -20,6 +20,10 @@ def guarded(work: Callable[[], int]) -> NoReturn:
         fail(str(error), LATER)
     except RundryError as error:
         fail(str(error))
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        fail(f"{error.filename} cannot be used: {error.strerror}; change its permissions")
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:

@@ -28,10 +28,15 @@ NO_MODEL = (
 def workspace_of(flags: Mapping[str, object]) -> Path:
     """The folder of `--cwd`, or this one. Raises UserError."""
     asked = flags.get("cwd")
-    folder = Path(str(asked)) if asked else Path.cwd()
-    if not folder.is_dir():
-        raise UserError(f"--cwd {folder}: there is no such folder")
-    resolved = folder.resolve()
+    try:
+        folder = Path(str(asked)) if asked else Path.cwd()
+        if not folder.is_dir():
+            raise UserError(f"--cwd {folder}: there is no such folder")
+        resolved = folder.resolve()
+    except OSError as error:
+        raise UserError(f"the workspace {asked or 'here'} cannot be opened: {error.strerror}") from None
+    if not os.access(resolved, os.R_OK | os.X_OK):
+        raise UserError(f"the workspace {resolved} cannot be read: change its permissions, or name another with --cwd")
     try:
         str(resolved).encode()
     except UnicodeEncodeError:

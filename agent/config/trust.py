@@ -20,6 +20,14 @@ _LARGEST = 1 << 20
 """Bytes of one file. A larger one is no config."""
 
 
+def _paths(place: Path) -> list[Path]:
+    """Files of a folder, or the file. Raises ConfigError."""
+    try:
+        return sorted(place.iterdir()) if place.is_dir() else [place]
+    except OSError as error:
+        raise ConfigError(f"{place} cannot be read: {error.strerror}") from None
+
+
 class Content:
     """What in a workspace wants trust, read once: what is judged is what is used."""
 
@@ -29,7 +37,7 @@ class Content:
         """By path relative to the workspace."""
         for part in _PARTS:
             place = workspace / part
-            for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+            for path in _paths(place):
                 if path.suffix != ".sample" and (data := _read(path)) is not None:
                     self.files[path.relative_to(workspace).as_posix()] = data
 

@@ -98,10 +98,11 @@ def require_place(path: Path) -> None:
     probe = path.with_suffix(".probe")
     try:
         os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
-    except OSError as error:
-        raise _no_place(path.parent, error) from error
-    finally:
         _remove(probe, with_folder=made_folder)
+    except OSError as error:
+        if made_folder:
+            path.parent.rmdir()
+        raise _no_place(path.parent, error) from error
 
 
 def open_existing(path: Path) -> sqlite3.Connection:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -113,10 +113,11 @@ class Home:
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT,
+        through: Sequence[str] = (),
     ) -> Ran:
-        """Runs it to its end."""
+        """Runs it to its end. `through`: a program and its options that start it."""
         done = subprocess.run(
-            [str(RUNDRY), *argv],
+            [*through, str(RUNDRY), *argv],
             cwd=cwd,
             env={**self.env, **(env or {})},
             input=stdin if stdin is not None else "",
