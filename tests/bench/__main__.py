@@ -30,10 +30,11 @@ from . import (
     growth,
     guard_bench,
     idle,
+    many_runs,
     step_cost,
     stream,
 )
-from .table import Row, compile_all, print_table
+from .table import Row, compile_all, page, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "first-frame": first_frame.measure,
@@ -48,22 +49,28 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "attach": attach.measure,
     "growth": growth.measure,
     "direct": direct.measure,
+    "many-runs": many_runs.measure,
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures rundry.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
-    names = parser.parse_args().names or list(BENCHES)
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write a page with the tables, too")
+    asked = parser.parse_args()
+    names = asked.names or list(BENCHES)
     if unknown := set(names) - set(BENCHES):
         parser.error(f"{', '.join(unknown)}: there are {', '.join(BENCHES)}")
     sys.setswitchinterval(0.0005)  # the thread that stamps what arrives must not wait for the one that types
     compile_all()
-    rows: list[Row] = []
+    groups: dict[str, list[Row]] = {}
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="rundry-bench-") as folder:
-            rows += BENCHES[name](Path(folder))
+            groups[name] = BENCHES[name](Path(folder))
+        if asked.page is not None:
+            asked.page.write_text(page(groups), encoding="utf-8")
+    rows = [row for group in groups.values() for row in group]
     print_table(rows)
     return 0 if all(row.holds for row in rows) else 1
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import compileall
 import importlib.util
+import os
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -38,6 +40,39 @@ def print_table(rows: list[Row]) -> None:
         print(
             "  ".join([left, *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]).rstrip()
         )
+
+
+_PAGE = """# Performance
+
+What rundry must reach, as it was measured last. "ratio" compares with a floor or a rival in the same run; "limit" is
+the most that the ratio may be, or the value where there is nothing to compare with. Numbers of different runs do not
+compare: machines differ, and so does one machine from minute to minute.
+
+This page is generated, on a machine that does nothing else:
+`cd tests && ../.venv/bin/python -m bench --page ../docs/performance.md`
+"""
+
+
+def page(groups: dict[str, list[Row]]) -> str:
+    """The page in `docs`: a table for each measurement."""
+    lines = [
+        _PAGE,
+        f"Measured on {platform.system()} with {os.cpu_count()} cores, Python {platform.python_version()}.",
+        "",
+    ]
+    for name, rows in groups.items():
+        lines += [
+            f"## {name}",
+            "",
+            "| what | measured | against | ratio | limit | |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for row in rows:
+            what, ours, base, base_is, ratio, limit, verdict = _cells(row)
+            against = f"{base} {base_is}".strip()
+            lines.append(f"| {what.strip()} | {ours} | {against} | {ratio} | {limit} | {verdict.lower()} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
