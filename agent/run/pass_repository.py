@@ -25,6 +25,8 @@ from ..workspace.git import (
 )
 from ..workspace.repository import GitFailed, Repository
 
+_OF_TRIES = ("refs/heads/", "refs/tags/")
+
 
 @dataclass(frozen=True, slots=True)
 class Moved:
@@ -88,6 +90,18 @@ class PassRepository:
         if moved is None or started.git is None:
             return []
         return await self._rewind(started, moved.state, history_only=True)
+
+    async def drop_refs_of_tries(self, started: PassStarted) -> None:
+        """Remove branches and tags that came since the start of a pass: of a try only files are kept."""
+        moved = await self.moved(started)
+        found = None if moved is None else await self.find()
+        if moved is None or found is None or started.git is None:
+            return
+        start, have = self._state(started.git), self._state(moved.state)
+        came = {name for name in have.refs.keys() - start.refs.keys() if name.startswith(_OF_TRIES)}
+        if came:
+            want = msgspec.structs.replace(have, refs={name: to for name, to in have.refs.items() if name not in came})
+            await rewind(found, want, have, self._kit.snapshots.kept, aside=Path())
 
     async def bundle(self, started: PassStarted, moved: Moved | None) -> tuple[str | None, list[str]]:
         """Keep commits that are about to be rolled back in the journal; the blob, and a line for each commit."""

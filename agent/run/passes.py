@@ -174,10 +174,12 @@ class Passes:
         found: Measured | None = None
         if self.facts.chosen is None:
             found = await self.candidates.choose(started, why, judged=judged)
-        if self.facts.chosen is not None and (failed := await self.candidates.apply(self.facts.chosen)) is not None:
+        if self.facts.chosen is not None:
             assert self._improve is not None  # no other loop has tries
-            why_not = f"cannot run on it: {failed}"
-            found = record_no_score(self.kit, self._improve, started.number, why_not)
+            if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
+                why_not = f"cannot run on it: {failed}"
+                found = record_no_score(self.kit, self._improve, started.number, why_not)
+            await self._repository.drop_refs_of_tries(started)  # no worktree has them checked out any more
         if found is None:
             await self._judge_all(self._from(started), why, is_whole=True, judged=judged)
             return

@@ -26,6 +26,7 @@ from ...workspace.patches import patch_of
 from ...workspace.repository import GitFailed
 from ..measure import Measured, Score, measure, record_no_score, record_score
 from .attempt import Attempt, Over
+from .conflict import edited_since, replace_is_decided, why_kept
 from .try_kit import drop_kit, kit_of_try
 from .verdict import why_red
 from .words import opening_words, summary, system_words
@@ -116,6 +117,9 @@ class Candidates:
         end = self._facts.tries[best.candidate]
         assert end is not None and end.world is not None and best.score is not None  # it was measured
         base = self._kit.facts.world = await self._kit.snapshots.take()
+        edited = await edited_since(self._kit, started, end, base)
+        if edited and not await replace_is_decided(self._kit, best, edited, base):
+            return record_no_score(self._kit, self._spec, started.number, why_kept(best, edited), best.seconds)
         self._kit.record(
             TryChosen(
                 number=started.number,

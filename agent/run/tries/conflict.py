@@ -1,0 +1,49 @@
+"""A chosen try whose files somebody edited since the pass began: only a person may let it replace those edits."""
+
+from __future__ import annotations
+
+from ...protocol import PassStarted, QuestionAsked, TryFinished, TryMeasured, Waiting
+from ...step import Kit
+
+KEEP = "Keep the edits"
+REPLACE = "Replace them with the try"
+_NAMED = 6
+
+
+async def edited_since(kit: Kit, started: PassStarted, end: TryFinished, base: str) -> list[str]:
+    """Return the files of a try that are not as they were when its pass began, nor as the try has them.
+
+    `base`: the snapshot of the run's tree now. Raises SnapshotDamaged.
+    """
+    moved = {change.path for change in await kit.snapshots.changes(started.world or "", base)}
+    other = {change.path for change in await kit.snapshots.changes(base, end.world or "")}
+    return [path for path in end.files if path in moved & other]
+
+
+async def replace_is_decided(kit: Kit, best: TryMeasured, edited: list[str], base: str) -> bool:
+    """Ask the person. False: the edits stay; without a person they always do. Raises PersonInterrupted."""
+    name = f"try-{best.number}.{best.candidate}-{base[:12]}"
+    asking = kit.facts.asking
+    if name not in asking.answers and name not in asking.questions:
+        if not kit.watched():
+            return False
+        kit.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
+    if name not in asking.answers:
+        kit.record(Waiting(why="question"))
+        await kit.interruptible(kit.until(lambda: name in asking.answers))
+    return asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
+
+
+def why_kept(best: TryMeasured, edited: list[str]) -> str:
+    """Why the try is not applied, after "the command"."""
+    return f"cannot run on it: try {best.candidate} of {best.tries} was not applied, because {_listed(edited)}"
+
+
+def _question(best: TryMeasured, edited: list[str]) -> str:
+    found = f"Try {best.candidate} of {best.tries} is the best one (score {best.score:g})."
+    return f"{found} It conflicts with edits: {_listed(edited)}. Keep the edits and drop the try, or replace them?"
+
+
+def _listed(edited: list[str]) -> str:
+    more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
+    return f"{', '.join(edited[:_NAMED])}{more} changed on disk since the pass began"
