@@ -64,7 +64,7 @@ async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Rec
 def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
     """None also for tests that fail: what they print is about the code, not about this sandbox."""
     done = result.finished
-    if done is None or not done.exit_code or draft.unsandboxed:
+    if done is None or not (done.exit_code or done.restored) or draft.unsandboxed:
         return None
     need = kit.sandbox.refused(
         done,

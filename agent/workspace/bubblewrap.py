@@ -8,10 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from ..system import find_program, read_plain
+from ..system import find_program
 from .confined import mounts
 from .confined.sight import Sight
 from .gitbox import GitMounts
+from .gitbox.folders import repository_places
 from .places import is_real_folder, protected
 from .processes import bash
 
@@ -121,17 +122,6 @@ def _blank(temp: Path) -> Path:
     return blank
 
 
-def _of_worktree(git: Path) -> list[str]:
-    """The repository that a worktree belongs to, where it stands below /tmp: the temp folder would hide it."""
-    try:
-        home = (git.parent / read_plain(git).decode().strip().removeprefix("gitdir:").strip()).resolve()
-    except (OSError, UnicodeDecodeError):
-        return []
-    common = home.parent.parent if home.parent.name == "worktrees" else home
-    is_below = common.is_relative_to("/tmp") and (common / "objects").is_dir()
-    return ["--ro-bind", str(common), str(common)] if is_below else []
-
-
 def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
     """How the repository of the workspace is seen."""
     git, binds = ws / ".git", list[str]()
@@ -139,7 +129,9 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
         # A mount of its own cannot be renamed: nobody puts another repository in its place.
         binds = seen.words or ["--ro-bind" if seen.words is not None else "--bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
-        binds = [*_of_worktree(git), *(seen.words or []), "--ro-bind", str(git), str(git)]
+        below = [place for place in repository_places(ws) if place.is_relative_to("/tmp")]
+        binds = [word for place in below for word in ("--ro-bind", str(place), str(place))]
+        binds += [*(seen.words or []), "--ro-bind", str(git), str(git)]
     for path in seen.read_only:
         binds += ["--ro-bind", str(path), str(path)]
     return binds

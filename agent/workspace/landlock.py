@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from .confined.readable import devices, readable_places
 from .confined.sight import Sight
 from .landlock_child import abi_here
 
 LEAST = 2
 """The first ABI in which a file can be moved from one folder of the workspace to another."""
 _TCP = 4
-_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "shm"))
 _CHILD = Path(__file__).with_name("landlock_child.py")
 
 
@@ -45,13 +45,15 @@ def landlock(
     writable: Sequence[Path],
     processes: int,
     read: Sequence[Path] = (),
+    show: Sequence[Path] = (),
 ) -> list[str]:
-    """`ws` and `temp` can be written, and what is let through this once; all else only read, or not even that.
+    """`ws` and `temp` can be written, and what is let through this once; some of the rest can be read.
 
-    `read`: folders in what is hidden that can be read.
+    `read`: folders in what is hidden that can be read. `show`: what can be read besides the usual places.
     """
     settings = {
-        "write": [str(path) for path in (ws, temp, *_DEVICES, *writable)],
+        "write": [str(path) for path in (ws, temp, *devices(), *writable)],
+        "places": [str(path) for path in readable_places(sight, show)],
         "hide": [str(path) for path in sight.hidden],
         "read": [str(path) for path in (*read, *sight.shown)],
         "network": network,

@@ -1,7 +1,7 @@
 """Holds itself back with Landlock, then becomes the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
 
-SETTINGS is JSON: `write` (files and folders), `hide` (not even to be read), `read` (but these in it), `network`,
-`processes` (how many may be).
+SETTINGS is JSON: `write` (files and folders), `places` (can be read), `hide` (not even these in them), `read` (but
+these in what is hidden), `network`, `processes` (how many may be).
 Where it cannot hold back what the kernel says that it can, nothing runs. Imports nothing of rundry.
 """
 
@@ -50,7 +50,7 @@ def rule_bytes(allowed: int, folder: int) -> bytes:
     return struct.pack("=Qi", allowed, folder)
 
 
-def readable(hide: list[str], beneath: str = "/") -> list[str]:
+def readable(hide: list[str], beneath: str) -> list[str]:
     """Folders and files that together hold all that may be read: no rule can take away what another one gave.
 
     Links are left out: what they lead to has its own place.
@@ -85,10 +85,12 @@ def hold(settings: dict[str, object], abi: int) -> None:
     files = handled(abi, network=network)[0]
     attributes = ruleset_bytes(abi, network=network)
     ruleset = _checked(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
-    for path in readable(_texts(settings, "hide")) + _texts(settings, "read"):
+    hide = _texts(settings, "hide")
+    shown = [path for place in _texts(settings, "places") for path in readable(hide, place)]
+    for path in shown + _texts(settings, "read"):
         _allow(ruleset, path, READ_FILE)
     for path in _texts(settings, "write"):
-        _allow_all(ruleset, path, files, _texts(settings, "hide"))
+        _allow_all(ruleset, path, files, hide)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     for capability in set(range(64)) - _KEPT_CAPABILITIES:  # refused to all but root, who alone has some

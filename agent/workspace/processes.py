@@ -61,6 +61,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Processes that the command left running when it ended; they were ended too."""
     repositories: tuple[NewRepository, ...] = ()
     """Those that the command made."""
+    restored: Path | None = None
+    """A folder of programs that the command changed, and that was put back."""
     errors: bytes = b""
     """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
 

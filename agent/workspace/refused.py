@@ -95,7 +95,9 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_need(done: Finished, held: Held) -> Need | None:
-    """What a failed command was refused last. None: nothing that the sandbox is known to have refused."""
+    """What a command was refused last. None: nothing that the sandbox is known to have refused."""
+    if done.restored is not None:
+        return _to_write(done.restored)
     if not done.exit_code:
         return None
     lines = done.full[-200_000:].decode("utf-8", "replace").splitlines()

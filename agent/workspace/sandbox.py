@@ -16,9 +16,11 @@ import msgspec
 from .bubblewrap import Stage, find_bubblewrap
 from .confined import Unseen, command_env
 from .confined.confinement import Confinement
+from .confined.programs import program_places
 from .family import Family
 from .gitbox import GitGuard
 from .gitbox.around import Around
+from .kept import Copies, KeptPlaces
 from .landlock import why_no_landlock
 from .own_temp import sweep_temp, temp_folder
 from .probe import AttackStage, probe
@@ -33,6 +35,7 @@ class Sandbox(Confinement):
     """One way to hold a command back, tried once. `Sandbox()` holds nothing."""
 
     _guards: dict[Path, GitGuard] | None = None
+    _copies: Copies | None = None
 
     @staticmethod
     async def detect(
@@ -129,7 +132,8 @@ class Sandbox(Confinement):
         """
         argv = shell(command, ws) if isinstance(command, str) else command
         around = Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
-        git = await around.begin(put_back=self.kind != "bubblewrap")
+        more, copies = self._kept_places(ws)
+        git = await around.begin(put_back=self.kind != "bubblewrap", more=more, copies=copies)
         try:
             done = await run_process(
                 self.wrap(argv, ws, network=network, writable=writable, read_only=read_only, empty=empty, git=git),
@@ -146,10 +150,21 @@ class Sandbox(Confinement):
         finally:
             settled = await asyncio.shield(around.settle())
         said = "".join(f"\n[rundry: {line}]\n" for line in settled.lines).encode()
-        done = msgspec.structs.replace(done, repositories=settled.repositories)
+        done = msgspec.structs.replace(done, repositories=settled.repositories, restored=settled.changed_programs)
         if apart:
             return msgspec.structs.replace(done, errors=done.errors + said)
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
+
+    def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
+        """What the sandbox cannot keep from a command besides the protected places."""
+        if self.kind is None or self._stage is not None:
+            return KeptPlaces(), None
+        ws = Path(os.path.realpath(ws))
+        hidden = [path for path in self._look(ws).hidden if path.is_relative_to(ws)]
+        if self.kind == "bubblewrap":  # a folder with a hidden file in it can be renamed
+            return KeptPlaces(hidden=hidden), None
+        self._copies = self._copies or Copies(self.temp.parent / "kept")
+        return KeptPlaces(program_places(ws, self._search_path), hidden), self._copies
 
     def _git_guard(self, ws: Path) -> GitGuard | None:
         """None: the command is not looked after, because a stage is gone afterwards or a person let all through."""

@@ -2,10 +2,13 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+from fakes.places import lasting
 
-from rundry.agent.workspace import Sandbox, command_env, landlock_child
+from rundry.agent.workspace import Sandbox, Unseen, command_env, landlock_child
 from rundry.agent.workspace.landlock_child import handled, readable, rule_bytes, ruleset_bytes
 
 
@@ -93,7 +96,16 @@ async def test_a_file_moves_from_folder_to_folder_and_git_works(run, tmp_path):
     assert (code, said) == (0, "x\none\n")
 
 
-async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(tmp_path):
+@pytest.fixture
+def home(pytestconfig):
+    """A folder that is not below a temp folder."""
+    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+        yield Path(folder).resolve()
+
+
+async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(home, monkeypatch):
+    monkeypatch.setenv("HOME", str(home))
+    tmp_path = home
     runs, ws = tmp_path / "runs", tmp_path / "w"
     runs.mkdir()
     ws.mkdir()
@@ -105,6 +117,105 @@ async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(tmp_pat
     line = f"cat {tmp_path}/beside; cat {runs}/journal; ln {runs}/journal j; cat j; cat {runs.parent}/w/../runs/journal"
     done = await sandbox.run(line, ws, cwd=ws, env=command_env(os.environ), timeout=5)
     assert done.output.startswith(b"beside") and b"secret" not in done.output
+
+
+async def test_only_the_system_the_home_and_what_is_shown_can_be_read(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("data", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(f"{name}\n")
+    (tmp_path / "data/keys").mkdir()
+    (tmp_path / "data/keys/file").write_text("hush")
+    unseen = Unseen(show=(tmp_path / "data",), hide=(tmp_path / "data/keys",), own=(tmp_path / "data/keys",))
+    found = await Sandbox.detect(ways=["landlock"], unseen=unseen)
+    if found.kind is None:
+        pytest.skip(found.why_none)
+    ws = home / "work"
+    ws.mkdir()
+    line = f"cat {tmp_path}/*/file {tmp_path}/data/keys/file; cat /etc/hostname /proc/self/stat >/dev/null && echo ok"
+    done = await found.run(line, ws, cwd=ws, env=command_env(os.environ), timeout=10)
+    said = done.output.decode()
+    assert "data" in said.splitlines() and "ok" in said.splitlines()
+    assert "other" not in said.splitlines() and "hush" not in said
+
+
+async def test_no_terminal_of_the_user_can_be_opened(run, tmp_path):
+    main, other = os.openpty()
+    name = os.ttyname(other)
+    try:
+        code, said = await run(f"cat < {name} & echo forged > {name}; exec 3<> {name}; exec 3<> /dev/tty")
+        os.set_blocking(main, False)
+        with pytest.raises(BlockingIOError):
+            os.read(main, 10)
+        assert code != 0 and said.count("Permission denied") >= 3, said
+    finally:
+        os.close(main)
+        os.close(other)
+
+
+@pytest.fixture
+def programs(home, monkeypatch):
+    """A workspace with a folder of PATH in it."""
+    folder = home / "work/.venv/bin"
+    folder.mkdir(parents=True)
+    (folder / "tool").write_text("#!/bin/sh\necho mine\n")
+    (folder / "tool").chmod(0o755)
+    (folder / "large").write_bytes(bytes(3_000_000))
+    (folder / "link").symlink_to("tool")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+def entries(folder: Path) -> dict[str, object]:
+    """What stands in a folder."""
+    return {
+        path.name: os.readlink(path) if path.is_symlink() else (path.stat().st_mode, path.read_bytes())
+        for path in folder.iterdir()
+    }
+
+
+async def test_programs_of_path_in_the_workspace_are_put_back(run, programs):
+    ws, before = programs.parents[1], entries(programs)
+    for line in (
+        "echo evil > .venv/bin/tool",
+        "echo evil > .venv/bin/rg; chmod +x .venv/bin/rg",
+        "printf x | dd of=.venv/bin/large conv=notrunc seek=100",
+        "ln -sf /bin/true .venv/bin/link",
+        "chmod 4755 .venv/bin/tool",
+        "rm .venv/bin/*",
+        "mv .venv/bin .venv/other",
+        "rm -r .venv",
+    ):
+        code, said = await run(line, ws=ws)
+        assert code == 0 and "[rundry: .venv" in said, (line, said)
+        assert entries(programs) == before, line
+    assert await run("tool; touch new; .venv/bin/link", ws=ws) == (0, "mine\nmine\n")
+
+
+async def test_a_change_of_programs_can_be_let_through(sandbox, programs):
+    ws, env = programs.parents[1], command_env(os.environ)
+    done = await sandbox.run("echo new > .venv/bin/new", ws, cwd=ws, env=env, timeout=10)
+    need = sandbox.refused(done, ws)
+    assert need is not None and need.place == programs and not (programs / "new").exists()
+    done = await sandbox.run("echo new > .venv/bin/new", ws, cwd=ws, env=env, timeout=10, writable=[need.place])
+    assert sandbox.refused(done, ws, writable=[need.place]) is None and (programs / "new").exists()
+
+
+async def test_a_folder_with_too_many_entries_is_left_alone_and_that_is_said_once(run, programs):
+    ws = programs.parents[1]
+    for number in range(5_001):
+        (programs / f"f{number}").touch()
+    _, said = await run("rm .venv/bin/f1; touch .venv/bin/new", ws=ws)
+    assert said.count("has more than 5,000 entries") == 1
+    assert (programs / "new").exists() and (programs / "f2").exists() and not (programs / "f1").exists()
+    assert await run("true", ws=ws) == (0, "")
+
+
+async def test_a_command_that_fills_a_folder_of_programs_does_not_destroy_it(run, programs):
+    ws, before = programs.parents[1], entries(programs)
+    _, said = await run("cd .venv/bin; for i in $(seq 5100); do : > g$i; done", ws=ws)
+    assert "has more than 5,000 entries" in said
+    assert entries(programs).items() >= before.items()
 
 
 async def test_gits_hooks_and_config_are_put_back_and_it_is_said(run, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..bubblewrap import Stage, bubblewrap
 from ..gitbox import GitMounts
+from ..gitbox.folders import repository_places
 from ..landlock import holds_network, landlock
 from ..loopback import Loopback
 from ..own_temp import own_temp
@@ -109,6 +110,7 @@ class Confinement:
                 writable=writable,
                 processes=_PROCESSES,
                 read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
+                show=[*self._unseen.show, *repository_places(ws)],
             )
         joined = [] if network else self._join()
         return bubblewrap(

@@ -42,15 +42,20 @@ def as_root() -> list[str]:
     return ["--cap-drop", "ALL", *kept] if os.geteuid() == 0 else []
 
 
-def kept_below_temp(temp: Path) -> list[Path]:
-    """Return the folders of the user and of toolchains below a temp folder, which commands would not see otherwise."""
-    folders = [str(Path.home()), sys.prefix, sys.base_prefix, str(PACKAGE)]
+def tool_folders() -> list[Path]:
+    """Return the folders of the user's toolchains and of rundry's own, as the environment names them."""
+    folders = [sys.prefix, sys.base_prefix, str(PACKAGE)]
     folders += [os.environ.get(name, "") for name in _TOOLS]
     for entry in os.environ.get("PATH", "").split(os.pathsep):
         # The files of a toolchain stand next to the folder of its programs.
         folders.append(str(Path(entry).parent) if Path(entry).name in ("bin", "sbin") else entry)
         folders.append(entry)
-    places = {Path(os.path.realpath(folder)) for folder in folders if Path(folder).is_absolute()}
+    return [Path(folder) for folder in dict.fromkeys(folders) if Path(folder).is_absolute()]
+
+
+def kept_below_temp(temp: Path) -> list[Path]:
+    """Return the folders of the user and of toolchains below a temp folder, which commands would not see otherwise."""
+    places = {Path(os.path.realpath(folder)) for folder in (Path.home(), *tool_folders())}
     kept = [
         place
         for place in places

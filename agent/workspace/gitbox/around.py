@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..kept import Copies, HiddenNames, KeptPlaces, Protected, moved_aside
 from ..names import CONFIG
 from ..processes import NewRepository
-from ..put_back import Protected, moved_aside
 from .guard import GitGuard, GitMounts
 
 
@@ -20,6 +20,8 @@ class Settled(NamedTuple):
     lines: list[str]
     """One for each thing that had to be mended."""
     repositories: tuple[NewRepository, ...]
+    changed_programs: Path | None = None
+    """A folder of programs that the command changed, and that was put back."""
 
 
 class Around:
@@ -32,13 +34,17 @@ class Around:
         self._unborn = not judged and not os.path.lexists(self._config)
         self._git: GitMounts | None = None
         self._kept: Protected | None = None
+        self._names: HiddenNames | None = None
 
-    async def begin(self, *, put_back: bool) -> GitMounts | None:
-        """`put_back`: the sandbox cannot keep protected places from the command."""
+    async def begin(self, *, put_back: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
+        """`put_back`: the sandbox cannot keep protected places, and these `more`, from the command."""
+        if more.hidden:
+            self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
         if self._guard is not None:
             self._git = await self._begin(self._guard)
             if put_back or self._git.words is None:
-                self._kept = Protected(self._ws, self._writable, self._git.read_only)
+                nested = self._git.read_only
+                self._kept = await asyncio.to_thread(Protected, self._ws, self._writable, nested, more, copies)
         return self._git
 
     async def _begin(self, guard: GitGuard) -> GitMounts:
@@ -56,8 +62,10 @@ class Around:
     async def settle(self) -> Settled:
         """Import, restore and move aside."""
         lines = self._config_aside()
-        lines += self._kept.put_back() if self._kept else []
+        lines += await asyncio.to_thread(self._names.take_back) if self._names else []
+        lines += await asyncio.to_thread(self._kept.put_back) if self._kept else []
+        changed = self._kept.changed_programs if self._kept else None
         if self._guard is None or self._git is None:
-            return Settled(lines, ())
+            return Settled(lines, (), changed)
         more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
-        return Settled(lines + more, tuple(repositories))
+        return Settled(lines + more, tuple(repositories), changed)

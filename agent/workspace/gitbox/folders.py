@@ -63,6 +63,15 @@ def find_folders(ws: Path) -> GitFolders | None:
     return GitFolders(own, common)
 
 
+def repository_places(ws: Path) -> list[Path]:
+    """Return the folders outside of the workspace that git reads there: of a linked working tree, of one above it."""
+    found = find_folders(ws)
+    if found is not None:
+        return [found.common] if found.is_linked else []
+    above = next((folder for folder in ws.parents if folder != Path("/") and (folder / ".git").exists()), None)
+    return [] if above is None or os.path.lexists(ws / ".git") else [above]
+
+
 def _lines(file: Path) -> list[str]:
     try:
         text = read_plain(file, _SMALL).decode()

@@ -88,6 +88,11 @@ def read_secret(t: Target) -> bool:
     return any_of(lambda: t.shows(t["hidden"]), lambda: t.shows(f"/proc/self/root{t['hidden']}"))
 
 
+def read_temp(t: Target) -> bool:
+    """Read a temp file of another program."""
+    return t.shows(t["temp"])
+
+
 def read_denied(t: Target) -> bool:
     """Read a denied file, also by a link."""
     ways = [lambda: t.shows("denied"), lambda: os.link("denied", "hard") is None and t.shows("hard")]
@@ -195,6 +200,7 @@ def shared_memory(t: Target) -> bool:
 ATTACKS = {
     "control": control,
     "read_secret": read_secret,
+    "read_temp": read_temp,
     "read_denied": read_denied,
     "read_denied_in_git": read_denied_in_git,
     "unix_socket": unix_socket,

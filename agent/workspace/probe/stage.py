@@ -47,7 +47,7 @@ class AttackStage:
         self.hidden.mkdir()
         parts = (self._files, self._workspace, self._repository, self._local_servers, self._network, self._terminals)
         try:
-            for build in (*parts, self._process, self._memory):
+            for build in (*parts, self._process, self._memory, self._temp_file):
                 with suppress(OSError, AttributeError):
                     build()
         except BaseException:
@@ -96,6 +96,11 @@ class AttackStage:
         self._add("truncate_outside", lambda: cut.read_bytes() != _PLAIN, cut=cut)
         self._add("attributes_outside", lambda: outside.stat().st_mode != before.st_mode)
         self._add("read_secret", hidden=hidden)
+
+    def _temp_file(self) -> None:
+        file = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="rundry-"))) / "file"
+        file.write_text(self.targets["secret"])
+        self._add("read_temp", temp=file)
 
     def _workspace(self) -> None:
         self.programs.mkdir()

@@ -8,7 +8,12 @@ import pytest
 from rundry.agent.protocol import Rule
 from rundry.agent.workspace import Sandbox, Unseen, command_env, denied_paths
 
-RULES = [Rule(verdict="deny", path=".env"), Rule(verdict="deny", path="private/")]
+RULES = [
+    Rule(verdict="deny", path="/.env"),
+    Rule(verdict="deny", path="sub/.env"),
+    Rule(verdict="deny", path="sub/inner/.env"),
+    Rule(verdict="deny", path="private/"),
+]
 
 
 @pytest.fixture
@@ -67,6 +72,36 @@ async def test_everything_else_in_the_workspace_is_read_and_written(run, ws):
 async def test_a_denied_file_that_came_later_is_hidden_from_the_next_command(run, ws):
     (ws / "sub/inner/.env").write_text("hush")
     assert "hush" not in await run("cat sub/inner/.env")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo x > .env",
+        "rm -rf .env private sub",
+        "mv plain .env",
+        "echo x > private/deep/notes; touch private/deep/more",
+        "chmod 000 .env; truncate -s 0 sub/.env",
+        "mv private elsewhere; mv sub other",
+        "mv .env moved; ln private/deep/notes private/deep/again",
+    ],
+)
+async def test_what_a_rule_denies_is_as_it_was_after_a_command(run, ws, line):
+    names = (".env", "private/deep/notes", "sub/.env")
+    modes = [(ws / name).stat().st_mode for name in names]
+    await run(line)
+    assert [(ws / name).read_text() for name in names] == ["hush"] * 3
+    assert [(ws / name).stat().st_mode for name in names] == modes
+    assert sum(path.is_file() and not path.is_symlink() and path.read_text() == "hush" for path in ws.rglob("*")) == 3
+
+
+MOVES = ["mv .env moved", "ln .env moved", "mv private moved", "mv sub moved", "ln -s .env moved"]
+
+
+@pytest.mark.parametrize("line", MOVES)
+async def test_another_name_does_not_make_it_readable_for_the_next_command(run, ws, line):
+    await run(line)
+    assert "hush" not in await run("cat moved moved/deep/notes moved/.env; grep -r hush .")
 
 
 def test_rules_of_other_tools_and_verdicts_hide_nothing(ws):
