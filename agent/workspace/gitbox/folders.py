@@ -65,11 +65,11 @@ def find_folders(ws: Path) -> GitFolders | None:
 
 def repository_places(ws: Path) -> list[Path]:
     """Return the folders outside of the workspace that git reads there: of a linked working tree, of one above it."""
-    found = find_folders(ws)
-    if found is not None:
-        return [found.common] if found.is_linked else []
-    above = next((folder for folder in ws.parents if folder != Path("/") and (folder / ".git").exists()), None)
-    return [] if above is None or os.path.lexists(ws / ".git") else [above]
+    tops = (folder for folder in (ws, *ws.parents) if folder != Path("/") and os.path.lexists(folder / ".git"))
+    top = next(tops, ws)
+    found = find_folders(top)
+    above = [top] if top != ws else []
+    return [*above, found.common] if found is not None and found.is_linked else above
 
 
 def _lines(file: Path) -> list[str]:
