@@ -11,9 +11,12 @@ import errno
 import os
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from ..protocol import JournalError, JournalUnwritable, NewerJournal
+from ..system import crash_point
+from .integrity.half_made import give_name, making_path, probe_path, sweep_half_made
 
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
@@ -66,38 +69,54 @@ def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
     Raises JournalError, and leaves nothing then.
     """
     made_folder = _make_folder(path.parent)
+    making = making_path(path)
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        sweep_half_made(path.parent)
+        fill(making, meta)
+        give_name(making, path)
     except FileExistsError as error:
+        _remove(making, with_folder=False)
         raise JournalError(f"{path} exists already: a journal is never written over") from error
     except OSError as error:
+        _remove(making, with_folder=made_folder)
         raise _no_place(path.parent, error) from error
-    os.fchmod(descriptor, 0o600)
-    os.close(descriptor)
-    connection: sqlite3.Connection | None = None
+    except JournalError:
+        _remove(making, with_folder=made_folder)
+        raise
+    connection = open_existing(path)
     try:
-        connection = _connect(path)
-        ask_for_wal(connection, path.parent)
-        connection.executescript(_SCHEMA)
-        connection.executemany(SET_META, meta.items())
-        connection.execute("COMMIT")
         mark_live(connection, path)
-    except (JournalError, *Broken) as error:
-        if connection is not None:
-            connection.close()
-        _remove(path, with_folder=made_folder)
-        if isinstance(error, JournalError):
-            raise
+    except Broken as error:
+        connection.close()
         raise explain(error, path) from error
     return connection
+
+
+def fill(path: Path, meta: Mapping[str, str]) -> None:
+    """Make a journal's file with its tables and these values. Raises JournalError, OSError; remove the file then."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    os.fchmod(descriptor, 0o600)
+    os.close(descriptor)
+    crash_point("journal: empty")
+    try:
+        with closing(_connect(path)) as connection:
+            ask_for_wal(connection, path.parent)
+            connection.executescript(_SCHEMA)
+            connection.executemany(SET_META, meta.items())
+            crash_point("journal: before its commit")
+            connection.execute("COMMIT")
+            crash_point("journal: made")
+    except Broken as error:
+        raise explain(error, path) from error
 
 
 def require_place(path: Path) -> None:
     """Raises JournalError where no journal can be made at that path. Leaves nothing there."""
     made_folder = _make_folder(path.parent)
-    probe = path.with_suffix(".probe")
+    probe = probe_path(path)
     try:
         os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        crash_point("probe: made")
         _remove(probe, with_folder=made_folder)
     except OSError as error:
         if made_folder:

@@ -26,10 +26,12 @@ from ..protocol import (
     event_name,
     event_type,
 )
+from ..system import crash_point
 from . import database
 from .claim import holder, is_view_gone
 from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
 from .integrity.chain import Chain, Row, add_chain
+from .integrity.half_made import making_path, sweep_half_made
 from .integrity.tail import TailWriter, Used, open_tail
 from .redact import Redactor
 
@@ -82,9 +84,16 @@ class Journal:
     def create(path: Path, spec: RunSpec) -> Journal:
         """A new run's journal, for its owner's eyes only. Raises JournalError and leaves nothing where it cannot be."""
         path = path.absolute()
-        spec = msgspec.structs.replace(spec, task=_redactor(spec)(spec.task))
-        meta = {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}
+        spec, meta = _described(spec)
         return Journal(path, database.make(path, meta), spec)
+
+    @staticmethod
+    def create_unnamed(path: Path, spec: RunSpec) -> Journal:
+        """A journal that `give_name` gives this path once it is whole and closed. Raises JournalError, OSError."""
+        sweep_half_made(path.parent)
+        making = making_path(path.absolute())
+        database.fill(making, _described(spec)[1])
+        return Journal.open(making)
 
     @staticmethod
     def open(path: Path) -> Journal:
@@ -134,7 +143,9 @@ class Journal:
             if not self._wrote:
                 self._begin_writing()
             at = self.now()
+            crash_point("event: before it")
             row = self._append_one(at, step, work, event_type(event), body)
+            crash_point("event: committed")
             self._settle()
         return Stamped(row[0], at, step, work, event)
 
@@ -155,6 +166,8 @@ class Journal:
             if not self._wrote:
                 self._begin_writing()
             self._flush()
+            if not self._depth:
+                crash_point("transaction: before it")
             self._db.execute(f"SAVEPOINT {mark}" if self._depth else "BEGIN IMMEDIATE")
             self._depth += 1
             try:
@@ -167,11 +180,13 @@ class Journal:
             try:
                 if self._depth == 0:
                     self._flush()
+                    crash_point("transaction: before its commit")
                 self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
             except database.Broken:
                 self._undo(mark)
                 raise
             if self._depth == 0:
+                crash_point("transaction: committed")
                 self._settle()
 
     @property
@@ -214,6 +229,7 @@ class Journal:
         sha = hashlib.sha256(data).hexdigest()
         with self._one_at_a_time:
             self._db.execute("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", (sha, data))
+            crash_point("content: kept")
         return sha
 
     def blob(self, sha: str) -> bytes:
@@ -396,13 +412,14 @@ class Journal:
         self._moved = True
         is_durable, self._durable = self._durable, False
         try:
-            self._write_tail(sync=is_durable)
-            if is_durable:
+            if is_durable:  # before the record of the end: that one must not name an event that a power cut takes
                 descriptor = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
                 try:
-                    os.fsync(descriptor)
+                    os.fdatasync(descriptor)
                 finally:
                     os.close(descriptor)
+                crash_point("log: forced out")
+            self._write_tail(sync=is_durable)
         except OSError as error:
             raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
 
@@ -437,6 +454,12 @@ class _Guard:
         self._lock.release()
         if isinstance(error, database.Broken):
             raise database.explain(error, self._path) from error
+
+
+def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:
+    """The spec without keys, and what a new journal says of itself."""
+    spec = msgspec.structs.replace(spec, task=_redactor(spec)(spec.task))
+    return spec, {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}
 
 
 def _redactor(spec: RunSpec) -> Redactor:

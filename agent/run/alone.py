@@ -23,7 +23,7 @@ from ..protocol import (
     Undo,
     command_type,
 )
-from ..workspace import Snapshots, Workspace
+from ..workspace import Leftovers, Snapshots, Workspace
 from .damaged.admission import require_undamaged
 from .inbox import STALE
 from .rewind import rewind_alone
@@ -71,7 +71,9 @@ def _ground(journal: Journal) -> Ground:
         return stamped
 
     store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+    workspace = Workspace(
+        Path(journal.spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path)
+    )
     return Ground(journal, facts, workspace, Snapshots(workspace, store), record)
 
 

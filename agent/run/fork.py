@@ -14,7 +14,9 @@ import msgspec
 
 from ..journal import Journal, holder, journal_path, new_run_id
 from ..journal.facts import RunFacts
+from ..journal.integrity.half_made import give_name
 from ..protocol import LoopKind, Prompted, RunEnded, RunStarted, Stamped, UserError
+from ..system import crash_point
 from ..workspace import SnapshotDamaged, Snapshots, Workspace
 from .damaged.admission import require_undamaged
 
@@ -116,13 +118,14 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
     run_id = new_run_id(time.time())
     path = journal_path(folder, run_id)
     spec = msgspec.structs.replace(old.spec, run_id=run_id, attended=False)
-    new = Journal.create(path, spec)
+    new = Journal.create_unnamed(path, spec)
     try:
+        crash_point("fork: begun")
         _copy_snapshots(old.path.with_suffix(".snapshots"), path.with_suffix(".snapshots"))
         with new.transaction():
             new.set_meta("forked_from", old.spec.run_id)
             new.set_meta("forked_step", str(cut.step))
-            _copy_events(old, new, cut)
+            _copy_events(old, new, cut, path)
             if tell and cut.step < cut.steps:
                 new.now = time.time
                 new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
@@ -132,15 +135,17 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
             new.write("DELETE FROM commands")
         for (sha,) in old.rows("SELECT sha FROM blobs"):
             new.keep(old.blob(sha))
+        new.close()
+        give_name(new.path, path)
     except BaseException:
         new.close()
-        _remove(path)
+        _remove(new.path)
+        shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
         raise
-    new.close()
     return path
 
 
-def _copy_events(old: Journal, new: Journal, cut: _Cut) -> None:
+def _copy_events(old: Journal, new: Journal, cut: _Cut, path: Path) -> None:
     after = 0
     while after < cut.seq and (events := old.read(after, _BATCH)):
         for stamped in events:
@@ -152,7 +157,7 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut) -> None:
             if isinstance(event, RunStarted):
                 note = f"forked from {event.run_id} after step {cut.step}"
                 event = msgspec.structs.replace(
-                    event, run_id=new.spec.run_id, journal=str(new.path), notes=[*event.notes, note]
+                    event, run_id=new.spec.run_id, journal=str(path), notes=[*event.notes, note]
                 )
             new.append(event, step=stamped.step, work=stamped.work)
 
@@ -175,7 +180,6 @@ def _remove(path: Path) -> None:
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".tail"))):
         with suppress(FileNotFoundError):
             name.unlink()
-    shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
 
 
 async def _bring_back(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:

@@ -19,7 +19,7 @@ from ..step.commits import Commits
 from ..step.constrained import Constrained
 from ..stops import Guard, Quotas
 from ..tools import Fetcher, ToolContext
-from ..workspace import OWN_GIT, Sandbox, Snapshots, SystemClock, Workspace, command_env
+from ..workspace import OWN_GIT, Leftovers, Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .attachments import check_first_images
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, lay_ground
@@ -65,7 +65,8 @@ async def outfit(
         raise Refusal(small)
     notes += [*ground, *await lay_ground(spec, facts, git_env)]
     store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(Path(spec.workspace), private=[journal.path, store])
+    workspace = Workspace(Path(spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path))
+    notes += workspace.leftovers.sweep()
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
     await sandbox.probe(workspace.root)
     if sandbox.why_apart:

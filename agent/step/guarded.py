@@ -38,7 +38,9 @@ class Guarded:
             goals=depends.goals,
         )
         attic = path.with_suffix(".kept")
-        self._put_back = PutBack(kit.workspace.root, attic, kit.workspace.ledger, kit.journal.keep)
+        self._put_back = PutBack(
+            kit.workspace.root, attic, kit.workspace.ledger, kit.journal.keep, kit.workspace.leftovers
+        )
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
         """What is approved was recorded by an earlier runner of this run."""

@@ -8,6 +8,7 @@ from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, Wri
 from .family import Family
 from .file_glob import FileGlob
 from .ignore import Ignore
+from .leftovers import Leftovers
 from .objects import blob_id
 from .output import HeadTail
 from .paths import Workspace
@@ -29,6 +30,7 @@ __all__ = [
     "Finished",
     "HeadTail",
     "Ignore",
+    "Leftovers",
     "Need",
     "PathRefused",
     "Restorer",

@@ -9,17 +9,22 @@ from pathlib import Path
 
 from .errors import PathRefused
 from .ledger import Ledger
+from .leftovers import Leftovers
 from .names import cautioned, forbidden
 
 
 class Workspace:
     """The folder that a run works in. Every path of a model goes through `resolve` before anything looks at it."""
 
-    def __init__(self, root: Path, private: Sequence[Path] = ()) -> None:
-        """`private`: files and folders of rundry's own that no tool may touch (the journal, the snapshot store)."""
+    def __init__(self, root: Path, private: Sequence[Path] = (), leftovers: Leftovers | None = None) -> None:
+        """`private`: files and folders of rundry's own that no tool may touch (the journal, the snapshot store).
+
+        `leftovers`: the record of temporary files of the run that this process holds.
+        """
         self.root = Path(os.path.realpath(root))
         self.private = tuple(Path(os.path.realpath(path)) for path in private)
         self.ledger = Ledger()
+        self.leftovers = leftovers or Leftovers(None)
 
     def resolve(self, given: str) -> Path:
         """The absolute path with every link followed; it need not exist. Raises PathRefused with the reason."""

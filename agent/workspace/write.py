@@ -15,9 +15,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..system import crash_point
 from .beneath import exchange, folder_of, rename_new, write_all
 from .errors import StaleFile, WriteFailed
 from .held import READ, compare, from_start, held
+from .leftovers import Use
 from .paths import Workspace
 from .states import FileState, state_of
 
@@ -53,6 +55,7 @@ def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = 
         with folder_of(ws.root, before.real, None if before.exists else made) as folder:
             status = _Landing(ws, before, data, folder, mode).land()
             os.fsync(folder)
+            crash_point("write: folder forced out")
         state = state_of(before.path, before.real, data, status)
         ws.ledger.wrote(before.real, status, state.sha256)
         return state
@@ -62,13 +65,16 @@ def drop_file(ws: Workspace, before: FileState) -> None:
     """`remove_file` without the question whether tools may touch the file."""
     with _told(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
-        with held(folder, name, before) as old:
-            rename_new(folder, name, aside)
-            if not old.came_out_as(aside):
-                rename_new(folder, aside, name)
-                raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
-        os.unlink(aside, dir_fd=folder)
+        with ws.leftovers.noted(before.real, aside, "moved", before.sha256):
+            with held(folder, name, before) as old:
+                rename_new(folder, name, aside)
+                crash_point("removal: moved aside")
+                if not old.came_out_as(aside):
+                    rename_new(folder, aside, name)
+                    raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
+            os.unlink(aside, dir_fd=folder)
         os.fsync(folder)
+        crash_point("removal: folder forced out")
         ws.ledger.removed(before.real, old.status)
 
 
@@ -93,27 +99,32 @@ class _Landing:
         return self._swap(old)
 
     def _create(self) -> os.stat_result:
-        with self._written_beside(0o666 if self.mode is None else 0o600, None) as (fd, aside):
+        with self._written_beside(0o666 if self.mode is None else 0o600, None, "made") as (fd, aside):
             if self.mode is not None:
                 os.fchmod(fd, self.mode)
             try:
                 rename_new(self.folder, aside, self.name)
+                crash_point("write: new file named")
             except FileExistsError:
                 raise StaleFile(f"{self.before.path}: it was made by someone else meanwhile") from None
             return os.fstat(fd)
 
     def _swap(self, old: os.stat_result) -> os.stat_result:
-        with self._written_beside(0o600, old) as (fd, aside):
-            if not _dress(fd, self.folder, self.name, old):
-                return self._write_in_place(old)
-            with held(self.folder, self.name, self.before) as kept:
-                if not exchange(self.folder, aside, self.name):
-                    os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-                elif not kept.came_out_as(aside):
-                    exchange(self.folder, aside, self.name)
-                    self._keep_unless_ours(fd, aside)
-                    raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
-            return os.fstat(fd)
+        with self._written_beside(0o600, old, "swapped") as (fd, aside):
+            if _dress(fd, self.folder, self.name, old):
+                self._exchange(fd, aside)
+                return os.fstat(fd)
+        return self._write_in_place(old)
+
+    def _exchange(self, fd: int, aside: str) -> None:
+        with held(self.folder, self.name, self.before) as kept:
+            if not exchange(self.folder, aside, self.name):
+                os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            elif not kept.came_out_as(aside):
+                exchange(self.folder, aside, self.name)
+                self._keep_unless_ours(fd, aside)
+                raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
+            crash_point("write: exchanged")
 
     def _keep_unless_ours(self, fd: int, aside: str) -> None:
         """A third one may have written while the swap was taken back: nobody's work is thrown away."""
@@ -135,11 +146,12 @@ class _Landing:
             if hashlib.sha256(from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
                 os.ftruncate(fd, old.st_size)
                 raise StaleFile(f"{self.before.path}: it was changed meanwhile")
-            try:
-                _overwrite(fd, self.data)
-            except OSError:
-                _overwrite(fd, self.before.data)
-                raise
+            with self.ws.leftovers.in_place(self.before.real, self.before.data, self.data):
+                try:
+                    _overwrite(fd, self.data)
+                except OSError:
+                    _overwrite(fd, self.before.data)
+                    raise
             os.fchmod(fd, stat.S_IMODE(old.st_mode))  # writing clears the set-id bits
             self._set_time(fd, old)
             os.fsync(fd)
@@ -156,14 +168,23 @@ class _Landing:
                 raise
 
     @contextmanager
-    def _written_beside(self, mode: int, old: os.stat_result | None) -> Generator[tuple[int, str]]:
-        aside = temporary_name()
+    def _written_beside(self, mode: int, old: os.stat_result | None, use: Use) -> Generator[tuple[int, str]]:
+        aside, new = temporary_name(), hashlib.sha256(self.data).hexdigest()
+        noted = self.ws.leftovers.noted(self.before.real, aside, use, self.before.sha256, new)
+        with noted, self._new_file(aside, mode, old) as fd:
+            yield fd, aside
+
+    @contextmanager
+    def _new_file(self, aside: str, mode: int, old: os.stat_result | None) -> Generator[int]:
         fd = os.open(aside, _NEW, mode, dir_fd=self.folder)
         try:
+            crash_point("write: temporary file made")
             write_all(fd, self.data)
+            crash_point("write: temporary file written")
             self._set_time(fd, old)
             os.fsync(fd)
-            yield fd, aside
+            crash_point("write: temporary file forced out")
+            yield fd
         finally:
             os.close(fd)
             _forget(self.folder, aside)
@@ -247,6 +268,7 @@ def _copy_attributes(fd: int, folder: int, name: str) -> None:
 def _overwrite(fd: int, data: bytes) -> None:
     os.lseek(fd, 0, os.SEEK_SET)
     write_all(fd, data)
+    crash_point("write in place: not cut to its length yet")
     os.ftruncate(fd, len(data))
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol import JournalError
+from ...system import crash_point
+from .half_made import sync_folder
 
 _FORM = struct.Struct("<8sq16sqqdd")
 _MAGIC = b"rundry 1"
@@ -74,8 +76,10 @@ class TailWriter:
         if raw != self._written:
             os.pwrite(self._descriptor, raw + _check(raw), 0)
             self._written = raw
+            crash_point("end: recorded")
         if sync:
             os.fdatasync(self._descriptor)
+            crash_point("end: forced out")
 
     def close(self) -> None:
         """Close the file."""
@@ -89,14 +93,29 @@ def open_tail(journal: Path) -> TailWriter:
             found = read_tail(journal)
         except ValueError:
             found = None
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(tail_path(journal), flags, 0o600)
-        os.fchmod(descriptor, 0o600)
         if found is None:
-            os.pwrite(descriptor, bytes(_SIZE), 0)  # takes its space on the disk before events need it
+            _make_empty(tail_path(journal))
+        descriptor = os.open(tail_path(journal), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         return TailWriter(descriptor, found.used if found is not None else Used())
     except OSError as error:
         raise JournalError(f"{tail_path(journal)} cannot be written: {error.strerror}") from error
+
+
+def _make_empty(path: Path) -> None:
+    """A record that says nothing yet takes its space on the disk before events need it; it appears whole."""
+    making = path.with_name(f"{path.name}.new")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(making, flags, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        os.pwrite(descriptor, bytes(_SIZE), 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    crash_point("end: record made")
+    making.replace(path)
+    sync_folder(path.parent)
+    crash_point("end: record named")
 
 
 def _check(raw: bytes) -> bytes:

@@ -16,7 +16,7 @@ async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassSta
     """The kit and its facts. `root`: its workspace. `who`: what a person calls it. `started`: its pass."""
     facts = TryFacts(kit.facts, started, str(root))
     journal = kit.journal
-    workspace = Workspace(root, private=kit.workspace.private)
+    workspace = Workspace(root, private=kit.workspace.private, leftovers=kit.workspace.leftovers)
     sandbox = kit.sandbox.apart()
     guard = guard_of(facts.spec, root, kit.env)
     made = Kit(

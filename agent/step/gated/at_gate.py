@@ -10,6 +10,7 @@ from ...gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
 from ...gate.stored.drafts import is_of_a_file, stored_draft
 from ...gate.stored.later import Kept
 from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall
+from ...system import crash_point
 from ...tools import StartCommand, ToolResult, draft_of, land, plan_again
 from ..commands import run_at_gate
 from ..kit import Kit, tell_waiting
@@ -113,8 +114,10 @@ async def _run(kit: Kit, arguments: Arguments, draft: CommandDraft, ruling: Ruli
 
 
 async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
+    crash_point("change: approved")
     with kit.watch.running():
         result = await land(draft, ruling, kit.tools)
+    crash_point("change: made")
     kit.changed = kit.changed or bool(result.files)
     for change in result.files:
         changed = FileChanged(
@@ -126,6 +129,7 @@ async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolR
             removed=change.removed,
         )
         record(changed)
+        crash_point("change: recorded")
         if kit.commits is not None:
             await kit.commits.add(changed, record, kit.facts.step)
     return result

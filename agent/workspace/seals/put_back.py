@@ -11,8 +11,11 @@ from pathlib import Path
 
 import msgspec
 
+from ...system import crash_point
+from ..beneath import exchange
 from ..errors import StaleFile
 from ..ledger import Ledger
+from ..leftovers import Leftovers
 from .marks import ABSENT, FILE, LINK, Mark
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,12 +36,15 @@ class Displaced(msgspec.Struct, frozen=True):
 class PutBack:
     """Restores paths of one workspace, walking folder by folder without following a link."""
 
-    def __init__(self, root: Path, attic: Path, ledger: Ledger, keep: Callable[[bytes], str]) -> None:
+    def __init__(
+        self, root: Path, attic: Path, ledger: Ledger, keep: Callable[[bytes], str], leftovers: Leftovers | None = None
+    ) -> None:
         """`attic`: a private folder outside of the workspace for what is too large, or no file.
 
         `keep` stores bytes durably; it is called before anything is removed.
         """
         self._root, self._attic, self._ledger, self._keep = root, attic, ledger, keep
+        self._leftovers = leftovers or Leftovers(None)
 
     def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
         """Make the path what `want` says. Returns what was displaced. Raises OSError, KeyError, StaleFile.
@@ -83,9 +89,15 @@ class PutBack:
         return fd
 
     def _swap(self, folder: int, path: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
+        real, aside = self._root / path, f".rundry-{secrets.token_hex(6)}.tmp"
+        with self._leftovers.noted(real, aside, "made"):
+            self._replace(folder, path, aside, want, data, displaced)
+        if want.kind == FILE:
+            self._ledger.wrote(real, os.stat(real.name, dir_fd=folder, follow_symlinks=False), want.digest)
+
+    def _replace(self, folder: int, path: str, aside: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
         name, real = Path(path).name, self._root / path
         old = _lstat(folder, name)
-        aside = f".rundry-{secrets.token_hex(6)}.tmp"
         if want.kind == FILE:
             fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
             with os.fdopen(fd, "wb") as file:
@@ -95,6 +107,13 @@ class PutBack:
         elif want.kind == LINK:
             os.symlink(os.fsdecode(data), aside, dir_fd=folder)
         try:
+            if (
+                old is not None
+                and want.kind == FILE
+                and (found := self._exchange(folder, aside, path, want)) is not None
+            ):
+                displaced.append(found)
+                return
             if old is not None:
                 displaced.append(self._displace(folder, name, path))
             if want.kind != ABSENT:
@@ -103,8 +122,6 @@ class PutBack:
             if want.kind != ABSENT and _lstat(folder, aside) is not None:
                 os.unlink(aside, dir_fd=folder)
             raise
-        if want.kind == FILE:
-            self._ledger.wrote(real, os.stat(name, dir_fd=folder, follow_symlinks=False), want.digest)
 
     def _date(self, folder: int, aside: str, real: Path, old: os.stat_result | None, size: int) -> None:
         """No build cache may take the restored file for the one that stood there (REQUIREMENTS 6.8)."""
@@ -114,10 +131,28 @@ class PutBack:
         if later is not None:
             os.utime(aside, ns=(later, later), dir_fd=folder)
 
+    def _exchange(self, folder: int, aside: str, path: str, want: Mark) -> Displaced | None:
+        """The restored file takes the place of the other one in one step. None: this file system cannot do that."""
+        name, real = Path(path).name, self._root / path
+        with self._leftovers.noted(real, aside, "displacing", new=want.digest):
+            if not exchange(folder, aside, name):
+                return None
+            crash_point("restore: exchanged")
+            try:
+                return self._keep_moved(folder, aside, name, path)
+            except BaseException:
+                exchange(folder, aside, name)
+                raise
+
     def _displace(self, folder: int, name: str, path: str) -> Displaced:
         """Take it out of the way under another name first: what is read is what is removed."""
         aside = f".rundry-{secrets.token_hex(6)}.tmp"
-        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        with self._leftovers.noted(self._root / path, aside, "moved"):
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+            crash_point("restore: moved aside")
+            return self._keep_moved(folder, aside, name, path)
+
+    def _keep_moved(self, folder: int, aside: str, name: str, path: str) -> Displaced:
         try:
             status = os.stat(aside, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):

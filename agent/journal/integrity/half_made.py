@@ -1,0 +1,75 @@
+"""Journals in the making: they have a name of their own until they are whole, so that a kill leaves no half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from ...system import crash_point
+from ..claim import is_view_gone, view_name
+
+_KIND = "making"
+_PROBE = ".probe"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+
+
+def making_path(journal: Path) -> Path:
+    """Where a journal is made by this process, before it has its own name."""
+    return journal.with_name(f"{journal.name}.{view_name(_KIND)}")
+
+
+def probe_path(journal: Path) -> Path:
+    """A file that is made and removed to see whether a journal can be made."""
+    return journal.with_suffix(_PROBE)
+
+
+def give_name(made: Path, journal: Path) -> None:
+    """Give a whole journal, which nobody has open, its own name. Raises FileExistsError, OSError."""
+    tail = made.with_name(f"{made.name}.tail")
+    if tail.exists():
+        tail.replace(journal.with_name(f"{journal.name}.tail"))
+    crash_point("journal: whole, without its name")
+    try:
+        os.link(made, journal)
+        made.unlink()
+    except OSError as error:
+        if error.errno not in _NO_LINKS or journal.exists():
+            raise
+        made.rename(journal)
+    sync_folder(journal.parent)
+    crash_point("journal: named")
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder out to the disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep_half_made(folder: Path) -> None:
+    """Remove what processes left in a runs folder that were killed while they made a journal. Raises OSError."""
+    for name in os.listdir(folder):  # noqa: PTH208 - ten times as fast with thousands of runs
+        run, found, maker = name.partition(f".db.{_KIND}-")
+        if found and is_view_gone(_owner(maker)):
+            _remove(folder, run, name)
+        elif name.endswith(_PROBE):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _owner(maker: str) -> str:
+    for end in ("-wal", "-shm", "-journal", ".tail"):
+        maker = maker.removesuffix(end)
+    return f"{_KIND}-{maker}"
+
+
+def _remove(folder: Path, run: str, name: str) -> None:
+    """The file goes last: as long as it is there, the rest is found."""
+    if not (folder / f"{run}.db").exists():
+        (folder / f"{run}.db.tail").unlink(missing_ok=True)
+        shutil.rmtree(folder / f"{run}.snapshots", ignore_errors=True)
+    (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,202 @@
+"""Record the writes that a kill can interrupt, and remove the temporary files of a killed process.
+
+A temporary file may hold the only copy of what someone else wrote at that moment. Such a file is kept as `NAME.kept-X`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ...system import crash_point
+from ..beneath import exchange, rename_new, write_all
+
+Use = Literal["made", "swapped", "displacing", "moved", "in_place"]
+"""What may stand under the temporary name.
+
+`made`: only what is being made. `swapped`: after an exchange, also what stood under the real name. `displacing`: the
+same, and it is not kept elsewhere yet. `moved`: what was moved away from the real name. `in_place`: there is no
+temporary file, the file is overwritten.
+"""
+
+
+class _Noted(msgspec.Struct, frozen=True, array_like=True):
+    folder: str
+    aside: str
+    name: str
+    use: Use
+    old: str | None
+    """SHA-256 of the known content that is replaced."""
+    new: str | None
+    """SHA-256 of the new content."""
+    contents: tuple[bytes, bytes] | None = None
+    """The old and the new content of a file that is overwritten in place."""
+
+
+class Leftovers:
+    """The temporary files of one run. Only the process that holds the run may use it. Safe for several threads."""
+
+    def __init__(self, journal: Path | None) -> None:
+        """`journal`: the run's, next to which the record is kept; None: nothing is recorded."""
+        self._path = None if journal is None else journal.with_name(f"{journal.name}.leftovers")
+        self._lock = threading.Lock()
+        self._open = 0
+
+    def noted(
+        self, real: Path, aside: str, use: Use, old: str | None = None, new: str | None = None
+    ) -> AbstractContextManager[None]:
+        """Record the temporary file `aside` of the file `real` as long as the block lasts. Raises OSError."""
+        return self._noted(_Noted(os.fsencode(real.parent).hex(), aside, os.fsencode(real.name).hex(), use, old, new))
+
+    def in_place(self, real: Path, before: bytes, after: bytes) -> AbstractContextManager[None]:
+        """Record that the content of the file is overwritten as long as the block lasts. Raises OSError."""
+        folder, name = os.fsencode(real.parent).hex(), os.fsencode(real.name).hex()
+        return self._noted(_Noted(folder, "", name, "in_place", None, None, (before, after)))
+
+    @contextmanager
+    def _noted(self, noted: _Noted) -> Generator[None]:
+        if self._path is None:
+            yield
+            return
+        with self._lock:
+            self._append(msgspec.json.encode(noted))
+            self._open += 1
+        crash_point("temporary file: recorded")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+                if not self._open:
+                    os.truncate(self._path, 0)
+            crash_point("temporary file: gone")
+
+    def sweep(self) -> list[str]:
+        """Remove what a killed process left; a line for each file that holds someone's work and was kept."""
+        if self._path is None or self._open:
+            return []
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        said = [line for noted in _read(lines) if (line := _settle(noted))]
+        os.truncate(self._path, 0)
+        return said
+
+    def _append(self, line: bytes) -> None:
+        assert self._path is not None  # the caller looked
+        if not self._open and self._path.exists() and self._path.stat().st_size:
+            for noted in _read(self._path.read_bytes().splitlines()):
+                _settle(noted)
+            os.truncate(self._path, 0)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            write_all(descriptor, line + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def _read(lines: Sequence[bytes]) -> list[_Noted]:
+    """The newest first. A line that a kill or a full disk cut names a file that was not made yet."""
+    found: list[_Noted] = []
+    for line in reversed(lines):
+        try:
+            found.append(msgspec.json.decode(line, type=_Noted))
+        except msgspec.DecodeError:
+            continue
+    return found
+
+
+def _settle(noted: _Noted) -> str | None:
+    """Remove the file, or bring it back; say so where it is kept."""
+    place, name = Path(os.fsdecode(bytes.fromhex(noted.folder))), os.fsdecode(bytes.fromhex(noted.name))
+    try:
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # the folder is gone, and the file with it
+        return None
+    try:
+        if noted.contents is not None:
+            return _complete(folder, place / name, *noted.contents)
+        if not _exists(folder, noted.aside):
+            return None
+        if noted.use == "displacing" and _digest(folder, name) == noted.new and _exists(folder, name):
+            exchange(folder, noted.aside, name)  # the resumed run displaces it again, and keeps it
+        if _is_known(folder, name, noted):
+            os.unlink(noted.aside, dir_fd=folder)
+            return None
+        if not _exists(folder, name):
+            rename_new(folder, noted.aside, name)
+            return None
+        kept = f"{name}.kept-{secrets.token_hex(4)}"
+        rename_new(folder, noted.aside, kept)
+    except OSError as error:
+        return f"{place / noted.aside}: a temporary file of this run could not be removed: {error.strerror}"
+    finally:
+        os.close(folder)
+    return f"{place / name}: it was changed by someone else while it was written; that version is {kept}"
+
+
+def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | None:
+    """Overwrite the rest of a file whose writer was killed in the middle."""
+    descriptor = os.open(real.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        now = file.read(max(len(before), len(after)) + 1)
+        if now in (before, after):
+            return None
+        if not _is_half_written(now, before, after):
+            return f"{real}: it was changed by someone else after its writer was killed, and left as it is"
+        file.seek(0)
+        write_all(descriptor, after)
+        file.truncate(len(after))
+        os.fsync(descriptor)
+    return None
+
+
+def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
+    """Whether the first bytes are of the new content, and the others of the old one or of room made for more."""
+    if len(now) not in (len(before), len(after)):
+        return False
+    written = next((n for n, (one, other) in enumerate(zip(now, after, strict=False)) if one != other), len(after))
+    return now[written:] == before.ljust(len(after), b"\0")[written : len(now)]
+
+
+def _is_known(folder: int, name: str, noted: _Noted) -> bool:
+    """Whether the temporary file holds nothing that is not kept elsewhere."""
+    if noted.use == "made":
+        return True
+    aside = _digest(folder, noted.aside)
+    if aside is not None and aside in (noted.old, noted.new):
+        return True
+    return noted.use == "swapped" and noted.old is not None and _digest(folder, name) == noted.old
+
+
+def _exists(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _digest(folder: int, name: str) -> str | None:
+    """None: it is not a plain file, or not readable."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return hashlib.file_digest(file, "sha256").hexdigest()

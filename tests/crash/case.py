@@ -1,0 +1,151 @@
+"""One run: started, crashed, resumed to its end, and looked at."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fakes.deciding import DecidingServer
+from fakes.project import git
+from fakes.rundry import Home, Ran
+
+from rundry.agent.journal import Journal
+from rundry.agent.journal.facts import fold
+from rundry.agent.journal.integrity.check import check_journal
+from rundry.agent.protocol import Stamped
+
+from .kinds import Kind
+
+MOST_RESUMES = 6
+HEADLESS = ("--headless", "--json")
+KILLED = -signal.SIGKILL
+
+
+@dataclass
+class Case:
+    """A folder, a home and a model of its own."""
+
+    kind: Kind
+    root: Path
+    server: DecidingServer
+    ran: list[Ran] = field(default_factory=list)
+
+    @staticmethod
+    def make(kind: Kind, root: Path) -> Case:
+        project = root / "project"
+        project.mkdir(parents=True)
+        (root / "temp").mkdir()
+        kind.make(project)
+        return Case(kind, root, DecidingServer(kind.answer(project)).start())
+
+    def __post_init__(self) -> None:
+        self.project = self.root / "project"
+        self.home = Home(self.root)
+        self.home.env["TMPDIR"] = str(self.root / "temp")
+
+    def close(self) -> None:
+        self.server.stop()
+        self.home.end_runners()
+
+    @property
+    def start_argv(self) -> list[str]:
+        model = ["--model", "fake", "--api-base", self.server.base_url] if self.kind.has_model else ["--model", "none"]
+        return [*self.kind.argv, *model, *HEADLESS]
+
+    def run(self, *argv: str, at: int | None = None) -> Ran:
+        """Run it; `at`: the crash point at which it dies, 0: none, but they are counted."""
+        env = {} if at is None else {"RUNDRY_CRASH_AT": str(at), "RUNDRY_CRASH_LOG": str(self.root / "points")}
+        self.ran.append(self.home.run(*argv, cwd=self.project, env=env))
+        return self.ran[-1]
+
+    def points(self) -> list[str]:
+        """The names of the crash points that were reached."""
+        return (self.root / "points").read_text().splitlines()
+
+    def next_argv(self) -> list[str]:
+        """What goes on where the last process stopped."""
+        return ["resume", *HEADLESS] if self.home.journals() else self.start_argv
+
+    def finish(self) -> Ran:
+        """Resume until the run ends by itself."""
+        for _ in range(MOST_RESUMES):
+            journals = self.home.journals()
+            ran = self.run("resume", journals[0].stem, *HEADLESS) if journals else self.run(*self.start_argv)
+            if ran.exit_code in self.kind.exit_codes:
+                return ran
+        raise AssertionError(f"{self.kind.name}: no end after {MOST_RESUMES} resumes\n{ran}")
+
+    @property
+    def journal(self) -> Path:
+        (path,) = self.home.journals()
+        return path
+
+    def events(self) -> list[Stamped]:
+        journal = Journal.open(self.journal)
+        try:
+            return journal.read()
+        finally:
+            journal.close()
+
+    def recorded(self) -> list[Stamped]:
+        """The events so far; none where the crash came before the journal."""
+        return self.events() if self.home.journals() else []
+
+    def files(self) -> dict[str, str]:
+        """All files outside of git's folder, and what git shows."""
+        found = {
+            str(path.relative_to(self.project)): path.read_text(errors="replace")
+            for path in sorted(self.project.rglob("*"))
+            if path.is_file() and not {".git", "__pycache__"} & set(path.parts)
+        }
+        if (self.project / ".git").exists():
+            found["git log"] = git(self.project, "log", "--format=%s", "--all")
+            found["git status"] = git(self.project, "status", "--porcelain", "-uall")
+            found["git stash"] = git(self.project, "stash", "list")
+        return found
+
+    def items(self) -> dict[str, Any]:
+        """The items and findings of a search, by state."""
+        from rundry.agent.finder import FrontierView, State
+
+        journal = Journal.open(self.journal)
+        try:
+            if journal.spec.finder is None:
+                return {}
+            facts = fold(journal.spec, journal.read())
+            view = FrontierView(journal)
+            found: dict[str, Any] = {state.value: sorted(row.key for row in view.page(state)) for state in State}
+            assert facts.finder is not None
+            found["verdicts"] = {key: one.verdict for key, one in sorted(facts.finder.findings.items())}
+            return found
+        finally:
+            journal.close()
+
+    def spent(self) -> tuple[int, int]:
+        """Tokens that the server billed, and those that the journal counts against the limits."""
+        journal = Journal.open(self.journal)
+        try:
+            facts = fold(journal.spec, journal.read())
+        finally:
+            journal.close()
+        billed = sum(one.usage.get("total_tokens", 0) for one in self.server.requests)
+        return billed, facts.spending.used.tokens
+
+    def litter(self) -> list[str]:
+        """What a crash left and nobody removed."""
+        runs = [p for p in self.home.runs.iterdir() if p.suffix in (".probe", ".new") or ".making-" in p.name]
+        runs += [p for p in self.home.runs.glob("*.leftovers") if p.stat().st_size]
+        runs += [p for p in self.home.runs.glob("*.snapshots") if not p.with_suffix(".db").exists()]
+        worktrees = self.home.runs.parent / "worktrees"
+        there = [*(worktrees.iterdir() if worktrees.exists() else ()), *(self.root / "temp").iterdir()]
+        inside = [
+            path
+            for path in self.project.rglob("*")
+            if path.name.startswith(".rundry-") or path.suffix == ".lock" or path.name.endswith((".rundry-new", ".tmp"))
+        ]
+        return [str(path.relative_to(self.root)) for path in [*runs, *there, *inside]]
+
+    def damage(self) -> list[str]:
+        return [finding.text for finding in check_journal(self.journal).findings]

@@ -1,0 +1,41 @@
+"""A seeded sample of crashes of each kind of loop; `python -m crash --all` crashes at every point."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from .crashing import Whole, crash_and_resume, run_whole, sample
+from .kills import kill_and_resume
+from .kinds import KINDS
+
+SEED = 6
+POINTS = 2
+KILLS = 1
+
+
+@pytest.fixture(scope="module")
+def whole_of(tmp_path_factory: pytest.TempPathFactory):
+    """What a run of that kind leaves that was not crashed."""
+
+    @cache
+    def whole(name: str) -> Whole:
+        return run_whole(KINDS[name], tmp_path_factory.mktemp(name) / "whole")
+
+    return whole
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_run_that_crashes_at_any_point_is_resumed_to_the_same_end(name: str, whole_of, tmp_path: Path):
+    whole = whole_of(name)
+    for at in sample(whole.points, random.Random(f"{SEED} {name}"), POINTS):
+        assert crash_and_resume(KINDS[name], tmp_path / str(at), at, whole) == [], f"at {at}: {whole.points[at - 1]}"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_run_that_is_killed_at_any_time_is_resumed_to_the_same_end(name: str, whole_of, tmp_path: Path):
+    for seed in range(KILLS):
+        assert kill_and_resume(KINDS[name], tmp_path / str(seed), seed, whole_of(name)) == [], f"seed {seed}"

@@ -1,0 +1,54 @@
+"""Write, restore or remove a file, or make a journal, in a process of its own that may crash on the way.
+
+As a program: `python -m fakes.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, FOLDER/runs holds journals.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000
+SHORT = b"short\n"
+
+
+def run(what: str, folder: Path, at: int = 0) -> int:
+    """The exit code; `at`: the crash point."""
+    env = {**os.environ, "RUNDRY_CRASH_AT": str(at), "RUNDRY_CRASH_LOG": str(folder / "points")}
+    argv = [sys.executable, "-m", "fakes.crashing_writes", what, str(folder)]
+    done = subprocess.run(argv, cwd=TESTS, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    return done.returncode
+
+
+def main() -> None:
+    from rundry.agent.workspace import Leftovers, Workspace, read_state, remove_file, write_file
+    from rundry.agent.workspace.seals import PutBack, read_mark
+
+    what, folder = sys.argv[1], Path(sys.argv[2])
+    place, runs = folder / "place", folder / "runs"
+    ws = Workspace(place, leftovers=Leftovers(runs / "a.db"))
+    file = ws.resolve("file.txt")
+    match what:
+        case "write" | "create":
+            write_file(ws, read_state(file), NEW)
+        case "cut":
+            write_file(ws, read_state(file), SHORT)
+        case "remove":
+            remove_file(ws, read_state(file))
+        case "restore":
+            back = PutBack(place, folder / "attic", ws.ledger, lambda data: "", ws.leftovers)
+            back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
+        case "journal":
+            from fakes.journals import make_journal
+
+            make_journal(runs / "new.db").close()
+        case _:
+            raise ValueError(what)
+
+
+if __name__ == "__main__":
+    main()
