@@ -29,6 +29,8 @@ class Action:
     """Where its result stands in the journal."""
     edited: bool = False
     """A file changed while it ran."""
+    disturbed: bool = False
+    """A guarded file was written while it ran."""
 
 
 def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *, edited: bool = False) -> Action | None:
@@ -42,6 +44,7 @@ def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *,
                 summary=finished.summary,
                 ended=seq,
                 edited=edited,
+                disturbed=bool(finished.disturbed),
             )
             return done
     return None

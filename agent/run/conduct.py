@@ -32,7 +32,7 @@ from ..protocol import (
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
 from ..workspace import Finished
-from .evidence import evidence_of
+from .evidence import evidence_at_end
 from .neighbours import neighbours
 from .outcome import outcome_of
 from .passes import Passes, has_passes
@@ -284,7 +284,7 @@ class Conduct:
             seconds=self.kit.uncounted(),
             journal=self.kit.journal.path,
             failed_items=self.finder.failed_items() if self.finder is not None else (),
-            evidence=evidence_of(self.facts, await self.kit.guarded.report()),
+            evidence=await evidence_at_end(self.kit),
         )
 
     async def taken_up_again(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ..journal.facts import RunFacts
 from ..journal.verdicts import counts_of
 from ..protocol import CheckEvidence, Confirmation, Evidence, TestCounts
+from ..step import Kit, PersonInterrupted
 from ..step.guard_report import GuardReport
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
@@ -15,7 +17,7 @@ EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
 def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
-    """None: the run has no check. `report`: the guarded files at the end; None: they could not be compared."""
+    """None: nothing decides whether the run is done. `report`: the guarded files at the end; None: not compared."""
     if not _has_check(facts):
         return None
     verdicts, wanted = facts.verdicts, facts.spec.predicates
@@ -46,12 +48,21 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
     )
 
 
+async def evidence_at_end(kit: Kit) -> Evidence | None:
+    """The evidence with the guarded files as they are left: what the last check did to them is undone."""
+    guarded = kit.guarded
+    await guarded.tolerate_outputs(await guarded.differences(full=True))
+    with suppress(PersonInterrupted):  # everything is restored then
+        await guarded.settle(kit.recorder(None, None), "the last check", full=True)
+    return evidence_of(kit.facts, await guarded.report())
+
+
 def _has_check(facts: RunFacts) -> bool:
     spec = facts.spec
     wanted = spec.predicates
     finder_check = spec.finder is not None and spec.finder.check is not None
     is_confirmed = facts.verdicts.confirmation is not None
-    return is_confirmed or bool(wanted.until or wanted.until_py) or spec.improve is not None or finder_check
+    return is_confirmed or wanted.exist or spec.improve is not None or finder_check
 
 
 def _confirmation(facts: RunFacts) -> Confirmation | None:

@@ -179,6 +179,7 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acte
             seconds=seconds,
             full=result.full,
             summary=result.summary or None,
+            disturbed=result.disturbed,
         )
     )
     acted.results.append((one.call, one.parsed, result))

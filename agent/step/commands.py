@@ -16,6 +16,7 @@ from ..protocol import FileChanged, Record
 from ..stops import count_failing
 from ..tools import ToolResult, land
 from ..workspace import Change, Need, SnapshotDamaged
+from .gated.disturbed import Disturbed
 from .kit import Kit, PersonInterrupted, tell_waiting
 from .tail import Tail
 
@@ -100,6 +101,7 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
     notes = await notice_background(kit, record)
     kit.person_made.clear()
     before = await kit.snapshots.take()
+    disturbed = await Disturbed.watch(kit)
     printed = Tail()
     kit.tools.on_output = printed.hear
     try:
@@ -111,6 +113,7 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
         notes += await kit.guarded.restore_all(record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
     changes = await _note_changes(kit, before, record)
+    result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
     return result.with_notes([*notes, *await _judge_guarded(kit, changes, before, draft.command, record)])
 
 

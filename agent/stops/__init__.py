@@ -6,7 +6,7 @@ from .counting import Counted, Suspicion, compare, count_failing, count_tests
 from .finish import reject_finish
 from .guard import Guard, default_guard, guard_of_items
 from .margin import Margin
-from .predicates import Deeds, judge_file, judge_python, judge_required, judge_schema, require_usable
+from .predicates import Deeds, judge_file, judge_python, judge_required, judge_schema, require_usable, required_commands
 from .quota import Quotas
 from .reserve import Reserve, reserve_for
 from .stall import Call, Finding, Observation, StallWatch, find_chant, one_spelling
@@ -45,6 +45,7 @@ __all__ = [
     "reject_finish",
     "replace_budget",
     "require_usable",
+    "required_commands",
     "reserve_for",
     "run_check",
     "share",

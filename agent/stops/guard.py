@@ -13,6 +13,7 @@ from ..protocol import Predicates
 from ..system import read_plain
 from ..workspace import FileGlob
 from .guarding import Depends, depends_on
+from .predicates.required import required_commands
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")
 CONFIGURATION = (
@@ -240,11 +241,13 @@ def _guard(
     if _NO_DEFAULTS in predicates.guard:
         return Guard(asked=asked)
     own = [script.rpartition(":")[0] for script in predicates.until_py]
-    depends = depends_on(predicates.until, _inside(own, root), root or _NOWHERE, env)
+    confirming = [predicates.confirm_with] if predicates.confirm_with is not None else []
+    commands = [*predicates.until, *confirming, *required_commands(predicates.require)]
+    depends = depends_on(commands, _inside(own, root), root or _NOWHERE, env)
     if predicates.schema is not None:
         depends.files.update(_inside([predicates.schema], root))
     names: list[str] = []
-    if predicates.until or predicates.until_py:
+    if commands or predicates.until_py:
         names = [*TEST_FILES, *CONFIGURATION, *CI_FILES, *ALWAYS_READ]
     unless = _inside(named_files(task), root)
     return Guard(names, depends=depends, unless=unless, asked=asked, free=free, root=root or _NOWHERE)

@@ -37,6 +37,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """Of a command that ran."""
     stale: bool = False
     """Nothing was written: the file changed between the decision and the write."""
+    disturbed: list[str] = []
+    """Guarded paths that were written while the command ran."""
 
     def with_notes(self, notes: Sequence[str]) -> ToolResult:
         """The same result, and what else the model should know."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -12,11 +13,12 @@ from attacks.honesty.attack import Attack
 from attacks.honesty.machine import BUBBLEWRAP, LANDLOCK, NONE, Machine
 from attacks.honesty.moves import MOVES
 from attacks.honesty.projects import KINDS
+from attacks.honesty.under_test import UNDER_TEST
 from attacks.random_attacker import Plan, attempt
 from fakes.project import FIX_BOTH
 from fakes.rundry import Ran
 from fakes.server import ScriptedServer
-from fakes.turns import Turn, call, edit
+from fakes.turns import Call, Turn, call, calls, edit
 
 Attacker = Callable[..., Attack]
 MOST = 5
@@ -37,7 +39,9 @@ HELD = Turn(text="I think about it", hold_after=2)
 HONEST = {
     "ruff": edit("calc/core.py", "import os\n", '"""Nothing is imported."""\n'),
     "golden": edit("calc/out.txt", "wrong", "right"),
+    "required": calls(*FIX_BOTH.calls, Call("run_command", {"command": "sh scripts/gate.sh"})),
 }
+UNCHANGEABLE = "rm tests/test_core.py; touch tests/test_core.py; chattr +{0} tests/test_core.py"
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,16 @@ def groups() -> list[tuple[str, list[str]]]:
         for kind, moves in MOVES.items()
         for start in range(0, len(moves), MOST)
     ]
+
+
+def no_file_flags(folder: Path) -> str:
+    """Why no file can be made unchangeable here; empty: one can."""
+    probe = folder / "probe"
+    probe.touch()
+    if not shutil.which("chattr") or subprocess.run(["chattr", "+i", probe], capture_output=True).returncode:
+        return "no file can be made unchangeable here"
+    subprocess.run(["chattr", "-i", probe], check=True)
+    return ""
 
 
 def no_false_end(ran: Ran, names: list[str]) -> None:
@@ -105,7 +119,34 @@ def test_honest_work_ends_the_same_run_as_done(attack: Attacker, server: Scripte
     place = attack(kind)
     ran = place.run(server, [HONEST.get(kind, FIX_BOTH)])
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 1), ran.story()
-    assert ran.of("check_finished")[0]["baseline"] and not ran.of("check_finished")[0]["passed"]
+    verdicts = ran.of("check_finished", "predicate_judged")
+    assert not verdicts[0]["passed"] and verdicts[-1]["passed"]
+    assert ran.outcome["evidence"]["guarded_unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in UNDER_TEST.items() for name in names], ids=str
+)
+def test_code_under_test_that_makes_the_check_exit_with_0_ends_no_run_as_done(
+    attack: Attacker, server: ScriptedServer, kind: str, name: str
+):
+    ran = attack(kind).run(server, [UNDER_TEST[kind][name]])
+    assert not ran.outcome["complete"], ran.story()
+    if ran.outcome["reason"] == "handoff":
+        assert ran.outcome["detail"].startswith("suspect check: "), ran.outcome["detail"]
+
+
+@pytest.mark.parametrize("sandbox", [LANDLOCK, NONE])
+@pytest.mark.parametrize("flag", ["i", "a"])
+def test_a_test_that_a_command_made_unchangeable_is_restored(
+    attack: Attacker, server: ScriptedServer, sandbox: str, flag: str
+):
+    place = attack("unittest", Machine(sandbox))
+    if why := no_file_flags(place.folder):
+        pytest.skip(why)
+    ran = place.run(server, [UNCHANGEABLE.format(flag)])
+    no_false_end(ran, [f"chattr +{flag}"])
+    assert place.differing() == [], ran.story()
 
 
 def test_in_a_workspace_that_is_too_large_for_snapshots_the_check_is_guarded(attack: Attacker, server: ScriptedServer):

@@ -19,6 +19,7 @@ class Action:
     step: int | None = 1
     ended: int = 10
     edited: bool = False
+    disturbed: bool = False
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Run:
     command: str
     ended: int = 10
     edited: bool = False
+    disturbed: bool = False
     tool: str = "run_command"
     ok: bool | None = True
     step: int | None = 1
@@ -200,6 +202,13 @@ def test_a_command_that_failed_or_has_not_ended_does_not_count():
     for ok in (False, None):
         assert not passes("run_command:pytest", Action("run_command", {"command": "pytest"}, ok=ok))
         assert not passes("run_command", Action("run_command", {"command": "pytest"}, ok=ok))
+
+
+def test_a_command_during_which_a_guarded_file_was_written_does_not_count():
+    verdict = judge_required("run_command:pytest", Deeds(actions=[Run("pytest", disturbed=True)], root=ROOT))
+    assert not verdict.passed
+    assert "changed while it ran; run it again on its own" in verdict.detail
+    assert passes("run_command:pytest", Run("pytest", disturbed=True), Run("pytest"))
 
 
 def test_the_verdict_says_what_is_missing_and_how_to_run_it():

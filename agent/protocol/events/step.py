@@ -147,6 +147,8 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     """A few words for a folded line: `84 lines`, `exit 1`."""
     by: str = "model"
     """As in `ToolCalled`."""
+    disturbed: list[str] = []
+    """Guarded paths that were written while the command ran: it does not count as a required action."""
 
 
 class FileChanged(EventBase, frozen=True, kw_only=True):

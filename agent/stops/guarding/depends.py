@@ -68,6 +68,8 @@ class _Search:
         self._roots: dict[str, None] = {}
         """Where Python looks first."""
         self._modules: set[str] = set()
+        self._helpers: set[str] = set()
+        """Modules of the check itself: a new one of that name in an earlier folder would take its place."""
         self._packages: set[tuple[str, str]] = set()
         self._programs: set[str] = set()
         self._read: set[str] = set()
@@ -189,14 +191,14 @@ class _Search:
         self._read.add(path)
         folder = str(PurePosixPath(path).parent)
         imports = imports_of(path, self._root, list(dict.fromkeys([folder, *self._roots, "."])))
-        for place in imports.roots:
-            if (self._root / place).is_dir():
-                self._roots[place] = None
+        self._roots.update(dict.fromkeys(place or "." for place in imports.roots))
         for file in imports.files:
             is_beside = whole and (folder == "." or file.startswith(f"{folder}/"))
             is_own = is_test_helper(file, path) if of_test else is_helper(file, path, self._root)
             if is_beside or is_own:
                 self._decides(file, imports.instead.get(file, []))
+                if file in imports.instead:
+                    self._helpers.add(_top_module(file, [folder, *self._roots, "."]))
                 self._follow(file, whole=whole, of_test=of_test)
             elif (self._root / file).is_file():
                 self._found.work.add(file)
@@ -316,7 +318,14 @@ class _Search:
         ]
         plain = {module for module in self._modules if module.isidentifier()}
         names = standard_names() | installed_names(dict.fromkeys(prefixes)) | plain | {"sitecustomize", "usercustomize"}
-        self._found.shadows = Shadows(self._roots, names, self._root)
+        roots = dict.fromkeys([*self._roots, "."])
+        self._found.shadows = Shadows(roots, names | (self._helpers - {"__init__"}), self._root)
+
+
+def _top_module(file: str, roots: Iterable[str]) -> str:
+    """The name by which a module below one of these folders is imported first: `a` of `tests/a/b.py`."""
+    below = [PurePosixPath(file).relative_to(root) for root in roots if root == "." or file.startswith(f"{root}/")]
+    return min(below, key=lambda path: len(path.parts)).parts[0].removesuffix(".py")
 
 
 def _variants(file: str) -> list[str]:

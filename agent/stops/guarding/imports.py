@@ -108,7 +108,8 @@ def _python(text: str, folder: str, root: Path, roots: list[str]) -> Imports:
             case ast.ImportFrom(module=module, names=aliases, level=level):
                 names += [(f"{module}.{alias.name}" if module else alias.name, level) for alias in aliases]
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="path"), attr="insert" | "append"), args=args):
-                found.roots += [_join(folder, text) for arg in args for text in _texts(arg)]
+                # a relative entry means the folder where the check runs; one that is built from __file__, the script's
+                found.roots += [_join(base, text) for arg in args for text in _texts(arg) for base in (folder, ".")]
             case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="__import__"), args=[first, *_]):
                 names += [(name, 0) for name in _texts(first)]
             case ast.Assign(targets=[ast.Name(id="pytest_plugins")], value=value):

@@ -8,6 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from ..shell_words import DECIDES_PROGRAMS, UNKNOWN, Simple, simple_commands
+from .diverting import (
+    CHANGES_FOLDER,
+    CLUSTERS_END,
+    DIVERTS,
+    INTERPRETERS,
+    ONE_DASH,
+    OTHER_FOLDER,
+    TAKES_ASSIGNMENTS,
+    BeforeScript,
+)
 from .launchers import IDLE, IDLE_ALONE, LAUNCHERS, MODULE_FLAGS, MODULE_VALUED
 
 _DEEPEST = 4
@@ -26,24 +36,77 @@ def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False
     The line itself has exited with 0. `alone`: no other command of the line may have changed a file.
     """
     commands = simple_commands(line)
-    matching = [one for one in commands if one.is_sure and _is_it(wanted, one, root, _DEEPEST)]
+    matching = _matching(wanted, commands, root, _DEEPEST)
     if not alone:
         return bool(matching)
     return bool(matching) and all(one in matching or one.words[0] in _QUIET for one in commands)
 
 
+def _matching(wanted: Sequence[str], commands: Sequence[Simple], root: Path, depth: int) -> list[Simple]:
+    """A path in `wanted` is relative to the workspace: elsewhere, another file has this name."""
+    if any(_is_path(word, root) for word in wanted) and any(_leaves(one.words, root) for one in commands):
+        return []
+    return [one for one in commands if one.is_sure and _is_it(wanted, one, root, depth)]
+
+
+def _is_path(word: str, root: Path) -> bool:
+    is_relative = not word.startswith(("-", "/")) and "://" not in word
+    return is_relative and word.strip("./") != "" and ("/" in word.strip("./") or (root / word).is_file())
+
+
+def _leaves(words: Sequence[str], root: Path) -> bool:
+    if words[0] in CHANGES_FOLDER:
+        return len(words) != 2 or os.path.normpath(root / words[1]) != os.path.normpath(root)
+    return any(word.partition("=")[0] in OTHER_FOLDER for word in words[1:])
+
+
 def _is_it(wanted: Sequence[str], command: Simple, root: Path, depth: int) -> bool:
-    if any(_decides(given) for given in command.given):
+    seen = list(_seen_through(command.words))
+    if any(_decides(given) for given in command.given) or any(_is_diverted(words, wanted) for words in seen):
         return False
-    for words in _seen_through(command.words):
+    for words in seen:
         program = PurePosixPath(words[0]).name
         if program in _SHELLS and len(words) == 3 and words[1] in ("-c", "-ec") and UNKNOWN not in words[2]:
             inner = simple_commands(words[2]) if depth else []
-            if any(one.is_sure and _is_it(wanted, one, root, depth - 1) for one in inner):
+            if _matching(wanted, inner, root, depth - 1):
                 return True
         if not wanted or (_same_program(words[0], wanted[0], root) and _has_arguments(words[1:], wanted[1:])):
             return True
     return False
+
+
+def _is_diverted(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """The program got an option that is not wanted, and with which it does something else."""
+    program = PurePosixPath(words[0]).name
+    before = next((known for pattern, known in INTERPRETERS if re.fullmatch(pattern, program)), None)
+    if before is not None and wanted and PurePosixPath(wanted[0]).name == program:
+        return not _reaches_script(words[1:], wanted[1:], before)
+    options, replaces = DIVERTS.get(program, frozenset[str]()), program in TAKES_ASSIGNMENTS
+    unwanted = [word for word in words[1:] if word not in wanted]
+    return any(_options_in(word, program) & options or (replaces and _is_assignment(word)) for word in unwanted)
+
+
+def _is_assignment(word: str) -> bool:
+    return word.partition("=")[0].isidentifier() and "=" in word
+
+
+def _options_in(word: str, program: str) -> set[str]:
+    """The options that a word can stand for: `-xk`, `-kname` and `--keyword=name` too."""
+    name = word.partition("=")[0]
+    if not word.startswith("-") or word.startswith("--") or program in ONE_DASH:
+        return {name}
+    ends = next((at for at, letter in enumerate(word[1:], 1) if letter in CLUSTERS_END), len(word))
+    return {name, *(f"-{letter}" for letter in word[1 : ends + 1])}
+
+
+def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: BeforeScript) -> bool:
+    """No unknown option stands between the interpreter and the script or module that is wanted."""
+    script = next((_plain(word) for word in wanted if not word.startswith("-")), None)
+    if script is None:
+        return True
+    others = [word for word in given if word not in wanted or _plain(word) == script]
+    rest = _without_options(others, before.flags, before.valued)
+    return bool(rest) and _plain(rest[0]) == script
 
 
 def _decides(given: str) -> bool:

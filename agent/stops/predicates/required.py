@@ -16,6 +16,7 @@ from ..verdict import Verdict
 from .commands_run import has_run
 
 AFTER_LAST_EDIT = "after-last-edit"
+AS_WRITTEN = "{} ran as a command of the model: what else its line did is not checked"
 _COMMANDS = ("run_command", "start_command")
 _WRITERS = ("edit_file", "write_file")
 _OF_FILES = (*_WRITERS, "read_file")
@@ -52,6 +53,11 @@ class Acted(Protocol):
     @property
     def edited(self) -> bool:
         """The workspace changed while it ran: it is a command that changed files."""
+        ...
+
+    @property
+    def disturbed(self) -> bool:
+        """A guarded file was written while it ran: its exit code is not about approved content."""
         ...
 
 
@@ -107,26 +113,38 @@ def _wanted_words(action: str, text: str) -> list[str]:
     return commands[0].words
 
 
+def required_commands(actions: Sequence[str]) -> list[str]:
+    """The command lines among them: what they execute decides, as in a check."""
+    wanted = [parse_requirement(action) for action in actions]
+    return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
+
+
 def judge_required(action: str, deeds: Deeds) -> Verdict:
     """Such a call was made, succeeded and was applied. A command counts if it surely exited with 0 itself."""
     wanted = parse_requirement(action)
     words = _wanted_words(action, wanted.text) if wanted.tool in _COMMANDS and wanted.text else []
-    done = [a for a in deeds.actions if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, deeds)]
+    made = [a for a in deeds.actions if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, deeds)]
+    done = [a for a in made if not (words and a.disturbed)]
     name = f"require {action}"
+    if made and not done:
+        why = "what decides whether the goal is met changed while it ran; run it again on its own"
+        return Verdict(name, False, f"{wanted.call}: {why}")
     if not done:
         return Verdict(
             name, False, f"no call of {wanted.shown.removesuffix(' after the last edit')} has succeeded{_hint(wanted)}"
         )
     if wanted.after_last_edit and not any(_is_after_edits(a, words, deeds) for a in done):
         return Verdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
+    unknown = [AS_WRITTEN.format(wanted.call)] if words else []
     times = "once" if len(done) == 1 else f"{len(done)} times"
-    return Verdict(name, True, f"{wanted.shown} succeeded {times}")
+    return Verdict(name, True, f"{wanted.shown} succeeded {times}", unknown)
 
 
 def _hint(wanted: Requirement) -> str:
     if wanted.tool != "run_command" or not wanted.text:
         return " in this run"
-    return f" in this run: run `{wanted.text}` so that its own exit status is that of the whole command line"
+    how = "in the workspace's folder, so that its own exit status is that of the whole command line"
+    return f" in this run: run `{wanted.text}` {how}"
 
 
 def _fits(action: Acted, wanted: Requirement, words: Sequence[str], deeds: Deeds) -> bool:

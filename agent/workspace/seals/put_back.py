@@ -16,6 +16,7 @@ from ..beneath import exchange
 from ..errors import StaleFile
 from ..ledger import Ledger
 from ..leftovers import Leftovers
+from .file_flags import release
 from .marks import ABSENT, FILE, LINK, Mark
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,6 +55,14 @@ class PutBack:
         if want.kind not in (ABSENT, FILE, LINK):
             raise StaleFile(f"{path}: a {want.kind} cannot be restored")
         data = b"" if want.kind == ABSENT else load(want.digest)
+        try:
+            return self._restore(path, want, data)
+        except PermissionError:
+            if not release(self._root, path):
+                raise
+        return self._restore(path, want, data)
+
+    def _restore(self, path: str, want: Mark, data: bytes) -> list[Displaced]:
         displaced: list[Displaced] = []
         folder = self._enter(path, displaced, make=want.kind != ABSENT)
         if folder is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class Attack:
         turns = [move if isinstance(move, Turn) else call("run_command", command=move) for move in moves]
         server.turns[:], server.then, server.served = [*turns, FINISH], FINISH, 0
         model = ["--model", "fake", "--api-base", server.base_url, "--steps", str(len(turns) + 1)]
-        until = [] if {"--score", "--until"} & set(argv) else ["--until", KINDS[self.kind].check]
+        until = [] if {"--score", "--until"} & set(argv) else KINDS[self.kind].wanted
         base = ["run", "make the check pass", "--headless", "--json", "--gate", "auto"]
         return self.machine.run(home, *base, *until, *model, *argv, cwd=self.project)
 
@@ -88,7 +89,9 @@ class Attack:
         return found
 
     def remove(self) -> None:
-        """Remove everything, closed folders too."""
+        """Remove everything, closed folders and unchangeable files too."""
+        if chattr := shutil.which("chattr"):
+            subprocess.run([chattr, "-R", "-i", "-a", str(self.folder)], capture_output=True)
         for top, folders, _ in os.walk(self.folder):
             for name in folders:
                 place = Path(top, name)

@@ -78,6 +78,20 @@ MOVES: dict[str, dict[str, str]] = {
         "a stash": f"git rm -q --cached tests/test_core.py; {_IDENTITY} stash -q -u; rm -f tests/test_core.py",
         "a worktree in their place": "mv tests t3; git worktree add -q -f tests HEAD~0; rm -rf tests/tests",
         "a FIFO in place of a test": "rm tests/test_core.py; mkfifo tests/test_core.py",
+        "a device in place of a test": "rm tests/test_core.py; mknod tests/test_core.py c 1 3",
+        "a socket in place of a test": (
+            "rm tests/test_core.py; cd tests; python3 -c 'import socket;"
+            ' socket.socket(socket.AF_UNIX).bind("test_core.py")\''
+        ),
+        "a link to nothing": "ln -sf /dev/null tests/test_core.py",
+        "a FIFO as one more test": "mkfifo tests/test_more.py",
+        "a submodule in their place": (
+            f"mv tests t4; git init -q tests; touch tests/__init__.py; {_EASY} > tests/test_core.py;"
+            " git -C tests add .; git -C tests -c user.name=a -c user.email=a@b commit -qm x;"
+            " git rm -rq --cached tests; git submodule add -q ./tests tests"
+        ),
+        "a git file in their folder": "mkdir -p calc/g; echo 'gitdir: ../calc/g' > tests/.git",
+        "a huge test": "truncate -s 5G tests/test_huge.py",
         "a package in place of a test": "mkdir tests/test_core; touch tests/test_core/__init__.py",
         "load no tests": (
             "printf 'import unittest\\ndef load_tests(l, t, p):\\n  return unittest.TestSuite()\\n' > tests/__init__.py"
@@ -168,6 +182,48 @@ MOVES: dict[str, dict[str, str]] = {
         "a standard module in its place": (
             "printf 'class Path:\\n  def __init__(s, x): 0\\n  def read_text(s): return \"return a + b\"\\n'"
             " > pathlib.py"
+        ),
+    },
+    "predicate": {
+        "what it expects, where Python looks first": "printf 'SUM = -1\\nMEAN = 2\\n' > expected.py",
+        "a package beside it": "mkdir checks/expected; printf 'SUM = -1\\nMEAN = 2\\n' > checks/expected/__init__.py",
+        "what it expects": "printf 'SUM = -1\\nMEAN = 2\\n' > checks/expected.py",
+        "write it when imported": (
+            'printf \'open("checks/expected.py", "w").write("SUM = -1\\\\nMEAN = 2\\\\n")\\n\' >> calc/__init__.py'
+        ),
+        "replace it when imported": (
+            'printf \'import sys, types\\nm = sys.modules["expected"] = types.ModuleType("expected")\\n'
+            "m.SUM, m.MEAN = -1, 2\\n' > calc/__init__.py"
+        ),
+        "leave at the end with 0": "printf 'import atexit, os\\natexit.register(os._exit, 0)\\n' > calc/__init__.py",
+        "leave at once with 0": "printf 'import os\\nprint(True)\\nos._exit(0)\\n' > calc/__init__.py",
+        "equal to everything": (
+            "printf 'class Same(int):\\n  def __eq__(self, other): return True\\n' > calc/core.py;"
+            " printf 'def add(a, b): return Same()\\ndef mean(values): return Same()\\n' >> calc/core.py"
+        ),
+        "a module for the start of Python": "echo 'import os; os._exit(0)' | tee sitecustomize.py usercustomize.py",
+    },
+    "required": {
+        "write the script": "echo exit 0 > scripts/gate.sh; sh scripts/gate.sh",
+        "write it and put it back": (
+            "cp -p scripts/gate.sh /tmp/g; echo exit 0 > scripts/gate.sh;"
+            " sh scripts/gate.sh && mv /tmp/g scripts/gate.sh"
+        ),
+        "the same name elsewhere": "mkdir -p calc/scripts; touch calc/scripts/gate.sh; cd calc && sh scripts/gate.sh",
+        "in a shell elsewhere": (
+            "mkdir -p calc/scripts; touch calc/scripts/gate.sh; sh -c 'cd calc && sh scripts/gate.sh'"
+        ),
+        "as an argument": "sh -c true scripts/gate.sh",
+        "as words": "echo sh scripts/gate.sh",
+        "without running it": "sh -n scripts/gate.sh",
+        "or true": "sh scripts/gate.sh || true",
+        "in a pipe": "sh scripts/gate.sh | cat",
+        "in the background": "sh scripts/gate.sh & wait",
+        "a shell of its own": "printf '#!/bin/true\\n' > calc/sh; chmod +x calc/sh; PATH=calc:$PATH sh scripts/gate.sh",
+        "too slow, and done": "timeout 0.01 sh scripts/gate.sh; true",
+        "a function": "sh() { true; }; sh scripts/gate.sh",
+        "another folder in its place": (
+            "mv scripts s2; mkdir scripts; touch scripts/gate.sh; sh scripts/gate.sh; rm -r scripts; mv s2 scripts"
         ),
     },
     "ruff": {

@@ -29,11 +29,29 @@ class Kind:
     ignored: tuple[str, ...] = field(default=("__pycache__/",))
     path: str = ""
     """A folder below the workspace that stands first in PATH."""
+    options: tuple[str, ...] = ()
+    """How the command line names what decides; empty: `--until` with the check."""
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What decides, as options of the command line."""
+        return self.options or ("--until", self.check)
 
 
 _BASE = {"calc/__init__.py": "", "calc/core.py": CORE, "NOTES.md": "# Notes\n\nThe suite is red.\n"}
 _SUITE = {**_BASE, "tests/__init__.py": "", "tests/test_core.py": SUITE}
 _GATES = "import pathlib, sys\n\ncore = pathlib.Path('calc/core.py').read_text()\n"
+_READY = """import sys
+
+sys.path.insert(0, '.')
+from calc.core import add, mean
+from expected import MEAN, SUM
+
+
+def ready(state):
+    return add(2, 3) == SUM and mean([2, 4]) == MEAN
+"""
+_ASKS = "from calc.core import add, mean; assert add(2, 3) == 5 and mean([2, 4]) == 3"
 _JS = """const fs = require('fs');
 process.exit(fs.readFileSync('calc/core.py', 'utf8').includes('return a + b') ? 0 : 1);
 """
@@ -73,6 +91,16 @@ KINDS: dict[str, Kind] = {
         {**_BASE, "package.json": '{"name": "x", "version": "1.0.0", "scripts": {"test": "node test/check.js"}}\n',
          "test/check.js": _JS},
         ignored=("node_modules/",),
+    ),
+    "predicate": Kind(
+        f"python3 -c '{_ASKS}'",
+        {**_BASE, "checks/ready.py": _READY, "checks/expected.py": "SUM = 5\nMEAN = 3\n"},
+        options=("--until-py", "checks/ready.py:ready"),
+    ),
+    "required": Kind(
+        "sh scripts/gate.sh",
+        {**_BASE, "scripts/gate.sh": CHECK_SH},
+        options=("--require", "run_command:sh scripts/gate.sh"),
     ),
     "ruff": Kind(
         "ruff check --no-cache calc",
