@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ConfigError
+from ..protocol.broken_json import BROKEN_JSON
 from .folders import user_folder
 
 PROJECT_FILE = ".rundry.toml"
@@ -85,7 +86,7 @@ class Trust:
             return {}
         except OSError as error:
             raise ConfigError(f"{self.store} cannot be read: {error.strerror}") from error
-        except msgspec.DecodeError as error:
+        except BROKEN_JSON as error:
             raise ConfigError(f"{self.store} is damaged ({error}): delete it, then trust your folders again") from error
 
     def _save(self, digests: dict[str, str]) -> None:

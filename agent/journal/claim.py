@@ -14,6 +14,7 @@ from typing import Self
 import msgspec
 
 from ..protocol import JournalError, RunHeld
+from ..protocol.broken_json import BROKEN_JSON
 
 _ATTEMPTS = 6
 _PAUSE = 0.01
@@ -142,7 +143,7 @@ def _lock(descriptor: int, kind: int, attempts: int) -> bool:
 def _read(descriptor: int) -> Holder | None:
     try:
         return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
-    except msgspec.DecodeError:  # locked this very moment, not signed yet
+    except BROKEN_JSON:  # locked this very moment, not signed yet
         return None
 
 

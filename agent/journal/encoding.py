@@ -8,6 +8,7 @@ from typing import cast
 import msgspec
 
 from ..protocol import Command, Event, Unknown, decode_command, decode_event, encode_event, event_type
+from ..protocol.broken_json import BROKEN_JSON
 from .redact import Redactor
 
 _BIGGEST = 2**63
@@ -72,7 +73,7 @@ def hide_in_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) 
         return body
     try:
         fields = cast("dict[str, object]", msgspec.json.decode(body))
-    except msgspec.DecodeError:  # a newer version's: nobody here will read it
+    except BROKEN_JSON:  # a newer version's: nobody here will read it
         return body
     return body if fields.get("type") in _EXACT and not is_taken else msgspec.json.encode(redactor.event(fields))
 

@@ -26,6 +26,7 @@ from ..protocol import (
     event_name,
     event_type,
 )
+from ..protocol.broken_json import BROKEN_JSON
 from ..system import crash_point
 from . import database
 from .claim import holder, is_view_gone
@@ -120,7 +121,7 @@ class Journal:
         except database.Broken as error:
             connection.close()
             raise database.explain(error, path) from error
-        except msgspec.DecodeError as error:
+        except BROKEN_JSON as error:
             connection.close()
             raise JournalError(f"{path} holds a run that this version cannot read ({error}): update rundry") from error
         except JournalError:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ..protocol.broken_json import BROKEN_JSON
 from .lanes.connections import pool, proxy_for, tls
 
 OLLAMA_CONTEXT = 32_768
@@ -146,7 +147,7 @@ async def ask(
 def _object(raw: bytes) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except BROKEN_JSON:
         return None
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ..protocol.broken_json import BROKEN_JSON
 from ..system import read_plain
 
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -22,7 +23,7 @@ def package_scripts(text: str, arguments: Sequence[str]) -> Iterator[str]:
     """The lines that `npm ARGUMENTS` runs by a package.json: the named script with its `pre` and `post`."""
     try:
         scripts = msgspec.json.decode(text.encode(), type=_Package).scripts
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (*BROKEN_JSON, UnicodeEncodeError):
         return
     words = [word for word in arguments if not word.startswith("-")]
     name = words[1] if words[:1] in (["run"], ["run-script"]) and len(words) > 1 else next(iter(words), "test")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from ...protocol.broken_json import BROKEN_JSON
 from ..answer import Shown
 from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream
@@ -20,7 +21,7 @@ def feed_whole(wire: str, reader: Reader, body: bytes, content_type: str) -> Ite
     start = body[:200].decode(errors="replace")
     try:
         value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as e:
+    except BROKEN_JSON as e:
         raise NotAStream(f"it sent {content_type} instead of a stream: {start}") from e
     given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     if given.get("error"):

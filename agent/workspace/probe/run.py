@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from ...protocol.broken_json import BROKEN_JSON
 from ...system import read_plain
 from ..own_temp import temp_folder
 from ..processes import Finished
@@ -79,7 +80,7 @@ async def _attack(run: RunAttacks) -> Probed:
 def _judge(stage: AttackStage, done: Finished) -> Probed:
     try:
         inside = msgspec.json.decode(done.output.strip().rpartition(b"\n")[2], type=dict[str, bool])
-    except msgspec.DecodeError:
+    except BROKEN_JSON:
         said = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
         return Probed(why=f"nothing was tried: the attacks did not run ({said})")
     verdicts = stage.verdicts(inside)
@@ -117,7 +118,7 @@ def _read(path: Path) -> dict[str, Probed]:
     """Return what is remembered; nothing where that is damaged."""
     try:
         return msgspec.json.decode(read_plain(path), type=dict[str, Probed])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *BROKEN_JSON):
         return {}
 
 

@@ -1,0 +1,7 @@
+"""What `msgspec.json.decode` raises for bytes of others that are not JSON, not UTF-8, or nested too deeply."""
+
+from __future__ import annotations
+
+import msgspec
+
+BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
