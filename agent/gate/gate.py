@@ -134,7 +134,9 @@ class Gate:
         if waiting.ruling.done():
             return
         ruling = by_policy(waiting.draft, waiting.verdict, self.policy.on_ask)
-        if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
+        if ruling.handoff and waiting.may_stay:
+            ruling = left_open(waiting.draft, "; ".join(waiting.verdict.why))
+        elif waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
             ruling = made_anew(waiting.draft, waiting.conflict.why, by="policy")
         waiting.ruling.set_result(ruling)
 
@@ -178,6 +180,13 @@ class Gate:
         if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
             return settle(command, waiting.draft, waiting.conflict)
         return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+
+    def settle_alone(self) -> None:
+        """Nobody is here any more: the policy decides on what waits, or it stays open where it can."""
+        for waiting in self._open.values():
+            self._settle_by_policy(waiting)
+        for other in self._beside:
+            other.settle_alone()
 
     def leave_open(self) -> None:
         """The runner goes away: what waits stays open in the journal, where it can outlive the runner."""
@@ -254,6 +263,9 @@ class Gate:
         try:
             await self._until_decided(waiting)
             ruling = waiting.ruling.result()
+            if ruling.is_left_open:
+                ruling, waiting.ruling = None, asyncio.get_running_loop().create_future()
+                return self._leave(waiting, "; ".join(waiting.verdict.why))
             return ruling
         except asyncio.CancelledError:
             if self._is_leaving and waiting.may_stay:

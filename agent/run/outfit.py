@@ -97,6 +97,7 @@ async def outfit(
         watched=journal.watched,
         stall_ends=lambda: _stall_ends(journal, facts, changes),
         on_event=on_event,
+        headless=not order.linger,
         notes=notes,
     )
     if missing := missing_guarantees(sandbox, kit.gate.rules):

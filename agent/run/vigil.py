@@ -11,7 +11,8 @@ LOOK_SECONDS = 2.0
 async def keep_vigil(run: Conduct) -> None:
     """Return once nobody came for the seconds of `spec.park`: the process ends, and the run stays resumable.
 
-    Meanwhile those who wait look again, and a deadline ends their wait.
+    Meanwhile those who wait look again, and a deadline ends their wait. In a headless run the policy decides at the
+    gate as soon as the last view has left.
     """
     kit = run.kit
     alone_since: float | None = None
@@ -21,6 +22,8 @@ async def keep_vigil(run: Conduct) -> None:
         await kit.clock.sleep(min(LOOK_SECONDS, left))
         kit.news.set()
         release_due(kit)
+        if kit.headless and not kit.watched():
+            kit.gate.settle_alone()
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)
         if not (run.waits or kit.rests or at_gate) or kit.watched():
             alone_since = None

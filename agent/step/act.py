@@ -15,6 +15,7 @@ from ..protocol import (
     Fault,
     JournalError,
     PlanChanged,
+    QuestionAnswered,
     QuestionAsked,
     Record,
     ToolCall,
@@ -270,14 +271,23 @@ async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
     if name in kit.facts.asking.answers:
         return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
     if not kit.watched():
-        if kit.gate.policy.on_ask == "refuse":
-            return ToolResult(ok=True, text=NOBODY, summary="nobody there")
-        acted.handoff = f"the model asks: {question.question}"
-        return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
+        return _nobody_answers(kit, question.question, acted)
     record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
-    await kit.interruptible(kit.until(lambda: name not in kit.facts.asking.questions))
+    asked = kit.facts.asking.questions
+    await kit.interruptible(kit.until(lambda: name not in asked or (kit.headless and not kit.watched())))
+    if name in asked:
+        result = _nobody_answers(kit, question.question, acted)
+        record(QuestionAnswered(question_id=name, text=result.text, by="program"))
+        return result
     return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
+
+
+def _nobody_answers(kit: Kit, question: str, acted: Acted) -> ToolResult:
+    if kit.gate.policy.on_ask == "refuse":
+        return ToolResult(ok=True, text=NOBODY, summary="nobody there")
+    acted.handoff = f"the model asks: {question}"
+    return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
 
 
 def _end_work(one: _Call, acted: Acted) -> ToolResult:

@@ -78,6 +78,8 @@ class Kit:
     on_event: Callable[[Stamped], None] = lambda stamped: None
     motion: Motion | None = None
     """What it shares with the other kits of the run; None: it is the first."""
+    headless: bool = False
+    """The run belongs to no screen: without a view the policy decides, and nobody is waited for."""
     work: str | None = None
     """Name of the try that works with it: all its events have it; None: the run itself."""
     beside: list[Kit] = field(default_factory=list["Kit"])

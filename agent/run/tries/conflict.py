@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...protocol import PassStarted, QuestionAsked, TryFinished, TryMeasured, Waiting
+from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
 from ...step import Kit
 
 KEEP = "Keep the edits"
@@ -30,7 +30,9 @@ async def replace_is_decided(kit: Kit, best: TryMeasured, edited: list[str], bas
         kit.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
     if name not in asking.answers:
         kit.record(Waiting(why="question"))
-        await kit.interruptible(kit.until(lambda: name in asking.answers))
+        await kit.interruptible(kit.until(lambda: name in asking.answers or (kit.headless and not kit.watched())))
+    if name not in asking.answers:
+        kit.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
     return asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
 
 

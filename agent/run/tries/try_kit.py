@@ -37,6 +37,7 @@ async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassSta
         on_event=kit.on_event,
         before_acting=kit.before_acting,
         motion=kit.shared,
+        headless=kit.headless,
         work=work,
     )
     if facts.spec.edit_format == CONSTRAINED:
