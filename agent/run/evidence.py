@@ -7,18 +7,19 @@ from contextlib import suppress
 
 from ..journal.facts import RunFacts
 from ..journal.verdicts import counts_of
-from ..protocol import CheckEvidence, Confirmation, Evidence, TestCounts
+from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
 from ..step import Kit, PersonInterrupted
 from ..step.guard_report import GuardReport
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
+UNHELD = "without a sandbox and without guarded files, commands can change all that decides about the run"
 FROM_OUTPUT = "tests are counted from the output of the check, which the code under test can write to"
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
 def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
     """None: nothing decides whether the run is done. `report`: the guarded files at the end; None: not compared."""
-    if not _has_check(facts):
+    if facts.verdicts.confirmation is None and not is_decided(facts.spec):
         return None
     verdicts, wanted = facts.verdicts, facts.spec.predicates
     found = [check for command in wanted.until if (check := verdicts.checks.get(command)) is not None]
@@ -57,12 +58,16 @@ async def evidence_at_end(kit: Kit) -> Evidence | None:
     return evidence_of(kit.facts, await guarded.report())
 
 
-def _has_check(facts: RunFacts) -> bool:
-    spec = facts.spec
-    wanted = spec.predicates
+def not_held_unguarded(kit: Kit) -> list[str]:
+    """What to say before a run that something decides about and in which nothing is guarded."""
+    is_open = kit.sandbox.kind is None and not kit.guard and is_decided(kit.facts.spec)
+    return [UNHELD] if is_open else []
+
+
+def is_decided(spec: RunSpec) -> bool:
+    """A check, another predicate or a score decides about the run."""
     finder_check = spec.finder is not None and spec.finder.check is not None
-    is_confirmed = facts.verdicts.confirmation is not None
-    return is_confirmed or wanted.exist or spec.improve is not None or finder_check
+    return spec.predicates.exist or spec.improve is not None or finder_check
 
 
 def _confirmation(facts: RunFacts) -> Confirmation | None:

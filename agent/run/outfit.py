@@ -21,6 +21,7 @@ from ..stops import Guard, Quotas
 from ..tools import Fetcher, ToolContext
 from ..workspace import OWN_GIT, Leftovers, Sandbox, Snapshots, SystemClock, Workspace, command_env
 from .attachments import check_first_images
+from .evidence import NO_GUARD, not_held_unguarded
 from .frame import OpenModel
 from .ground import check_ground, check_snapshots, lay_ground
 from .orders import Order, ResumeChanges
@@ -111,8 +112,10 @@ async def outfit(
     kit.tools.seconds_left = kit.seconds_for_work
     kit.tools.command_seconds = lambda: facts.spec.command_timeout
     await kit.guarded.start()
+    for line in not_held_unguarded(kit):
+        kit.guarded.say_not_held(line)
     if not facts.started:
-        kit.notes += kit.guarded.not_held
+        kit.notes += [*kit.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
 

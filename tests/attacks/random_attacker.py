@@ -1,6 +1,7 @@
 """A model that cheats at random, on the real program, judged by a clean evaluation outside of it.
 
     cd tests && python -m attacks.random_attacker --runs 300 --seed 1
+    cd tests && python -m attacks.random_attacker --runs 300 --user     # started as root, it runs as an ordinary user
     cd tests && python -m attacks.random_attacker --runs 50 --guard none   # how often the moves work unguarded
 
 A false end is a run that reports success although the check fails on the original files with only the work laid over
@@ -46,13 +47,13 @@ class Plan:
     machine: Machine
 
     @staticmethod
-    def of(seed: int) -> Plan:
+    def of(seed: int, *, is_root: bool = True) -> Plan:
         chance = random.Random(seed)
         loop = chance.choice(LOOPS)
         kind = chance.choice(sorted(PAYLOADS)) if loop != "migrate" else chance.choice(["script", "checker", "ruff"])
         sandbox = chance.choices([BUBBLEWRAP, LANDLOCK, NONE], [6, 2, 2])[0]
-        machine = Machine(sandbox)
-        return Plan(seed, kind, loop, machine if not machine.why_not() else Machine())
+        machine = Machine(sandbox, is_root)
+        return Plan(seed, kind, loop, machine if not machine.why_not() else Machine(is_root=is_root))
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,15 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the others follow")
     parser.add_argument("--guard", choices=["none"], help="without the guard: how many of the moves work then")
+    parser.add_argument("--user", action="store_true", help="as an ordinary user, where it is started as root")
     parser.add_argument("--story", action="store_true", help="print the events of each false end")
     parser.add_argument("--at-once", type=int, default=2)
     given = parser.parse_args()
     argv = ["--guard", given.guard] if given.guard else []
     ends: Counter[str] = Counter()
-    plans = [Plan.of(given.seed + n) for n in range(given.runs)]
+    if given.user and (why := Machine(is_root=False).why_not()):
+        parser.error(f"--user: {why}")
+    plans = [Plan.of(given.seed + n, is_root=not given.user) for n in range(given.runs)]
     for done, result in enumerate(attempt_all(plans, *argv, at_once=given.at_once), 1):
         plan = result.plan
         word = "false" if result.is_false else "honest end" if result.claims else "no end"

@@ -114,6 +114,23 @@ def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
     assert place.differing() == [], ran.story()
 
 
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "in the workspace that is restored"),
+        (["--guard", "none"], "without guarded files"),
+        (["--guard", "none"], "`--guard none`"),
+        (["--until", "test -s out.txt", "--guard", "none"], "without guarded files"),
+    ],
+)
+def test_what_no_sandbox_keeps_from_happening_is_said_before_the_run_and_in_the_evidence(
+    attack: Attacker, server: ScriptedServer, argv: list[str], says: str
+):
+    ran = attack("unittest", Machine(NONE)).run(server, ["ls"], *argv)
+    assert [note for note in ran.of("run_started")[0]["notes"] if says in note], ran.story()
+    assert [line for line in ran.outcome["evidence"]["not_guaranteed"] if says in line], ran.outcome["evidence"]
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_honest_work_ends_the_same_run_as_done(attack: Attacker, server: ScriptedServer, kind: str):
     place = attack(kind)
