@@ -12,6 +12,7 @@ __all__ = [
     "Background",
     "Bars",
     "Block",
+    "Blocks",
     "Changes",
     "FinderFacts",
     "Finding",
@@ -84,6 +85,7 @@ __all__ = [
     "lay_out",
     "limited",
     "list_runs",
+    "load_older",
     "load_settings",
     "looks_like_picture",
     "mentions",
@@ -194,6 +196,8 @@ if TYPE_CHECKING:
     from .run.surroundings import variables_left_out
     from .run.usable import check_usable
     from .tools import TOOLS
+    from .view.block import Block
+    from .view.loading import load_older
     from .view.progress import Bars, Progress, squeezed
     from .view.reducer import reduce, reduce_all
     from .view.reducer.confirming import confirming_words, dependency_line
@@ -202,14 +206,16 @@ if TYPE_CHECKING:
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import call_title, stall_words
     from .view.reducer.tries import try_label
-    from .view.state import Background, Block, Rebasing, ViewState
+    from .view.state import Background, Rebasing, ViewState
+    from .view.transcript import Blocks
     from .workspace import Ignore, Sandbox, form_of
     from .workspace.own_temp import temp_folder
 
 _HOMES: dict[str, str] = {
     "Background": "view.state",
     "Bars": "view.progress",
-    "Block": "view.state",
+    "Block": "view.block",
+    "Blocks": "view.transcript",
     "Progress": "view.progress",
     "Rebasing": "view.state",
     "ViewState": "view.state",
@@ -219,6 +225,7 @@ _HOMES: dict[str, str] = {
     "dependency_line": "view.reducer.confirming",
     "money": "view.reducer.numbers",
     "plural": "view.reducer.numbers",
+    "load_older": "view.loading",
     "reduce": "view.reducer",
     "reduce_all": "view.reducer",
     "rests": "view.reducer.finder",

@@ -48,6 +48,7 @@ from rundry.agent import (
     beside,
     earlier_points,
     holder,
+    load_older,
     reduce_all,
     standing_changes,
     what_waits,
@@ -94,6 +95,10 @@ class Link(Protocol):
     @property
     def writes(self) -> WriteWatch:
         """Says when to ask for news."""
+        ...
+
+    def stored_state(self) -> ViewState | None:
+        """The state that the runner stored last: `news` goes on after it. Raises JournalError."""
         ...
 
     def news(self) -> Sequence[Stamped]:
@@ -183,6 +188,8 @@ class Desk:
         Raises Refusal where the run cannot begin or go on; one that was not begun is a draft again.
         """
         end, moved, self.is_behind, self.is_text = time.monotonic() + within, False, False, True
+        if self.state.last_seq == 0 and self.link.journal is not None:
+            self._begin_at(self.link.journal)
         while news := self._news():
             reduce_all(self.state, news)
             moved = True
@@ -192,6 +199,11 @@ class Desk:
                 self.is_behind = True
                 break
         return moved
+
+    def _begin_at(self, journal: Journal) -> None:
+        """Start from what the runner stored, and keep only the newest part of the transcript in memory."""
+        self.state = self.link.stored_state() or self.state
+        load_older(self.state, journal)
 
     def _news(self) -> Sequence[Stamped]:
         try:

@@ -1,4 +1,4 @@
-"""What the journal says so far, without reading all of it: a long search is taken up from the newest checkpoint on.
+"""What the journal says so far, without reading all of it: a long run is resumed and shown from the newest checkpoint.
 
 A checkpoint is derived and may be missing: whatever cannot be read is folded from the events again.
 """
@@ -12,15 +12,26 @@ from importlib.metadata import version
 import msgspec
 
 from .facts import RunFacts
+from .finder_facts import FinderFacts
 from .journal import Journal
 
 EVERY = 2_000
 """Events between two checkpoints: what is folded at most when a run is taken up."""
+VIEW = 2
+"""Row of the state of a view; that of the run's facts is 1."""
+_FACTS = 1
 _BATCH = 10_000
 _DIGEST_BYTES = 16
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
-_SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)"
+_SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)"
 _EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'checkpoint'"
+
+
+class _OfSearch(msgspec.Struct):
+    """The part of stored facts that a view of a search needs."""
+
+    last_seq: int
+    finder: FinderFacts | None
 
 
 def facts_of(journal: Journal) -> RunFacts:
@@ -40,30 +51,50 @@ def checkpoint_seq(journal: Journal) -> int:
 
 def save(journal: Journal, facts: RunFacts) -> None:
     """Keeps what was folded up to `facts.last_seq`. Not to be called inside of a transaction."""
+    save_body(journal, _FACTS, msgspec.msgpack.encode(facts))
+
+
+def save_body(journal: Journal, row: int, body: bytes) -> None:
+    """Store bytes in a row of the checkpoint."""
     with journal.transaction():
         if not journal.rows(_EXISTS):
             journal.rows(_TABLE)
-        body = msgspec.msgpack.encode(facts)
-        journal.write(_SAVE, [(_made_by(), body + _digest(body))])
+        journal.write(_SAVE, [(row, made_by(), body + _digest(body))])
 
 
-def _saved(journal: Journal) -> RunFacts | None:
+def saved_body(journal: Journal, row: int) -> bytes | None:
+    """The bytes in a row of the checkpoint; None: this version cannot use what is there."""
     if not journal.rows(_EXISTS):
         return None
-    for made_by, body in journal.rows("SELECT made_by, body FROM checkpoint"):
-        if made_by == _made_by() and body[-_DIGEST_BYTES:] == _digest(body[:-_DIGEST_BYTES]):
-            try:
-                facts = msgspec.msgpack.decode(body[:-_DIGEST_BYTES], type=RunFacts)
-            except (msgspec.DecodeError, TypeError):
-                return None
-            return facts if facts.last_seq <= journal.last_seq() else None
+    for maker, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):
+        if maker == made_by() and body[-_DIGEST_BYTES:] == _digest(body[:-_DIGEST_BYTES]):
+            return body[:-_DIGEST_BYTES]
     return None
 
 
+def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
+    """The facts of a search after that event, where the checkpoint is of that event."""
+    body = saved_body(journal, _FACTS)
+    try:
+        found = msgspec.msgpack.decode(body, type=_OfSearch) if body is not None else None
+    except (msgspec.DecodeError, TypeError):
+        return None
+    return found.finder if found is not None and found.last_seq == seq else None
+
+
 @cache
-def _made_by() -> str:
+def made_by() -> str:
     """Another version may count otherwise, or does not know the digest behind the body."""
-    return f"{version('rundry')} with digest"
+    return f"{version('rundry')} with view"
+
+
+def _saved(journal: Journal) -> RunFacts | None:
+    body = saved_body(journal, _FACTS)
+    try:
+        facts = msgspec.msgpack.decode(body, type=RunFacts) if body is not None else None
+    except (msgspec.DecodeError, TypeError):
+        return None
+    return facts if facts is not None and facts.last_seq <= journal.last_seq() else None
 
 
 def _digest(body: bytes) -> bytes:

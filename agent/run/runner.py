@@ -28,6 +28,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit
+from ..view.keeper import ViewKeeper
 from .beginning import bare_start, begin, take_up
 from .calling import call_hook
 from .conduct import Conduct
@@ -71,6 +72,7 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
 async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
     damage = admit_damage(journal, order.changes)
     facts = facts_of(journal)
+    on_event = ViewKeeper(journal, facts).heard_by(on_event)
     making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
     signals.on = lambda _: making.cancel()
     try:

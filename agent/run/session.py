@@ -32,6 +32,9 @@ from ..protocol import (
     Undo,
     Unreachable,
 )
+from ..view.state import ViewState
+from ..view.stored import stored_view
+from ..view.transcript import IN_MEMORY
 from .orders import Check, Expected, Order, ResumeChanges
 from .replies import Replies
 
@@ -156,6 +159,16 @@ class Session:
             elif isinstance(stamped.event, RunResumed):
                 self._ended = False
         return events
+
+    def stored_state(self) -> ViewState | None:
+        """The state that the runner stored last: `news` goes on after it. None: `news` begins with the first event.
+
+        Raises JournalError.
+        """
+        state = None if self.journal is None or self._after else stored_view(self.journal, most=IN_MEMORY)
+        if state is not None:
+            self._after, self._ended = state.last_seq, state.outcome is not None
+        return state
 
     def beat(self) -> None:
         """Says that this view is still there; to be called every few seconds."""

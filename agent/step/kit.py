@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 from ..gate import Gate
 from ..journal import Entry, Journal
-from ..journal.checkpoint import EVERY
-from ..journal.checkpoint import save as save_checkpoint
 from ..journal.facts import RunFacts
 from ..journal.integrity.damage import Damage
 from ..journal.integrity.durable import is_forced_out
@@ -118,8 +116,6 @@ class Kit:
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to blob of what the person's own commands left since the model's newest one began."""
     _motion: Motion = field(init=False)
-    _saved_seq: int = 0
-    """Where the newest checkpoint is."""
 
     def __post_init__(self) -> None:
         self._motion = self.motion or Motion(Stopwatch(self.clock))
@@ -210,9 +206,6 @@ class Kit:
         for other in self.beside:
             other.facts.hear(stamped)
         self.on_event(stamped)
-        if self.facts.finder is not None and stamped.seq - self._saved_seq >= EVERY and self._motion.recorded is None:
-            self._saved_seq = stamped.seq
-            save_checkpoint(self.journal, self.facts)
 
     def recorder(self, step: int | None, work: str | None) -> Record:
         """`record`, bound to a step."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -55,14 +54,14 @@ class FailureKind:
 class Progress:
     """Its size grows neither with the keys nor with the hours."""
 
-    latest: deque[ItemQueued] = field(default_factory=lambda: deque[ItemQueued](maxlen=_LATEST))
+    latest: list[ItemQueued] = field(default_factory=list[ItemQueued])
     """The newest items, oldest first."""
     surfaced: Bars = field(default_factory=Bars)
     """New items over time."""
     doing: dict[str, str] = field(default_factory=dict[str, str])
     """Work in flight to what it does: `reads src/app.py`."""
     failures: dict[str, FailureKind] = field(default_factory=dict[str, FailureKind])
-    _ended: deque[list[int]] = field(default_factory=lambda: deque[list[int]](maxlen=2 * _PACE_SECONDS))
+    _ended: list[list[int]] = field(default_factory=list[list[int]])
     """Second and how many items were worked in it."""
 
     def queued(self, at: float, event: ItemQueued) -> None:
@@ -70,6 +69,7 @@ class Progress:
         if event.reason in ("retry", "regressed"):
             return
         self.latest.append(event)
+        del self.latest[:-_LATEST]
         self.surfaced.add(at)
 
     def failed(self, error: str, *, final: bool) -> None:
@@ -89,6 +89,7 @@ class Progress:
             self._ended[-1][1] += 1
         else:
             self._ended.append([second, 1])
+            del self._ended[: -2 * _PACE_SECONDS]
 
     def pace(self, now: float) -> float:
         """Items a second, over the last full seconds."""

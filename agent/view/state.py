@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
 
 from ..journal.finder_facts import FinderFacts
@@ -27,58 +26,7 @@ from ..protocol import (
     TierAsked,
 )
 from .progress import Progress
-
-_PACKED_FROM = 300
-"""Characters."""
-
-
-@dataclass(slots=True)
-class Block:
-    """One entry of the transcript. The reducer alone changes it, and bumps `version` each time."""
-
-    kind: str
-    """`task`, `say`, `steer`, `text`, `reasoning`, `tool`, `edit`, `command`, `check`, `fault`, `note`, `stall`,
-    `prompted`, `outcome`, `question` or `unknown`."""
-    seq: int
-    step: int | None
-    work: str | None
-    at: float
-    """Unix seconds."""
-    text: str = ""
-    """Raw: a widget sends it through `tui.text`."""
-    title: str = ""
-    """`read src/calc.py`, `check pytest -q`."""
-    status: str = ""
-    """`running`, `ok`, `failed`, `waiting`, `approved`, `rejected`, `part`, `passed`, `cut` or nothing."""
-    right: str = ""
-    """`84 lines`, `2 of 3 hunks approved`."""
-    seconds: float | None = None
-    detail: str = ""
-    """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: an old one is packed."""
-    packed: bytes = b""
-    """The detail, compressed."""
-    detail_kind: str = "text"
-    """`text`, `diff` or `json`."""
-    open: bool = False
-    """Unfolded."""
-    live: bool = False
-    """Still growing."""
-    version: int = 0
-
-    @property
-    def has_detail(self) -> bool:
-        """There is folded content."""
-        return bool(self.detail or self.packed)
-
-    @property
-    def whole_detail(self) -> str:
-        """The folded content."""
-        return zlib.decompress(self.packed).decode("utf-8", "surrogatepass") if self.packed else self.detail
-
-    def pack(self) -> None:
-        """Compress the detail, where that is worth it. Nothing that is shown changes."""
-        if len(self.detail) >= _PACKED_FROM:
-            self.packed, self.detail = zlib.compress(self.detail.encode("utf-8", "surrogatepass"), 1), ""
+from .transcript import Blocks
 
 
 @dataclass(slots=True)
@@ -146,12 +94,8 @@ class Stopwatch:
 
 
 @dataclass(slots=True)
-class ViewState:
-    """All that a view of one run shows."""
-
-    blocks: list[Block] = field(default_factory=list["Block"])
-    changed_from: int = 0
-    """Blocks before this index are as they were when the view last took them."""
+class Shown:
+    """What a view of one run shows next to the transcript: the part of `ViewState` that a checkpoint stores."""
 
     last_seq: int = 0
     last_at: float = 0.0
@@ -196,8 +140,6 @@ class ViewState:
     background: dict[str, Background] = field(default_factory=dict[str, Background])
     """What runs beside the steps, by name."""
     wrapping_up: bool = False
-    finder: FinderFacts | None = None
-    """What a search has found so far, of an until-dry run."""
     progress: Progress = field(default_factory=Progress)
     """What that search does just now."""
     search: FinderSpec | None = None
@@ -250,6 +192,12 @@ class ViewState:
     """What each model used of the whole run."""
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
+    page_first: int = 0
+    """Number of blocks before the newest page of the transcript."""
+    page_seq: int = 0
+    """The event before that page."""
+    last_text: str = ""
+    """Digest of the newest text of the model that is complete."""
 
     refused: dict[int, str] = field(default_factory=dict[int, str])
     """Command id to why the runner refused it."""
@@ -268,6 +216,23 @@ class ViewState:
     at_question: dict[str, int] = field(default_factory=dict[str, int])
     growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
     """Work and block kind to the index of the block that still grows."""
+
+    @property
+    def pointed(self) -> set[int]:
+        """Indexes of the blocks that events can still change."""
+        places = (self.at_call, self.at_shell, self.at_proposal, self.at_question, self.growing)
+        return {index for place in places for index in place.values()}
+
+
+@dataclass(slots=True)
+class ViewState(Shown):
+    """All that a view of one run shows."""
+
+    blocks: Blocks = field(default_factory=Blocks)
+    changed_from: int = 0
+    """Blocks before this index are as they were when the view last took them."""
+    finder: FinderFacts | None = None
+    """What a search has found so far, of an until-dry run."""
 
     @property
     def phase(self) -> str:

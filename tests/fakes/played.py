@@ -113,6 +113,9 @@ class PlayedLink:
     def beat(self) -> None:
         pass
 
+    def stored_state(self) -> None:
+        """Nothing is stored: all events are played."""
+
     def runner_state(self) -> str:
         return self.state
 

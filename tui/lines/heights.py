@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 _CHUNK = 512
@@ -11,7 +12,7 @@ class Heights:
     """Adding, changing and dropping the last cost the same at any length; a sum costs one look at each 512 items."""
 
     def __init__(self) -> None:
-        self._heights: list[int] = []
+        self._heights = array("i")
         self._sums: list[int] = []
 
     def __len__(self) -> int:
@@ -39,12 +40,12 @@ class Heights:
     def extend(self, heights: Sequence[int]) -> None:
         """More items below the rest."""
         start = len(self._heights)
-        self._heights += heights
+        self._heights.extend(heights)
         self._sum_from(start)
 
     def insert(self, index: int, heights: Sequence[int]) -> None:
         """More items above the one at `index`."""
-        self._heights[index:index] = heights
+        self._heights[index:index] = array("i", heights)
         self._sum_from(index)
 
     def remove(self, index: int, count: int) -> None:

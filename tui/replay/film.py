@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rundry.agent import Journal, LoopKind, Stamped, ViewState, reduce_all
+from rundry.agent import Journal, LoopKind, Stamped, ViewState, load_older, reduce_all
 
 from .items import ItemHistory
 from .stills import Stills
@@ -51,6 +51,7 @@ class Film:
         self.marks: Sequence[Mark] = [Mark(seq, at, number or place) for place, (seq, at, number) in enumerate(rows, 1)]
         self.state = ViewState()
         """At `position`."""
+        load_older(self.state, journal)
         self.items = ItemHistory()
         """Of a search, as far as it was folded once."""
         self._stills = Stills(every)
@@ -77,6 +78,7 @@ class Film:
         nearest = self._stills.before(seq)
         if seq < self.position or nearest > self.position:
             self.state = self._stills.develop(nearest)
+            load_older(self.state, self.journal)
         until = time.monotonic() + within
         while self.position < seq:
             every = self._stills.every

@@ -65,16 +65,10 @@ def _copied(state: ViewState) -> ViewState:
     A block changes only while something points at it: all others are shared.
     """
     found = ViewState()
-    pointed: set[int] = set()
     for each in fields(ViewState):
         if each.name not in ("blocks", "finder"):
-            value = getattr(state, each.name)
-            setattr(found, each.name, copy.deepcopy(value))
-            if isinstance(value, dict) and (each.name == "growing" or each.name.startswith("at_")):
-                pointed |= set(value.values())  # pyright: ignore[reportUnknownArgumentType]
-    found.blocks = list(state.blocks)
-    for index in pointed:
-        found.blocks[index] = copy.copy(state.blocks[index])
+            setattr(found, each.name, copy.deepcopy(getattr(state, each.name)))
+    found.blocks = state.blocks.copied(state.pointed)
     return found
 
 

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
-from rundry.agent import Block
+from rundry.agent import Block, Blocks
 
 from ..lines import Line, LineView, Part, Place
 from .entries import MARGIN, Entries, can_unfold, guess
@@ -32,6 +32,7 @@ _LATEST = 0.1
 """Seconds after which what streams is drawn whatever is typed."""
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5
+_FEW = 100
 
 
 class Transcript(LineView):
@@ -65,9 +66,9 @@ class Transcript(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._blocks: Sequence[Block] = ()
-        self._drawn: list[int] = []
-        """Version of each block as it was counted or drawn."""
+        self._blocks = Blocks()
+        self._drawn: dict[int, int] = {}
+        """Version of each block in memory as it was counted or drawn."""
         self._flipped: set[int] = set()
         """Blocks that the person folded or unfolded, against their own `open`."""
         self._all_open = False
@@ -94,7 +95,7 @@ class Transcript(LineView):
 
         Fewer than before are drawn at once: the lines of one that is gone can be asked for at any time.
         """
-        self._blocks = blocks
+        self._blocks = blocks if isinstance(blocks, Blocks) else Blocks(blocks)
         self._changed_from = changed_from if self._changed_from is None else min(self._changed_from, changed_from)
         is_waiting = self._flush_at is not None
         if self.is_mounted and (not is_waiting or len(blocks) < len(self.heights)):
@@ -298,21 +299,22 @@ class Transcript(LineView):
         count = len(self._blocks)
         if count < len(self.heights):
             self.heights.cut(count)
-            del self._drawn[count:]
             self._flipped = {index for index in self._flipped if index < count}
             start = min(start, count)
             super().forget(count)
-        width = self.text_width
-        for index in range(start, len(self.heights)):
-            if self._blocks[index].version != self._drawn[index]:
-                self._drawn[index] = self._blocks[index].version
-                if not self._blocks[index].live:  # out of sight it is not built again
+        width, known = self.text_width, len(self.heights)
+        self.heights.fill(max(0, self._blocks.first - known))
+        for index in self._blocks.in_memory(start):
+            block = self._blocks[index]
+            if index >= known and index >= self._blocks.first:
+                self.heights.append(guess(block, width))
+            elif block.version != self._drawn.get(index):
+                if not block.live:  # out of sight it is not built again
                     self._streams.pop(index, None)
                 self.redraw(index)
-        for index in range(len(self.heights), count):
-            block = self._blocks[index]
-            self.heights.append(guess(block, width))
-            self._drawn.append(block.version)
+            self._drawn[index] = block.version
+        if len(self._drawn) > 2 * (count - self._blocks.first) + _FEW:
+            self._drawn = {index: self._drawn[index] for index in self._blocks.in_memory(0) if index in self._drawn}
         self.repaint()
 
     def _move_cursor(self, by: int) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...journal.finder_facts import FINDER_EVENTS
 from ...protocol import (
     ItemDuplicate,
     ReasoningArrived,
-    Said,
     Stamped,
     StepStarted,
     TextArrived,
-    ToolCalled,
-    ToolFinished,
-    Unpaused,
 )
+from ..pages import PAGE_EVENTS, turn_page
 from ..state import ViewState
 from .confirming import CONFIRMING, see_confirming
 from .finder import FINDER, see_finder, see_flights
@@ -26,7 +24,7 @@ from .run import RUN, see_run
 from .step import see_step, see_words
 from .tries import TRIES, see_try
 
-__all__ = ["reduce", "reduce_all"]
+__all__ = ["reduce", "reduce_all", "show"]
 
 _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(RUN, see_run),
@@ -41,26 +39,29 @@ _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
 }
 """By the event's type, the others are a step's: asking each family in turn is most of what a long run's fold costs."""
 
-_OF_FINDERS_TOO = frozenset((Said, StepStarted, ToolCalled, ToolFinished, Unpaused))
-"""A search's facts take them in besides the family that they are of."""
-
 
 def reduce(state: ViewState, stamped: Stamped) -> None:
     """Take one event in. An event that was already taken in changes nothing."""
     if stamped.seq <= state.last_seq:
         return
-    state.last_seq, state.last_at = stamped.seq, stamped.at
-    event = stamped.event
-    kind = type(event)
-    if kind is ItemDuplicate and state.finder is not None:  # most events of a crawl
+    if state.finder is not None and type(stamped.event) in FINDER_EVENTS:
         state.finder.apply(stamped)
+    show(state, stamped)
+
+
+def show(state: ViewState, stamped: Stamped) -> None:
+    """Take one event in, next to facts of the search that took it in already."""
+    kind = type(stamped.event)
+    if kind is StepStarted or stamped.seq - state.page_seq > PAGE_EVENTS:
+        turn_page(state, stamped.seq)
+    state.last_seq, state.last_at = stamped.seq, stamped.at
+    if kind is ItemDuplicate:  # most events of a crawl
         return
+    event = stamped.event
     if kind is StepStarted and stamped.work in state.trying:
         state.newest_try = state.trying[stamped.work]
     _SEERS.get(kind, see_step)(state, stamped, event)
     if state.finder is not None:
-        if kind in _OF_FINDERS_TOO:
-            state.finder.apply(stamped)
         see_flights(state, stamped)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from ...protocol import Stamped
-from ..state import Block, ViewState
+from ..block import Block
+from ..state import ViewState
 
 _SHORT = 20
-_UNPACKED = 200
-"""Blocks at the end whose details are kept as they are."""
 
 
 def is_short(text: str) -> bool:
@@ -20,8 +21,8 @@ def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title:
     block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
     state.changed_from = min(state.changed_from, len(state.blocks))
     state.blocks.append(block)
-    if len(state.blocks) > _UNPACKED:
-        state.blocks[-_UNPACKED - 1].pack()
+    if state.blocks.is_full:
+        state.blocks.shed(state.pointed)
     return block
 
 
@@ -34,7 +35,7 @@ def note(state: ViewState, stamped: Stamped, text: str, *, right: str = "", deta
 
 def touch(state: ViewState, index: int) -> Block:
     """The block at `index`, which the caller is about to change."""
-    block = state.blocks[index]
+    block = state.blocks.held(index)
     block.detail, block.packed = block.whole_detail, b""
     block.version += 1
     state.changed_from = min(state.changed_from, index)
@@ -63,6 +64,7 @@ def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") ->
         block = touch(state, index)
         block.live, block.status = False, status
         block.seconds = max(0.0, stamped.at - block.at)
+        _note_text(state, block)
         ended += 1
     return ended
 
@@ -70,11 +72,12 @@ def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") ->
 def settle_everything(state: ViewState) -> None:
     """The runner is gone or done: nothing grows or runs any longer."""
     for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
-        block = state.blocks[index]
+        block = state.blocks.held(index)
         if block.live or block.status in ("running", "waiting", "next"):
             touch(state, index)
             block.status = "cut"
             block.live = False
+            _note_text(state, block)
     state.growing.clear()
     state.at_call.clear()
     state.at_shell.clear()
@@ -87,3 +90,13 @@ def settle_everything(state: ViewState) -> None:
     state.activity = state.waiting = ""
     state.wrapping_up = False
     state.busy.halt(state.last_at)
+
+
+def text_digest(text: str) -> str:
+    """Tells one text of the model from another, without the space around it."""
+    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _note_text(state: ViewState, block: Block) -> None:
+    if block.kind == "text":
+        state.last_text = text_digest(block.text)

@@ -61,8 +61,6 @@ FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
 def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
     """Take an event of a finder in: counts and tables stand in `state.finder`, what people read in the transcript."""
-    if state.finder is not None:
-        state.finder.apply(stamped)
     match event:
         case WorkStarted() | VoteCast() | ItemDuplicate() | LensBriefed() | ScopeCounted() | ReadsPlaced():
             pass

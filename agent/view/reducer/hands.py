@@ -90,12 +90,11 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
 def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
     state.check = None  # what it said no longer holds
     where = f"step {event.step}" if event.step is not None else f"“{_short(event.text)}”"
-    since = next((i for i, block in enumerate(state.blocks) if block.seq >= event.upto), len(state.blocks))
     note(
         state,
         stamped,
         f"back to before {where}: what came after it no longer goes to the model",
-        right=plural(len(state.blocks) - since, "line"),
+        right=plural(state.blocks.since(event.upto), "line"),
     )
 
 

@@ -26,7 +26,8 @@ from ...protocol import (
     Undone,
     Unqueued,
 )
-from ..state import Block, Message, Rebasing, ViewState
+from ..block import Block
+from ..state import Message, Rebasing, ViewState
 from .blocks import add, note, settle, touch
 from .numbers import money, plural, short
 from .titles import call_kind, command_word, proposal_title
@@ -163,6 +164,8 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
     state.rebased.pop(event.proposal_id, None)
     state.waiting = "" if state.waiting == "gate" else state.waiting
     index = state.at_proposal.get(event.proposal_id)
+    if opened is not None and not opened.call_id:
+        state.at_proposal.pop(event.proposal_id, None)  # that of a call changes until the call ends
     if index is not None:
         block = touch(state, index)
         _mark(block, event, opened.hunks if opened is not None else 0)
@@ -200,7 +203,7 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
         return
     state.question = None
     state.waiting = "" if state.waiting == "question" else state.waiting
-    index = state.at_question.get(event.question_id)
+    index = state.at_question.pop(event.question_id, None)
     if index is not None:
         block = touch(state, index)
         block.status = "ok"

@@ -32,7 +32,7 @@ from ...protocol import (
     part_with,
 )
 from ..state import ViewState
-from .blocks import add, note, settle_everything
+from .blocks import add, note, settle_everything, text_digest
 from .numbers import clock, money, plural, short
 from .passes import see_pass
 
@@ -79,12 +79,8 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
         case RunStarted():
             _started(state, stamped, event)
         case RunResumed():
-            if state.finder is not None:
-                state.finder.apply(stamped)
             _resumed(state, stamped, event)
         case RunEnded():
-            if state.finder is not None:
-                state.finder.apply(stamped)
             _ended(state, stamped, event)
         case PassStarted() | PassFinished() if state.finder is None:
             see_pass(state, stamped, event)
@@ -110,7 +106,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.not_held = event.not_held
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
-        state.search, state.finder = event.finder, FinderFacts.of(event.finder)
+        state.search, state.finder = event.finder, state.finder or FinderFacts.of(event.finder)
     state.every = event.interval.every if event.interval is not None else None
     state.improve = event.improve
     if event.task:
@@ -140,9 +136,8 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     settle_everything(state)
     state.sleeping, state.handoff, state.tier = None, None, None
     state.queue.clear()
-    shown = next((block.text.strip() for block in reversed(state.blocks) if block.kind == "text"), "")
     answer = event.answer or ""
-    text = "" if answer.strip() == shown else answer  # the model's last words stand there already
+    text = "" if text_digest(answer) == state.last_text else answer  # the model's last words stand there already
     if event.evidence is not None:
         note(state, stamped, f"evidence: {evidence_words(event.evidence)}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
@@ -155,8 +150,6 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
 
 
 def _pass(state: ViewState, stamped: Stamped, event: PassStarted | PassFinished) -> None:
-    if state.finder is not None:
-        state.finder.apply(stamped)
     by_items = state.finder is not None and not state.finder.lenses
     if isinstance(event, PassStarted) or by_items:
         return

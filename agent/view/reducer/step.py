@@ -241,6 +241,8 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
             return
         add(state, stamped, "tool", title=call_title(event.tool, None))
         index = len(state.blocks) - 1
+    if state.at_proposal:
+        state.at_proposal = {name: at for name, at in state.at_proposal.items() if at != index}
     block = touch(state, index)
     block.seconds = event.seconds
     if block.status not in ("rejected", "part"):

@@ -1,0 +1,60 @@
+"""The runner's side of a view: it folds each event and stores the state from time to time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..journal import Journal
+from ..journal.checkpoint import EVERY
+from ..journal.facts import RunFacts
+from ..protocol import Stamped
+from .loading import load_older
+from .reducer import show
+from .state import ViewState
+from .stored import store_view, stored_view
+from .transcript import Blocks
+
+_IN_MEMORY = 64
+_BATCH = 10_000
+
+
+class ViewKeeper:
+    """Folds what a screen shows next to the facts, so that a screen need not fold a long run from its start."""
+
+    def __init__(self, journal: Journal, facts: RunFacts) -> None:
+        """`facts`: of all events so far. Raises JournalError."""
+        stored = stored_view(journal, most=_IN_MEMORY, finder=facts.finder)
+        self.state = stored or ViewState(blocks=Blocks(most=_IN_MEMORY), finder=facts.finder)
+        self._journal, self._facts = journal, facts
+        self._is_first = stored is None
+        self._saved_seq = self.state.last_seq
+        load_older(self.state, journal)
+        self._catch_up()
+
+    def heard_by(self, on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
+        """What is to be called with each event after the facts took it in: it goes to `on_event`, too."""
+
+        def take(stamped: Stamped) -> None:
+            self._take(stamped)
+            on_event(stamped)
+
+        return take
+
+    def _take(self, stamped: Stamped) -> None:
+        if stamped.seq == self.state.last_seq + 1:
+            show(self.state, stamped)
+        else:
+            self._catch_up()
+        if stamped.seq - self._saved_seq >= EVERY and self._is_level and not self._journal.in_transaction:
+            self._saved_seq = stamped.seq
+            store_view(self._journal, self._facts, self.state, is_first=self._is_first)
+            self._is_first = False
+
+    @property
+    def _is_level(self) -> bool:
+        return self._facts.last_seq == self.state.last_seq
+
+    def _catch_up(self) -> None:
+        while events := self._journal.read(self.state.last_seq, _BATCH):
+            for stamped in events:
+                show(self.state, stamped)

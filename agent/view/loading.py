@@ -1,0 +1,45 @@
+"""Old parts of a transcript, built again from the events of a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..journal import Journal
+from .block import Block
+from .pages import unpack_page
+from .reducer import show
+from .state import ViewState
+from .stored import stored_page
+from .transcript import IN_MEMORY
+
+_BATCH = 2_000
+_LATE_EVENTS = 20_000
+"""After a page: events in which its last blocks are looked for their end."""
+
+
+def load_older(state: ViewState, journal: Journal) -> None:
+    """Keep only the newest blocks in memory; build the others from this journal when they are asked for."""
+    state.blocks.most = state.blocks.most or IN_MEMORY
+    state.blocks.load = lambda place: _blocks_of_page(state, journal, place)
+
+
+def _blocks_of_page(state: ViewState, journal: Journal, place: int) -> Sequence[Block]:
+    """The blocks of a page as they were at the state's newest event. Raises JournalError."""
+    pages = state.blocks.pages
+    page = pages[place]
+    end = pages[place + 1].first if place + 1 < len(pages) else len(state.blocks)
+    past = unpack_page(page, stored_page(journal, page))
+    past.blocks.pages, past.blocks.load = pages, state.blocks.load
+    past.finder = state.finder  # for the titles of findings: `show` does not change it
+    seq, late = past.last_seq, 0
+    while events := journal.read(seq, _BATCH):
+        for stamped in events:
+            if stamped.seq > state.last_seq or late > _LATE_EVENTS:
+                return past.blocks[page.first : end]
+            show(past, stamped)
+            if len(past.blocks) >= end:
+                late += 1
+                if not any(page.first <= index < end for index in past.pointed):
+                    return past.blocks[page.first : end]
+        seq = events[-1].seq
+    return past.blocks[page.first : end]

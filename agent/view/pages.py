@@ -1,0 +1,67 @@
+"""The state of a view as bytes, and the pages of its transcript: where each begins."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import fields
+from functools import cache
+
+import msgspec
+
+from .block import Block
+from .progress import Progress
+from .state import Shown, ViewState
+from .transcript import Blocks, Page
+
+PAGE_BLOCKS = 250
+"""A page has at least so many blocks, unless it has very many events."""
+PAGE_EVENTS = 20_000
+"""A page has at most so many events."""
+_NAMES = tuple(each.name for each in fields(Shown))
+_Packed = tuple[int, dict[int, Block], Shown]
+"""The number of blocks, those that can still change, and the rest of what is shown."""
+
+
+def turn_page(state: ViewState, seq: int) -> None:
+    """Begin a page with the event of that number, where the newest page is long enough."""
+    count = len(state.blocks)
+    if count - state.page_first < PAGE_BLOCKS and seq - state.page_seq <= PAGE_EVENTS:
+        return
+    state.page_first, state.page_seq = count, seq - 1
+    if state.blocks.most is not None:
+        shown = _shown(state)
+        shown.progress, shown.taken, shown.refused = Progress(), set(), {}
+        state.blocks.pages.append(Page(count, seq - 1, zlib.compress(_packed(state, shown), 1)))
+
+
+def pack(state: ViewState) -> bytes:
+    """The state as bytes: without the facts of a search, and of the blocks only those that can still change."""
+    return _packed(state, _shown(state))
+
+
+def unpack(packed: bytes, *, most: int | None = None) -> ViewState:
+    """The state that was packed; `most`: blocks to keep in memory. Raises msgspec.DecodeError."""
+    length, still_open, shown = _decoder().decode(packed)
+    found = ViewState(**{name: getattr(shown, name) for name in _NAMES})
+    found.blocks = Blocks(most=most, first=length, still_open=still_open)
+    return found
+
+
+def unpack_page(page: Page, stored: bytes | None) -> ViewState:
+    """The state before the first event of a page. `stored`: what the journal has of it."""
+    packed = page.state or stored
+    return ViewState() if packed is None else unpack(zlib.decompress(packed))
+
+
+def _shown(state: ViewState) -> Shown:
+    return Shown(**{name: getattr(state, name) for name in _NAMES})
+
+
+def _packed(state: ViewState, shown: Shown) -> bytes:
+    still_open = {index: state.blocks.held(index) for index in state.pointed}
+    return msgspec.msgpack.encode((len(state.blocks), still_open, shown))
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[_Packed]:
+    return msgspec.msgpack.Decoder(_Packed)

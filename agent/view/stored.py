@@ -1,0 +1,78 @@
+"""What the runner stores of a view next to the events: a screen starts from it and reads only the events after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from ..journal import Journal
+from ..journal.checkpoint import VIEW, finder_at, made_by, save, save_body, saved_body
+from ..journal.facts import RunFacts
+from ..journal.finder_facts import FinderFacts
+from .pages import pack, unpack
+from .state import ViewState
+from .transcript import Page
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS pages(
+    seq INTEGER PRIMARY KEY, first INTEGER NOT NULL, made_by TEXT NOT NULL, state BLOB NOT NULL
+) STRICT
+"""
+_EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'pages'"
+_ADD = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)"
+
+
+def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | None = None) -> ViewState | None:
+    """The state of the newest checkpoint; None: all events have to be folded. `most`: blocks to keep in memory.
+
+    `finder`: the facts of the search where the caller has them. Raises JournalError.
+    """
+    body = saved_body(journal, VIEW)
+    if body is None:
+        return None
+    try:
+        state = unpack(body, most=most)
+    except (msgspec.DecodeError, TypeError):
+        return None
+    if state.last_seq > journal.last_seq():
+        return None
+    if state.search is not None:
+        state.finder = finder or finder_at(journal, state.last_seq)
+        if state.finder is None:
+            return None
+    state.blocks.pages = _pages(journal, state.last_seq)
+    return state
+
+
+def stored_page(journal: Journal, page: Page) -> bytes | None:
+    """The packed state before a page that the runner stored; None: there is none. Raises JournalError."""
+    rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.state is None else []
+    return bytes(rows[0][0]) if rows else None
+
+
+def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool) -> None:
+    """Store the state, its new pages and the facts of a search, in one commit. All are of the same event.
+
+    `is_first`: what an earlier version stored no longer counts. Raises JournalError.
+    """
+    pages = state.blocks.pages
+    new = [(page.seq, page.first, made_by(), page.state) for page in pages if page.state is not None]
+    with journal.transaction():
+        if facts.finder is not None:
+            save(journal, facts)
+        save_body(journal, VIEW, pack(state))
+        if new or is_first:
+            journal.rows(_TABLE)
+        if is_first:
+            journal.write("DELETE FROM pages")
+        if new:
+            journal.write(_ADD, new)
+    state.blocks.pages = [replace(page, state=None) if page.state is not None else page for page in pages]
+
+
+def _pages(journal: Journal, upto: int) -> list[Page]:
+    if not journal.rows(_EXISTS):
+        return [Page(0, 0)]
+    query = "SELECT first, seq FROM pages WHERE seq <= ? AND made_by = ? ORDER BY seq"
+    return [Page(0, 0), *(Page(start, seq) for start, seq in journal.rows(query, [upto, made_by()]))]

@@ -1,0 +1,108 @@
+"""A screen that starts from what the runner stored shows the same as one that folds all events."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from attacks.hostile import filled
+from fakes.played import spec, started
+
+from rundry.agent import Block, FinderSpec, Journal, Lens, LoopKind, ViewState, load_older, reduce
+from rundry.agent.journal.facts import RunFacts
+from rundry.agent.protocol import (
+    Event,
+    ImproveSpec,
+    RunStarted,
+    StepStarted,
+)
+from rundry.agent.protocol.events.base import EventBase
+from rundry.agent.view import pages
+from rundry.agent.view.reducer import show
+from rundry.agent.view.stored import store_view, stored_view
+from rundry.agent.view.transcript import Blocks
+
+KINDS = [kind for kind in EventBase.__subclasses__() if kind is not RunStarted]
+WORDS = ("a", "b", "c")
+LOOPS: dict[str, Callable[[], dict[str, Any]]] = {
+    "goal": dict,
+    "chat": lambda: {"loop": LoopKind.CHAT},
+    "improve": lambda: {"loop": LoopKind.IMPROVE, "improve": ImproveSpec(score="true")},
+    "search": lambda: {"loop": LoopKind.UNTIL_DRY, "finder": FinderSpec(lenses=[Lens(name="a", prompt="look")])},
+}
+
+
+def random_events(pick: random.Random, count: int) -> list[tuple[Event, int | None, str | None]]:
+    """Events of all kinds whose texts and names are often the same, so that they are about each other."""
+    found: list[tuple[Event, int | None, str | None]] = []
+    for number in range(count):
+        word = pick.choice(WORDS)
+        kind = pick.choice(KINDS)
+        event = filled(kind, word, **({"number": number} if kind is StepStarted else {}))
+        if hasattr(event, "kind") and pick.random() < 0.5:
+            event = msgspec.structs.replace(event, kind=pick.choice(["task", "say", "hint", "item", "lens"]))
+        found.append((event, pick.choice([None, 1, number]), pick.choice([None, "lens:a", "item:b"])))
+    return found
+
+
+def shown(state: ViewState) -> dict[str, Any]:
+    """All that is shown."""
+    found = {
+        each.name: getattr(state, each.name) for each in fields(state) if each.name not in ("blocks", "changed_from")
+    }
+    return found | {"blocks": [as_read(block) for block in state.blocks]}
+
+
+def as_read(block: Block) -> Block:
+    return replace(block, detail=block.whole_detail, packed=b"")
+
+
+def whole(journal: Journal) -> ViewState:
+    state = ViewState()
+    for stamped in journal.read():
+        reduce(state, stamped)
+    return state
+
+
+def attached(journal: Journal) -> ViewState:
+    state = stored_view(journal, most=20) or ViewState()
+    load_older(state, journal)
+    assert state.last_seq
+    for stamped in journal.read(state.last_seq):
+        reduce(state, stamped)
+    return state
+
+
+def kept(journal: Journal, stop: int) -> None:
+    """Store what a runner knows after that event."""
+    facts = RunFacts(journal.spec)
+    state = ViewState(blocks=Blocks(most=10), finder=facts.finder)
+    load_older(state, journal)
+    for stamped in journal.read(0, stop):
+        facts.apply(stamped)
+        show(state, stamped)
+    store_view(journal, facts, state, is_first=True)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("seed", range(2))
+def test_from_any_checkpoint_everything_shown_is_as_in_the_fold_of_all_events(tmp_path: Path, loop: str, seed: int):
+    pick = random.Random(seed)
+    journal = Journal.create(tmp_path / "r1.db", spec(**LOOPS[loop]()))
+    with journal.transaction():
+        journal.append(started(**LOOPS[loop]()))
+        for event, step, work in random_events(pick, 1_200):
+            journal.append(event, step=step, work=work)
+    expected = shown(whole(journal))
+    assert len(expected["blocks"]) > 2 * pages.PAGE_BLOCKS
+    for stop in (1, journal.last_seq(), *(pick.randrange(2, journal.last_seq()) for _ in range(2))):
+        kept(journal, stop)
+        found = shown(attached(journal))
+        for name, value in expected.items():
+            assert found[name] == value, (stop, name)
+    journal.close()
