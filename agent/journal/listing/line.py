@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import contextlib
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from ...protocol import (
     Charged,
     Confirmed,
+    Event,
     JournalError,
     NewerJournal,
     Reason,
@@ -25,7 +27,9 @@ from ..claim import holder
 from ..journal import Journal
 
 _AFTER_END = 20
-"""Events from the end of a journal, in which a verification is looked for."""
+"""Events from the end of a journal, in which its end and a verification are looked for."""
+_BEFORE_START = 5
+"""Events from the beginning of a journal, of which one says that the run started."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,21 +96,24 @@ def _began(path: Path) -> float:
 
 def _read(path: Path, journal: Journal) -> RunLine:
     spec = journal.spec
-    model, steps, usd, ended = spec.model.name, 0, 0.0, None
-    for event in journal.landmarks():
+    newest = [stamped.event for stamped in journal.read(max(0, journal.last_seq() - _AFTER_END))]
+    turns = [event for event in newest if isinstance(event, RunEnded | RunResumed)]
+    ended = turns[-1] if turns and isinstance(turns[-1], RunEnded) else None
+    # Of an end, the first and the newest events tell all.
+    events = journal.landmarks() if ended is None else [stamped.event for stamped in journal.read(0, _BEFORE_START)]
+    model, steps, usd = spec.model.name, 0, 0.0
+    for event in events:
         match event:
             case RunStarted():
                 model = event.model
-            case RunResumed():
-                ended = None
             case StepStarted():
                 steps += 1
             case Charged():
                 usd = None if usd is None or event.usd is None else usd + event.usd
-            case RunEnded():
-                ended = event
             case _:
                 pass
+    if ended is None and (ends := [event for event in events if isinstance(event, RunEnded | RunResumed)]):
+        ended = ends[-1] if isinstance(ends[-1], RunEnded) else None
     state = "ended" if ended is not None else "running" if holder(path) is not None else "interrupted"
     return RunLine(
         run_id=spec.run_id,
@@ -118,7 +125,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         model=model,
         started=float(journal.meta("created") or 0),
         forked_from=journal.meta("forked_from"),
-        verified=_verified(journal) if ended is not None else None,
+        verified=_verified(newest) if ended is not None else None,
         reason=ended.reason if ended else None,
         detail=ended.detail if ended else "",
         complete=ended.complete if ended else False,
@@ -127,9 +134,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
     )
 
 
-def _verified(journal: Journal) -> Confirmed | None:
+def _verified(newest: Sequence[Event]) -> Confirmed | None:
     """Looked for among the newest events: few come after an end."""
-    after = max(0, journal.last_seq() - _AFTER_END)
-    events = [stamped.event for stamped in journal.read(after)]
-    found = [event for event in events if isinstance(event, RunEnded | RunVerified)]
+    found = [event for event in newest if isinstance(event, RunEnded | RunVerified)]
     return found[-1].result if found and isinstance(found[-1], RunVerified) else None
