@@ -1,13 +1,11 @@
-"""What a plain command may do beyond its name: see `programs` for what is known of which."""
+"""What a plain command may do beyond its name: see `known` for what is known of which."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from .options import launch, unlisted
-from .options.subcommands import subcommands
-from .programs import (
+from .known.names import (
     ALIKE,
     GIT_BEFORE,
     GIT_COMMANDS,
@@ -19,19 +17,24 @@ from .programs import (
     LISTS,
     NEVER,
     PLACED,
-    PRINT,
     PYTHON_CODE,
-    PYTHON_PLAIN,
     READERS,
     RISKY,
     SHELLS,
     SINGLE_DASH,
     WRITERS,
-    words,
 )
+from .options import launch, unlisted
+from .options.subcommands import subcommands
 from .shell import Part, Word
 
-__all__ = ["WRITERS", "base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
+__all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
+
+_PRINT = re.compile(r"\d+(,(\d+|\$))?p")
+"""A script of sed that only prints lines."""
+_PYTHON_PLAIN = re.compile(r"-[bBdEhIOPqsSuvVx]+|--version|--help|-[WX].+")
+_UNPACKS = frozenset({"-x", "--extract", "--get"})
+_EDITS = frozenset({"-e", "--edit"})
 
 
 def risk(part: Part) -> str | None:
@@ -165,7 +168,7 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
             after_option = False  # the option's value, or the script
         elif is_python and word in ("-W", "-X"):
             after_option = True
-        elif is_python and not PYTHON_PLAIN.fullmatch(word) and "=" not in word:
+        elif is_python and not _PYTHON_PLAIN.fullmatch(word) and "=" not in word:
             return f"`{name} {word}`: this option is not known"
         elif not is_python and "=" not in word:
             after_option = True
@@ -194,7 +197,7 @@ def _tar_risk(given: Sequence[str]) -> str | None:
     for word in ([f"-{bundle}"] if bundle else []) + [word for word in given if word.startswith("-")]:
         if _is_risky(word, RISKY["tar"], "tar"):
             return f"`tar {word}`: this option can run or write something"
-        if _is_risky(word, words("-x --extract --get"), "tar"):
+        if _is_risky(word, _UNPACKS, "tar"):
             return "`tar`: what it unpacks decides which files it changes"
     remote = next((word for word in given if ":" in word and "/" not in word.partition(":")[0]), None)
     return f"`tar {remote}`: it reaches another machine" if remote else None
@@ -203,7 +206,7 @@ def _tar_risk(given: Sequence[str]) -> str | None:
 def _sed_risk(part: Part) -> str | None:
     """Only printing lines by number is without risk: a script can write files and run commands."""
     given = part.texts[1:]
-    if part.piped or len(given) < 3 or given[0] != "-n" or not PRINT.fullmatch(given[1]):
+    if part.piped or len(given) < 3 or given[0] != "-n" or not _PRINT.fullmatch(given[1]):
         return "`sed`: its script can write files and run commands"
     return "`sed`: it has further options" if any(word.startswith("-") for word in given[2:]) else None
 
@@ -218,7 +221,7 @@ def _git_risk(given: Sequence[str]) -> str | None:
     if command and table is not None and command not in table.names:
         return f"`git {command}`: it may be an alias, which can run anything"
     quiet = GIT_EDITS.get(command)
-    edits = command in GIT_MAY_EDIT and any(_is_risky(word, words("-e --edit"), "git") for word in given[at + 1 :])
+    edits = command in GIT_MAY_EDIT and any(_is_risky(word, _EDITS, "git") for word in given[at + 1 :])
     if edits or (quiet is not None and not any(_is_risky(word, quiet, "git") for word in given[at + 1 :])):
         return f"`git {command}`: it opens an editor"
     if command in GIT_COMMANDS:

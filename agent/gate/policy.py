@@ -14,8 +14,9 @@ from ..protocol import GateMode, Rule
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
 from .file_kinds import unlike_a_plain_file
-from .flags import WRITERS, base, hides, risk, script_of, unknown_word
+from .flags import base, hides, risk, script_of, unknown_word
 from .grammar import HIDDEN
+from .known.names import NEUTRAL, WHOLE, WRITERS
 from .match import Hit
 from .match.paths import named_paths
 from .repository import runs_code
@@ -25,9 +26,6 @@ from .unwrap import seen_through
 
 _SAID = 52
 """Characters of a command that are said to have no rule."""
-_NEUTRAL = frozenset({"true", "false", ":"})
-_WHOLE = frozenset({"rm", "rmdir", "chmod", "chown", "chgrp"})
-"""What these do to a folder they do to all in it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +190,7 @@ def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
             else:
                 here = moved
             continue
-        if part.texts in ([name] for name in _NEUTRAL):
+        if part.texts in ([name] for name in NEUTRAL):
             continue
         unknown = unknown_word(part)
         why = unknown or risk(part) or _out_of_place(part, here, root)
@@ -256,7 +254,7 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
         elif base(part.name) in WRITERS or _edits_in_place(part):
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
             targets += [(here, name) for name in names if not name.startswith("-")]
-            if base(part.name) in _WHOLE and any(_real(here, name) == ws.root for name in names):
+            if base(part.name) in WHOLE and any(_real(here, name) == ws.root for name in names):
                 return [f"`{part.name}` takes the whole workspace, with its repository"]
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .flags import base
-from .programs import HIDING, NEVER, WRAPPERS
+from .known.names import HIDING, NEVER, WRAPPERS
 from .shell import Line, Part, Word, read_line
 
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from ..flags import base, hides, is_launcher
+from ..known.names import INERT
 from ..options.subcommands import Subcommands, subcommands
-from ..programs import words as words_in
 from ..shell import Part, Word
 
 
@@ -31,19 +31,11 @@ def hit(words: Sequence[str], part: Part) -> Hit:
     name = base(part.name)
     if hides(part) is not None or is_launcher(part.texts, 0):
         return max([found, *(_at(words, part.words[at:]) for at in later)])
-    if found is Hit.NO and name not in _INERT and subcommands(name) is None:
+    if found is Hit.NO and name not in INERT and subcommands(name) is None:
         named = [at for at in later if base(part.words[at].text).casefold() == base(words[0]).casefold()]
         if any(_at(words, part.words[at:]) for at in named) or any(_holds(words, word) for word in part.words[1:]):
             return Hit.MAYBE  # a program that is not known may run what stands behind it, or what a script says
     return found
-
-
-_INERT = words_in(
-    """echo printf ls cat head tail wc grep egrep fgrep rg ag ack stat file du df diff cmp sort cut tr nl tac paste cp
-    mv ln rm mkdir rmdir touch chmod chown test [ true false : cd pwd which type basename dirname realpath readlink
-    date seq sleep tee"""
-)
-"""Programs whose arguments are not commands."""
 
 
 def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:

@@ -6,6 +6,7 @@ import email.utils
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
@@ -84,7 +85,8 @@ def delay_in(headers: Mapping[str, str]) -> float | None:
     if _is_number(value):
         found.append(float(value))
     elif value and (date := email.utils.parsedate_tz(value)) is not None:
-        found.append(max(email.utils.mktime_tz(date) - time.time(), 0.0))
+        with suppress(ValueError, OverflowError):  # a year that no calendar has says nothing
+            found.append(max(email.utils.mktime_tz(date) - time.time(), 0.0))
     return max(found) if found else None
 
 

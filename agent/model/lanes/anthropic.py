@@ -12,7 +12,7 @@ import msgspec
 
 from ...protocol import Tokens
 from ..answer import Answer, Finish, Shown
-from .chat_chunks import decode
+from .chat_chunks import converted, decode
 from .events import BrokenStream, ErrorInStream, EventStream
 
 _FINISHES: dict[str, Finish] = {
@@ -113,10 +113,12 @@ class AnthropicReader:
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
+        if self.done:
+            return
         self._answer.pieces += event.type != "ping"
         match event.type:
             case "message_start":
-                self._count(msgspec.convert(event.message, _Start).usage if event.message else None)
+                self._count(converted(event.message, _Start).usage if event.message else None)
             case "content_block_start" if event.content_block is not None:
                 yield from self._begin(event.index, event.content_block)
             case "content_block_delta" if event.delta is not None:

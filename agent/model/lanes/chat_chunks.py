@@ -187,7 +187,7 @@ class ChatReader:
 
     def _call(self, fragment: _Fragment, place: int) -> None:
         function = fragment.function or _Function()
-        index = place if fragment.index is None else fragment.index
+        index = fragment.index if isinstance(fragment.index, int | float | str) else place
         call_id = str(fragment.id) if fragment.id else None
         self._answer.call_piece(index, call_id, str(function.name or ""), function.arguments)
         extra = cast(object, fragment.extra_content)
@@ -245,3 +245,11 @@ def tokens_of(usage: object) -> Tokens | None:
 def _number(holder: object, name: str) -> int:
     value = getattr(holder, name, None)
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def converted(value: object, kind: type[T], *, strict: bool = True) -> T:
+    """A part of an event that was decoded before. Raises BrokenStream."""
+    try:
+        return msgspec.convert(value, kind, strict=strict)
+    except msgspec.ValidationError as e:
+        raise BrokenStream(f"a piece of the stream cannot be read ({e})") from e

@@ -31,6 +31,8 @@ SAID = (
     Said(finish="filtered", usage=False),
 )
 WORDS = (
+    b'"index":[0],',
+    b'"index":{},',
     b"null",
     b"true",
     b"-1",
@@ -161,15 +163,29 @@ LEAKED = (
     b'```json\n{"name": "read_file", "parameters": {"path": "a"}}\n```',
     b'<invoke name="read_file"><parameter name="path">a</parameter></invoke>',
 )
+WRONG = (
+    b'data: {"type":"message_start","message":{"usage":7}}\n\n',
+    b'data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":[]}}}}\n\n',
+    b'data: {"type":"response.completed","response":{"usage":{"input_tokens":{}}}}\n\n',
+    b'data: {"choices":[{"delta":{"tool_calls":[{"index":[0],"function":{"name":"a"}}]}}]}\n\n',
+    b'"\xff"',
+)
+FRAMED = (
+    b'messageStop {"stopReason":"end_turn","additionalModelResponseFields":{"usage":3}}',
+    b'chunk {"contentBlockDelta":{"delta":3}}',
+    b'chunk {"outputText":"a","amazon-bedrock-invocationMetrics":{"inputTokenCount":[]}}',
+)
+"""Fields of a wrong type, and bytes that are no text: each broke a reader once."""
 SSE = {name: WIRES[name] for name in ("chat", "anthropic", "ollama", "gemini", "responses", "cohere") if name in WIRES}
 ERRORS = (
+    b"Wed, 21 Oct 20651 7:28:00 GMT\n<html>",
     b'30\n{"error":{"message":"slow down","type":"rate_limit","code":429}}',
     b"Wed, 21 Oct 2065 07:28:00 GMT\n<html>bad gateway</html>",
     b'1e400\n[{"error":{"details":[{"retryDelay":"7s"}]}}]',
 )
 TARGETS = {
-    **{f"wire-{n}": Target(stream(n), (*(w.body(said) for said in SAID), b'"\xff"'), WORDS) for n, w in SSE.items()},
-    **{f"wire-{name}": Target(frames(name), lines_of(name), WORDS) for name in ("converse", "invoke")},
+    **{f"wire-{n}": Target(stream(n), (*(w.body(said) for said in SAID), *WRONG), WORDS) for n, w in SSE.items()},
+    **{f"wire-{name}": Target(frames(name), (*lines_of(name), *FRAMED), WORDS) for name in ("converse", "invoke")},
     "wire-frames": Target(stream("converse"), tuple(WIRES["converse"].body(said) for said in SAID), (b"\0\0\0\x20",)),
     "error-body": Target(error_body, ERRORS, WORDS),
     "leaked-calls": Target(leaks, LEAKED, (b"<tool_call>", b"</think>", b"<|message|>", b"```", b"{", b'"')),

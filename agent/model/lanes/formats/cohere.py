@@ -11,7 +11,7 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Finish, Shown
-from ..chat_chunks import decode
+from ..chat_chunks import converted, decode
 from ..events import BrokenStream, ErrorInStream, EventStream
 
 _FINISHES: dict[str, Finish] = {
@@ -98,6 +98,8 @@ class CohereReader:
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
+        if self.done:
+            return
         delta = event.delta
         if delta is None:
             if event.message and not event.type:
@@ -117,7 +119,7 @@ class CohereReader:
 
     def _add(self, message: _Message) -> Iterator[Shown]:
         if isinstance(message.content, dict):
-            content = msgspec.convert(cast(dict[str, Any], message.content), _Content)
+            content = converted(cast(dict[str, Any], message.content), _Content)
             if content.text:
                 yield from self._answer.text(content.text)
             if content.thinking:
@@ -128,7 +130,7 @@ class CohereReader:
             yield from self._answer.reasoning(message.tool_plan)
 
     def _call(self, index: int, given: object) -> None:
-        call = msgspec.convert(cast(dict[str, Any], given), _Call) if isinstance(given, dict) else _Call()
+        call = converted(cast(dict[str, Any], given), _Call) if isinstance(given, dict) else _Call()
         function = call.function or _Function()
         call_id = str(call.id) if call.id else None
         self._answer.call_piece(index, call_id, str(function.name or ""), function.arguments)

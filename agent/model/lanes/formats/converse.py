@@ -10,7 +10,7 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Finish, Shown
-from ..chat_chunks import decode
+from ..chat_chunks import converted, decode
 from .frames import FrameStream
 from .sealed import Blocks
 
@@ -117,7 +117,7 @@ class ConverseReader:
             case "messageStop":
                 self._answer.finish = _FINISHES.get(str(event.stopReason), "stop")
                 if event.additionalModelResponseFields:
-                    more = msgspec.convert(event.additionalModelResponseFields, _More, strict=False)
+                    more = converted(event.additionalModelResponseFields, _More, strict=False)
                     self._thought = more.usage.output_tokens_details.thinking_tokens
             case "metadata":
                 self._count(event.usage)

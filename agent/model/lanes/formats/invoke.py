@@ -13,7 +13,7 @@ import msgspec
 from ....protocol import Tokens
 from ...answer import Answer, Shown
 from ..anthropic import AnthropicReader
-from ..chat_chunks import FINISHES, ChatReader, as_dicts, decode
+from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted, decode
 from ..events import BrokenStream
 from .converse import ConverseEvent, ConverseReader
 from .frames import FrameStream
@@ -68,7 +68,7 @@ class InvokeReader:
             yield from self._claude.feed(line)
         elif nova := [name for name in event if name.startswith(("message", "content", "metadata"))]:
             for name in nova:
-                yield from self._nova.read(name, msgspec.convert(event[name], ConverseEvent, strict=False))
+                yield from self._nova.read(name, converted(event[name], ConverseEvent, strict=False))
         else:
             yield from self._plain(event)
         if isinstance(metrics := event.get(_METRICS), dict):
@@ -85,7 +85,7 @@ class InvokeReader:
                 self._answer.finish = FINISHES.get(str(reason).lower(), "stop")
 
     def _count(self, metrics: dict[str, Any]) -> None:
-        counts = msgspec.convert(metrics, _Metrics, strict=False)
+        counts = converted(metrics, _Metrics, strict=False)
         if counts.inputTokenCount + counts.outputTokenCount:
             self._metrics = Tokens(counts.inputTokenCount, counts.outputTokenCount)
 

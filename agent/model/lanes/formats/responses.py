@@ -11,7 +11,7 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Shown
-from ..chat_chunks import as_dicts, decode
+from ..chat_chunks import as_dicts, converted, decode
 from ..events import BrokenStream, ErrorInStream, EventStream
 
 _KEPT = ("id", "summary", "content", "encrypted_content")
@@ -91,6 +91,8 @@ class ResponsesReader:
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
+        if self.done:
+            return
         self._answer.pieces += 1
         index = event.output_index
         match event.type:
@@ -158,7 +160,7 @@ class ResponsesReader:
 
     def _finish(self, event: _Event) -> None:
         given = cast(dict[str, Any], event.response) if isinstance(event.response, dict) else {}
-        response = msgspec.convert(given, _Response)
+        response = converted(given, _Response)
         self._count(response.usage)
         if event.type == "response.failed" or response.error:
             raise ErrorInStream(response.error or "the server reported an error")
@@ -172,7 +174,7 @@ class ResponsesReader:
     def _count(self, given: object) -> None:
         if not isinstance(given, dict):
             return
-        usage = msgspec.convert(given, _Usage, strict=False)
+        usage = converted(cast(dict[str, Any], given), _Usage, strict=False)
         inputs, outputs = usage.input_tokens_details or _Details(), usage.output_tokens_details or _Details()
         prompt, out = usage.input_tokens, usage.output_tokens
         if prompt + out:

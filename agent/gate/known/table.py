@@ -1,0 +1,136 @@
+"""The tables of programs, options and git commands, read from the TOML files next to this module, once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+_HERE = Path(__file__).parent
+
+Sourced = dict[str, str]
+"""A name and the manual that says so."""
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Always(_Row, frozen=True):
+    """Programs that ask whatever rule there is."""
+
+    why: str
+    hides: bool
+    """They may run, or be, a command that a rule refuses."""
+    programs: Sourced
+
+
+class Alike(_Row, frozen=True):
+    """Another name of a program."""
+
+    is_: str = msgspec.field(name="is")
+    source: str
+
+
+class Wrapper(_Row, frozen=True):
+    """A program that is seen through."""
+
+    program: str
+    flags: str
+    """Letters of options without a value."""
+    valued: str
+    """Letters of options with one."""
+    source: str
+
+
+class Programs(_Row, frozen=True):
+    """`programs.toml`."""
+
+    always: list[Always]
+    shells: Sourced
+    writers: Sourced
+    readers: Sourced
+    placed: Sourced
+    inert: Sourced
+    neutral: Sourced
+    whole: Sourced
+    single_dash: Sourced
+    lists: Sourced
+    alike: dict[str, Alike]
+    wrapper: list[Wrapper]
+
+
+class Options(_Row, frozen=True):
+    """Options of one program that run code, run programs or write files."""
+
+    program: str
+    options: frozenset[str]
+    source: str
+
+
+class Modules(_Row, frozen=True):
+    """Modules of Python."""
+
+    names: frozenset[str]
+    source: str
+
+
+class RiskyOptions(_Row, frozen=True):
+    """`options.toml`."""
+
+    interpreter: list[Options]
+    python_modules: Modules
+    risky: list[Options]
+
+
+class Before(_Row, frozen=True):
+    """Options between `git` and its command."""
+
+    options: frozenset[str]
+    source: str
+
+
+class Edits(_Row, frozen=True):
+    """A command of git that opens an editor."""
+
+    command: str
+    unless: frozenset[str]
+    """Words with one of which it does not."""
+    source: str
+
+
+class Git(_Row, frozen=True):
+    """`git.toml`."""
+
+    before: Before
+    risky: Sourced
+    edits: list[Edits]
+    may_edit: Sourced
+    commands: Sourced
+
+
+@cache
+def programs() -> Programs:
+    """Return the programs by what they do."""
+    return _read("programs.toml", Programs)
+
+
+@cache
+def risky_options() -> RiskyOptions:
+    """Return the options that do more than the program's name says."""
+    return _read("options.toml", RiskyOptions)
+
+
+@cache
+def git() -> Git:
+    """Return what of git does more than it says."""
+    return _read("git.toml", Git)
+
+
+T = TypeVar("T")
+
+
+def _read(name: str, kind: type[T]) -> T:
+    return msgspec.toml.decode((_HERE / name).read_bytes(), type=kind)
