@@ -122,7 +122,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     setup = Setup(flags, headless=False)
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
-    sandbox = asyncio.run(_probed(network, setup.workspace))
+    sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
     missing = _missing(setup)
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
@@ -156,9 +156,9 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     return 1 if missing else 0
 
 
-async def _probed(network: bool, workspace: Path) -> Sandbox:
+async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
     """Return the sandbox of this machine, attacked just now."""
-    sandbox = await Sandbox.detect(network=network, workspace=workspace)
+    sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
     await sandbox.probe(workspace, fresh=True)
     return sandbox
 
@@ -169,6 +169,8 @@ def _sandbox_lines(sandbox: Sandbox) -> list[str]:
         return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: nothing holds commands back"]
     why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
     network = "open to commands and checks" if sandbox.network else "off for commands (--network lets them)"
+    if sandbox.hosts.entries and not sandbox.network:
+        network = sandbox.open_egress() or f"off for commands, but for {', '.join(sandbox.hosts.entries)}"
     lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
     return lines + [f"not held   {line}" for line in sandbox.not_held]
 

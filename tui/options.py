@@ -111,6 +111,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "sandbox_env": _option(
         "--sandbox-env", multiple=True, metavar="NAME", help="Commands also get this variable; MYAPP_* for several."
     ),
+    "sandbox_host": _option(
+        "--sandbox-host", multiple=True, metavar="HOST", help="Commands reach this host without --network; *.x.org."
+    ),
     "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
     "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
     "escalate": _option("--escalate", metavar="NAME", help="When it goes in circles: this model takes over, once."),
@@ -171,6 +174,7 @@ SEARCHED = (
     "gate",
     "network",
     "sandbox_env",
+    "sandbox_host",
     "on_ask",
     "on_stall",
     "cwd",

@@ -25,7 +25,7 @@ from ..protocol import (
 )
 from .handing import read_model, read_tiers
 from .request_params import read_params
-from .sandbox_values import read_place, read_variable
+from .sandbox_values import read_place, read_sandbox_host, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
 
 Read = Callable[[object, float], object]
@@ -252,6 +252,7 @@ OPTIONS: dict[str, Option] = {
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
     "sandbox_hide": Option("sandbox.hide", _many(read_place), [], from_env=False, flag=False),
     "sandbox_show": Option("sandbox.show", _many(read_place), [], from_env=False, user_only=True, flag=False),
+    "sandbox_host": Option("sandbox.hosts", _many(read_sandbox_host), [], from_env=False, user_only=True),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "quota": Option("quota", _quotas, {}, from_env=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),

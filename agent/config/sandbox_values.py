@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from ..protocol import UserError
+from ..system import read_host
 
 _VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 
@@ -16,6 +17,15 @@ def read_variable(value: object, now: float) -> str:
     if isinstance(value, str) and _VARIABLE.fullmatch(value.strip()):
         return value.strip()
     raise UserError(f'{value!r} is not the name of a variable: write a name or a pattern, such as "MYAPP_*"')
+
+
+def read_sandbox_host(value: object, now: float) -> str:
+    """Return a host that commands may reach. Raises UserError."""
+    del now
+    try:
+        return read_host(value if isinstance(value, str) else repr(value))
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def read_place(value: object, now: float) -> str:

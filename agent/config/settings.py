@@ -20,7 +20,7 @@ from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
-ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show")
+ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
 """Options whose values in several places are joined."""
 FLAG, PROJECT, USER, DEFAULT = "flag", f"project {PROJECT_FILE}", "user config", "default"
 

@@ -69,6 +69,7 @@ def to_spec(
                 env=settings.texts("sandbox_env"),
                 hide=settings.texts("sandbox_hide"),
                 show=settings.texts("sandbox_show"),
+                hosts=settings.texts("sandbox_host"),
             ),
             rules=settings.rules,
             on_ask=settings.get("on_ask", str),

@@ -89,6 +89,8 @@ class SandboxRules(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that commands cannot read."""
     show: list[str] = []
     """Paths with secrets that commands can read all the same."""
+    hosts: list[str] = []
+    """Hosts that commands and checks reach although they have no network: `pypi.org`, `*.npmjs.org`, `x.org:8443`."""
 
 
 class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):

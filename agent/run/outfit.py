@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from ..journal import Journal
 from ..journal.facts import RunFacts
 from ..journal.handing import ESCALATE
 from ..model import NOBODY, NoModel, RemoteModel, open_model
-from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, Snapshotted, Stamped
+from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, Rule, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
 from ..step.commits import Commits
 from ..step.constrained import Constrained
@@ -68,8 +69,13 @@ async def outfit(
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path))
     notes += workspace.leftovers.sweep()
-    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
+    rules = list(spec.gate.rules)
+    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules)
     await sandbox.probe(workspace.root)
+    if why := await asyncio.to_thread(sandbox.open_egress):
+        notes.append(why)
+    elif spec.gate.sandbox.hosts and not sandbox.network:
+        notes.append(f"commands reach {', '.join(spec.gate.sandbox.hosts)}, and nothing else of the network")
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
     env = commands_env(outside.env, spec.gate, spec.model, asked)
@@ -87,7 +93,7 @@ async def outfit(
         facts=facts,
         clock=outside.clock,
         run_model=model,
-        gate=_gate(journal, facts, order, workspace, guard, sandbox, outside),
+        gate=_gate(journal, facts, order, workspace, guard, sandbox, outside, rules),
         workspace=workspace,
         snapshots=snapshots,
         sandbox=sandbox,
@@ -143,7 +149,9 @@ def _gate(
     guard: Guard,
     sandbox: Sandbox,
     outside: Outside,
+    rules: list[Rule],
 ) -> Gate:
+    """`rules`: those of the policy; the gate adds what the person says `always` to, and the sandbox sees it."""
     gate = Gate(
         workspace=workspace,
         keep=journal.keep,
@@ -154,6 +162,7 @@ def _gate(
         clock=outside.clock,
         persist=lambda rule: remember_rule(workspace.root, rule, dict(outside.env)),
     )
+    gate.rules = rules
     gate.mode = order.changes.gate or facts.gate_mode
     gate.unsandboxed_ok = gate.unsandboxed_ok or order.changes.unsandboxed_ok
     gate.never_again(facts.asking.proposal_ids)

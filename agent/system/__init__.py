@@ -1,8 +1,23 @@
 """What rundry asks of the operating system: reports of changes, the places of programs, plain files."""
 
 from .crash import crash_point
+from .hosts import Target, read_host, read_target, split_host
 from .inotify import Inotify
+from .internet import may_lead, named_address
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
 
-__all__ = ["Inotify", "crash_point", "find_program", "path_outside", "read_plain", "walk_folders"]
+__all__ = [
+    "Inotify",
+    "Target",
+    "crash_point",
+    "find_program",
+    "may_lead",
+    "named_address",
+    "path_outside",
+    "read_host",
+    "read_plain",
+    "read_target",
+    "split_host",
+    "walk_folders",
+]

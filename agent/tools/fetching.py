@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..system import may_lead, named_address
 from .addresses import AddressRefused, address, host_origins, joined, origin
 from .arguments import FetchUrl
 from .context import ToolContext
@@ -30,12 +30,6 @@ SECONDS = 20.0
 _HOPS = 5
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/toml")
-_WITH_IPV4_LAST = tuple(ipaddress.IPv6Network(net) for net in ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96"))
-"""Their last 32 bits are an IPv4 address: NAT64 (RFC 6052), IPv4-compatible (RFC 4291), translated (RFC 7915)."""
-_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
-"""RFC 8215: what it leads to is up to each network."""
-_ISATAP = (0x00005EFE, 0x02005EFE)
-"""Bits 64 to 95 of an address whose last 32 bits are an IPv4 address (RFC 5214)."""
 _LINKS = 200
 """Links of a page that are listed."""
 _LONGEST_WAY = 300
@@ -81,7 +75,7 @@ class Fetcher:
         self._origins = host_origins(hosts)
         self.hosts = list(hosts)
         self._limit, self._seconds = limit, seconds
-        self._addresses = frozenset(found for host in hosts if (found := _ip(host)) is not None)
+        self._addresses = frozenset(found for host in hosts if (found := named_address(host)) is not None)
 
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
         """Never raises for what the URL or the server does. `seconds`: fewer than its own."""
@@ -114,7 +108,7 @@ class Fetcher:
                 self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
             ) -> list[ResolveResult]:
                 found = await super().resolve(host, port, family)
-                return [one for one in found if _may_lead(host, one["host"], allowed)] or _refuse(host)
+                return [one for one in found if may_lead(host, one["host"], allowed)] or _refuse(host)
 
         came = url
         connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True)
@@ -166,40 +160,6 @@ def _page(text: str | bytes, url: str) -> str:
         left = len(page.links) - _LINKS
         parts += [f"[{left:,} more links]"] if left > 0 else []
     return "\n".join(parts)
-
-
-def _ip(host: str) -> str | None:
-    """The address that an entry of the list names literally, with or without a port; None: it is a name."""
-    bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
-    try:
-        return str(ipaddress.ip_address(bare.strip("[]")))
-    except ValueError:
-        return None
-
-
-def _may_lead(host: str, found: str, allowed: frozenset[str]) -> bool:
-    """A listed name may lead to this address."""
-    it = _meant(ipaddress.ip_address(found.partition("%")[0]))
-    if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):
-        return True
-    is_local = isinstance(it, ipaddress.IPv6Address) and (it.is_site_local or it in _LOCAL_NAT64)
-    return it.is_global and not it.is_multicast and not is_local
-
-
-def _meant(
-    it: ipaddress.IPv4Address | ipaddress.IPv6Address,
-) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the IPv4 address that an IPv6 address stands for; the address itself where it stands for none."""
-    if isinstance(it, ipaddress.IPv4Address):
-        return it
-    if it.ipv4_mapped is not None:
-        return it.ipv4_mapped
-    if it.sixtofour is not None:
-        return it.sixtofour
-    if it.teredo is not None:
-        return it.teredo[1]
-    is_embedded = any(it in network for network in _WITH_IPV4_LAST) or int(it) >> 32 & 0xFFFFFFFF in _ISATAP
-    return ipaddress.IPv4Address(it.packed[-4:]) if is_embedded and int(it) > 1 else it
 
 
 def _refuse(host: str) -> list[ResolveResult]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -58,12 +58,14 @@ def bubblewrap(
     joined: Sequence[str] = (),
     stage: Stage | None = None,
     git: GitMounts = _READ_ONLY_GIT,
+    env: Mapping[str, str] | None = None,
 ) -> list[str]:
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
     No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
     network; without them it has one of its own. `programs`: folders of `ws` from which programs run outside.
     `stage`: what is seen at `ws` instead. `git`: how repositories are seen.
+    `env`: further variables.
     """
     own = str(temp)
     words = [
@@ -94,6 +96,7 @@ def bubblewrap(
     # With the machine's network, sockets of the run's own servers are in the machine's table of sockets, too.
     words += mounts.hide_sockets(blank, [*kept, ws], sight.hidden, but=[ws] if network or stage is not None else [])
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
+    words += [word for name, value in (env or {}).items() for word in ("--setenv", name, value)]
     words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
     words += ["--die-with-parent", "--new-session", *mounts.as_root()]
     return [*words, "--", bash(ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]

@@ -17,6 +17,7 @@ from .bubblewrap import Stage, find_bubblewrap
 from .confined import Unseen, command_env
 from .confined.confinement import Confinement
 from .confined.programs import program_places
+from .egress import HostList
 from .family import Family
 from .gitbox import GitGuard
 from .gitbox.around import Around
@@ -43,6 +44,7 @@ class Sandbox(Confinement):
         *,
         unseen: Unseen = Unseen(),  # noqa: B008 - frozen
         network: bool = False,
+        hosts: Sequence[str] = (),
         workspace: Path | None = None,
         ways: Sequence[str] = WAYS,
     ) -> Sandbox:
@@ -56,6 +58,7 @@ class Sandbox(Confinement):
         for way in ways:
             found, not_this = await _try(way, unseen, network, workspace)
             if found is not None:
+                found.hosts = HostList(hosts)
                 found.why_none = "; ".join(why)
                 return found
             why.append(not_this)
@@ -76,7 +79,7 @@ class Sandbox(Confinement):
         """The same sandbox with a temp folder and a loopback of its own, for another tree of the run."""
         return self._another(self._unseen)
 
-    def _another(self, unseen: Unseen) -> Sandbox:
+    def _another(self, unseen: Unseen, hosts: Sequence[str] | None = None) -> Sandbox:
         return Sandbox(
             self.kind,
             self.why_none,
@@ -85,6 +88,7 @@ class Sandbox(Confinement):
             program=self._program,
             search_path=self._search_path,
             probed=self._probed,
+            hosts=self.hosts.entries if hosts is None else hosts,
         )
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
@@ -97,7 +101,7 @@ class Sandbox(Confinement):
 
         async def run(stage: AttackStage, argv: list[str]) -> Finished:
             unseen = Unseen(hide=(stage.hidden,), denied=lambda _: ["denied"])
-            tried = self._another(unseen)
+            tried = self._another(unseen, hosts=[])
             tried._search_path = str(stage.programs)
             env = command_env(os.environ)
             return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=_TRIED_SECONDS, apart=True)
@@ -132,6 +136,9 @@ class Sandbox(Confinement):
         """
         argv = shell(command, ws) if isinstance(command, str) else command
         around = Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
+        if not network:
+            await asyncio.to_thread(self.open_egress)
+        asked = self._egress.mark() if self._egress is not None else {}
         more, copies = self._kept_places(ws)
         git = await around.begin(put_back=self.kind != "bubblewrap", more=more, copies=copies)
         try:
@@ -149,7 +156,8 @@ class Sandbox(Confinement):
             )
         finally:
             settled = await asyncio.shield(around.settle())
-        said = "".join(f"\n[rundry: {line}]\n" for line in settled.lines).encode()
+        lines = [*settled.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
+        said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
         done = msgspec.structs.replace(done, repositories=settled.repositories, restored=settled.changed_programs)
         if apart:
             return msgspec.structs.replace(done, errors=done.errors + said)

@@ -159,6 +159,7 @@ network = true
 env = ["MYAPP_*"]
 hide = ["~/.ours"]
 show = ["~/.npmrc"]
+hosts = ["pypi.org"]
 [keys]
 approve = "f9"
 [interval]

@@ -96,3 +96,22 @@ def test_a_run_says_in_one_line_what_the_sandbox_does_not_hold(home: Home, proje
     line = next(line for line in ran.stderr.splitlines() if line.startswith("landlock does not hold "))
     assert "unix sockets" in line and "UDP" in line and "`rundry doctor`" in line
     assert "unix sockets" in as_json.of("run_started")[0]["not_held"]
+
+
+def test_a_run_reaches_listed_hosts_only_and_says_which(home: Home, project: Path):
+    flags = ["--sandbox-host", "*.example.org", "--sandbox-host", "pypi.org:8443"]
+    if json.loads(home.run("doctor", "--json", cwd=project).stdout)["sandbox"] != "bubblewrap":
+        pytest.skip("a list of hosts needs bubblewrap")
+    assert "off for commands, but for *.example.org, pypi.org:8443" in home.run("doctor", *flags, cwd=project).stdout
+    with ScriptedServer([call("run_command", command="curl -sS http://evil.com/"), say("done")]) as server:
+        words = ["--loop", "naive", "--gate", "auto", "--model", "fake", "--api-base", server.base_url]
+        ran = home.run("run", "look", "--headless", "--json", *flags, *words, cwd=project)
+    assert "commands reach *.example.org, pypi.org:8443, and nothing else of the network" in ran.stdout
+    assert "[rundry: refused evil.com:80: not in [sandbox] hosts]" in ran.results("run_command")[0]
+
+
+def test_a_wrong_host_is_a_usage_error_and_a_folder_cannot_add_one(home: Home, project: Path):
+    ran = home.run("run", "look", "--headless", "--sandbox-host", "https://pypi.org/", cwd=project)
+    assert ran.exit_code == 2 and "is not a host: write a name like" in ran.stderr and not home.journals()
+    (project / ".rundry.toml").write_text('[sandbox]\nhosts = ["evil.com"]\n')
+    assert "evil.com" not in home.run("doctor", "--trust", cwd=project).stdout.partition("\n\n")[0]

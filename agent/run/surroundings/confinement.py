@@ -28,7 +28,7 @@ async def detect_sandbox(
         show=expanded(gate.sandbox.show),
         denied=denied,
     )
-    return await Sandbox.detect(unseen=unseen, network=gate.network, workspace=workspace)
+    return await Sandbox.detect(unseen=unseen, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace)
 
 
 def missing_guarantees(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str]:

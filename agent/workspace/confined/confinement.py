@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..bubblewrap import Stage, bubblewrap
+from ..egress import Egress, HostList
 from ..gitbox import GitMounts
 from ..gitbox.folders import repository_places
 from ..landlock import holds_network, landlock
@@ -36,10 +37,12 @@ class Confinement:
         program: Path | None = None,
         search_path: str | None = None,
         probed: Probed | None = None,
+        hosts: Sequence[str] = (),
     ) -> None:
         """`unseen`: what commands cannot read. `network`: they may use it. `program`: where bubblewrap stands.
 
         `search_path`: the PATH whose folders commands must not change. `probed`: what `probe` found.
+        `hosts`: what commands reach through a proxy although they have no network.
         """
         self.kind = kind
         """`bubblewrap`, `landlock` or None."""
@@ -52,6 +55,8 @@ class Confinement:
         self._program = program or Path("bwrap")
         self._search_path = search_path
         self._probed = probed or Probed()
+        self.hosts = HostList(hosts)
+        self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
         self._stage: Stage | None = None
@@ -126,6 +131,7 @@ class Confinement:
             read_only=read_only,
             empty=empty,
             joined=joined,
+            env=self._egress.env if self._egress is not None and joined else {},
             stage=self._stage,
             git=git or GitMounts([]),
         )
@@ -142,6 +148,20 @@ class Confinement:
             except (OSError, subprocess.TimeoutExpired) as error:
                 self.why_apart = f"a check cannot reach a server that a command started: {error}"
         return [] if self._loopback is None else self._loopback.words
+
+    def open_egress(self) -> str:
+        """Start the proxy to the listed hosts, once. Returns why they cannot be reached; empty where they can."""
+        if not self.hosts.entries or self.network or self._egress is not None:
+            return ""
+        if self.kind != "bubblewrap":
+            return "[sandbox] hosts works only with bubblewrap: commands have no network"
+        if not (join := self._join()):
+            return f"[sandbox] hosts does not work here ({self.why_apart}): commands have no network"
+        try:
+            self._egress = Egress(self.hosts, join)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"[sandbox] hosts does not work here ({error}): commands have no network"
+        return ""
 
     def refused(
         self,

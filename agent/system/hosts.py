@@ -1,0 +1,50 @@
+"""Hosts as a user lists them, and servers as a program asks for them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_NAME = r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_ENTRY = re.compile(rf"(?P<any>\*\.)?(?P<host>{_NAME}|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{{1,5}}))?")
+_AUTHORITY = re.compile(rf"(?P<host>{_NAME}|\[[0-9a-f:.]+\])\.?(?::(?P<port>[0-9]{{1,5}}))?")
+_LONGEST = 253
+"""Characters of a host name (RFC 1035)."""
+
+
+class Target(NamedTuple):
+    """A server that a command asks for."""
+
+    host: str
+    """In lower case, without a final dot and without brackets."""
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def read_target(authority: str, usual_port: int | None = None) -> Target | None:
+    """Return what `host:port` names; None: it is not written as one. It is never read in two ways."""
+    found = _AUTHORITY.fullmatch(authority.lower())
+    if found is None or len(found["host"]) > _LONGEST:
+        return None
+    port = int(found["port"]) if found["port"] is not None else usual_port
+    return Target(found["host"].strip("[]"), port) if port is not None and 0 < port < 1 << 16 else None
+
+
+def read_host(text: str) -> str:
+    """Return an entry of the list in its canonical form. Raises ValueError."""
+    entry = text.strip().lower()
+    found = _ENTRY.fullmatch(entry)
+    is_wide = found is not None and found["any"] is not None and "." not in found["host"]
+    if found is None or len(found["host"]) > _LONGEST or is_wide or not 0 < int(found["port"] or 1) < 1 << 16:
+        raise ValueError(f'{text!r} is not a host: write a name like "pypi.org", "*.npmjs.org" or "example.org:8443"')
+    return entry
+
+
+def split_host(entry: str) -> tuple[bool, str, int | None]:
+    """Return whether a canonical entry stands for all names below, the name without brackets, and the port if any."""
+    found = _ENTRY.fullmatch(entry)
+    assert found is not None
+    return found["any"] is not None, found["host"].strip("[]"), int(found["port"]) if found["port"] else None
