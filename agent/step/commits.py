@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..journal import Journal
 from ..protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
+from ..workspace.git.hooks import skipped_hooks
 from ..workspace.one_change import SharedRepository
 from ..workspace.repository import GitFailed
 
@@ -37,10 +38,10 @@ class Commits:
         self._one_at_a_time = asyncio.Lock()
 
     async def first_look(self) -> list[str]:
-        """A line for the person where nothing will be committed as things are."""
-        _, why = await self._find()
+        """A line for the person where nothing will be committed as things are, or where hooks will not run."""
+        found, why = await self._find()
         if why is None:
-            return []
+            return await _about_hooks(found)
         self._said.add(why)
         return [f"--commit: nothing is committed: {why}"]
 
@@ -104,3 +105,14 @@ class Commits:
         edited = "The person edited the model's change.\n\n" if change.by == "person" else ""
         task = f"{self._spec.task.strip()}\n\n" if self._spec.task.strip() else ""
         return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
+
+
+async def _about_hooks(found: SharedRepository | None) -> list[str]:
+    try:
+        hooks = await skipped_hooks(found) if found is not None else []
+    except GitFailed as error:
+        return [f"--commit: {error}"]
+    if not hooks:
+        return []
+    named = "these hooks" if len(hooks) > 1 else "this hook"
+    return [f"--commit: rundry's commits do not run {named} of the repository: {', '.join(hooks)}"]

@@ -11,6 +11,7 @@ from fakes.hours import make_repository, subjects
 from fakes.project import changed_files, git
 
 from rundry.agent.workspace import Change
+from rundry.agent.workspace.git.hooks import skipped_hooks
 from rundry.agent.workspace.patches import change_hash, patch_of
 from rundry.agent.workspace.repository import GitFailed, Repository, why_not_here
 
@@ -180,3 +181,15 @@ def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
     assert one == changed(b"new\n\na\nb\nc\n", b"new\n\na\nX  \nc\n")
     assert one not in (changed(b"a\nb\nc\n", b"a\nY\nc\n"), changed(b"a\nb\nc\n", b"a\nX\nc\n", "b"))
     assert change_hash([]) == ""
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", ".husky"])
+async def test_hooks_that_a_commit_of_rundry_does_not_run_are_named(place: Path, env: dict[str, str], folder: str):
+    assert await skipped_hooks(await found(place, env)) == []
+    (place / folder).mkdir(exist_ok=True)
+    for name, mode in (("pre-commit", 0o755), ("commit-msg", 0o644), ("pre-push", 0o755)):
+        (place / folder / name).write_text("#!/bin/sh\nexit 1\n")
+        (place / folder / name).chmod(mode)
+    if folder != ".git/hooks":
+        git(place, "config", "core.hooksPath", folder)
+    assert await skipped_hooks(await found(place / "sub", env)) == ["pre-commit"]
