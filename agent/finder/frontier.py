@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from ..journal import Journal
+from ..journal.integrity.beside import keep_sum_of_items
 from . import tables
 from .fates import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable
@@ -59,6 +60,7 @@ class Frontier(FrontierView):
         self._recent: set[str] = set()
         """Keys of items that are in the table: most links of a site lead to a few of its pages."""
         self._rollbacks = journal.rollbacks
+        self._summed_at = -1
 
     def surface(self, candidates: Sequence[Named], source: str, root: Path) -> Surfaced:
         """Enters them as seen and queues those that nobody had seen; two spellings are one new and one known item.
@@ -172,6 +174,9 @@ class Frontier(FrontierView):
         if not self._exists():
             for statement in tables.SCHEMA:
                 self._journal.rows(statement)
+        if self._summed_at != self._journal.rollbacks:  # a rollback takes the triggers back too
+            keep_sum_of_items(self._journal)
+            self._summed_at = self._journal.rollbacks
 
     def _seen_of(self, keys: Sequence[str]) -> set[str]:
         """Those of them that are in the table."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..protocol import JournalError, JournalUnwritable, NewerJournal
 from ..system import crash_point
+from .integrity.beside import META_DIGEST, meta_digest
 from .integrity.half_made import give_name, making_path, probe_path, sweep_half_made
 
 APPLICATION_ID = 0x52554E44
@@ -47,7 +48,7 @@ CREATE TABLE events(
 CREATE INDEX landmarks ON events(type) WHERE {LANDMARKS};
 CREATE TABLE blobs(sha TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE commands(
-    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, body BLOB NOT NULL, taken_at REAL
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, body BLOB NOT NULL, taken_at REAL, digest BLOB
 ) STRICT;
 CREATE INDEX untaken ON commands(id) WHERE taken_at IS NULL;
 CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT ROWID;
@@ -102,7 +103,7 @@ def fill(path: Path, meta: Mapping[str, str]) -> None:
         with closing(_connect(path)) as connection:
             ask_for_wal(connection, path.parent)
             connection.executescript(_SCHEMA)
-            connection.executemany(SET_META, meta.items())
+            connection.executemany(SET_META, {**meta, META_DIGEST: meta_digest(list(meta.items()))}.items())
             crash_point("journal: before its commit")
             connection.execute("COMMIT")
             crash_point("journal: made")

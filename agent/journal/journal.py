@@ -31,6 +31,7 @@ from ..system import crash_point
 from . import database
 from .claim import holder, is_view_gone
 from .encoding import decode, decode_inboxed, encode, encode_all, hide_in_command
+from .integrity.beside import META_DIGEST, add_inbox_digest, command_digest, meta_digest
 from .integrity.chain import Chain, Row, add_chain
 from .integrity.half_made import making_path, sweep_half_made
 from .integrity.tail import TailWriter, Used, open_tail
@@ -39,6 +40,8 @@ from .redact import Redactor
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
+_UNTAKEN_WHOLE = "SELECT id, at, body, digest FROM commands WHERE taken_at IS NULL ORDER BY id"
+_TAKE = "UPDATE commands SET taken_at = ?, body = ?, digest = ? WHERE id = ?"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
 Entry = tuple[Event, int | None, str | None]
@@ -245,7 +248,11 @@ class Journal:
         """A view's wish, for the runner; the id by which the answer can be known."""
         body = hide_in_command(encode_command(command), self.redactor)
         with self._one_at_a_time:
-            added = self._db.execute("INSERT INTO commands(at, body) VALUES (?, ?)", (self.now(), body)).lastrowid
+            at, sql = self.now(), "INSERT INTO commands(at, body) VALUES (?, ?)"
+            row: tuple[object, ...] = (at, body)
+            if self._has_inbox_digest():
+                sql, row = "INSERT INTO commands(at, body, digest) VALUES (?, ?, ?)", (*row, command_digest(at, body))
+            added = self._db.execute(sql, row).lastrowid
             self._moved = True
         assert added is not None  # SQLite gives one for every insert
         return added
@@ -256,13 +263,15 @@ class Journal:
             if not self._db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
                 return []
             with self.transaction():
-                rows = self._db.execute(_UNTAKEN).fetchall()
-                for number, body in rows:
+                add_inbox_digest(self._db)
+                rows = self._db.execute(_UNTAKEN_WHOLE).fetchall()
+                for number, at, body, _ in rows:
                     kept = hide_in_command(body, self.redactor, is_taken=True)
-                    self._db.execute(
-                        "UPDATE commands SET taken_at = ?, body = ? WHERE id = ?", (self.now(), kept, number)
-                    )
-        return [(number, decode_inboxed(body)) for number, body in rows]
+                    self._db.execute(_TAKE, (self.now(), kept, command_digest(at, kept), number))
+        return [
+            (number, decode_inboxed(body) if digest in (None, command_digest(at, body)) else None)
+            for number, at, body, digest in rows
+        ]
 
     def untaken(self) -> list[tuple[int, Command | None]]:
         """What `take` would give, without taking it: what a runner that died left."""
@@ -326,8 +335,17 @@ class Journal:
     def set_meta(self, key: str, value: str) -> None:
         """Stores it, in place of an earlier one."""
         with self._one_at_a_time:
-            self._db.execute(database.SET_META, (key, value))
+            with self.transaction():
+                self._db.execute(database.SET_META, (key, value))
+                rows = self._db.execute("SELECT key, value FROM meta").fetchall()
+                if META_DIGEST in dict(rows):
+                    self._db.execute(database.SET_META, (META_DIGEST, meta_digest(rows)))
             self._moved = True
+
+    def add_function(self, name: str, arguments: int, function: Callable[..., int]) -> None:
+        """Let queries through this handle call the function."""
+        with self._one_at_a_time:
+            self._db.create_function(name, arguments, function, deterministic=True)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a query on a table beside the events answers."""
@@ -374,6 +392,9 @@ class Journal:
             self._tail = self._tail or open_tail(self.path)
             database.mark_live(self._db, self.path)
             self._wrote = True
+
+    def _has_inbox_digest(self) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM pragma_table_info('commands') WHERE name = 'digest'").fetchone())
 
     def _newest(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])

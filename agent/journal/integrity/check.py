@@ -22,7 +22,7 @@ class DamageFound(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is damaged."""
 
     part: str
-    """`file`, `event`, `end`, `content` or `spend`."""
+    """`file`, `event`, `end`, `content`, `spend`, `spec`, `search` or `inbox`."""
     text: str
     event: int | None = None
     """Its number, of an event."""
@@ -77,6 +77,10 @@ def _of_events(damage: Damage) -> Iterator[DamageFound]:
         yield DamageFound(part="event", text=text, event=seq, accepted=True)
     for text in damage.end:
         yield DamageFound(part="end", text=text)
+    for text in damage.fixed:
+        yield DamageFound(part="search" if "search" in text else "spec", text=text)
+    for text in damage.inbox:
+        yield DamageFound(part="inbox", text=text)
 
 
 def _wrong_contents(journal: Journal) -> Iterator[str]:

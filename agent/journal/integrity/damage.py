@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...protocol import JournalError, RunResumed, event_name
 from ..encoding import decode
 from ..journal import Journal
+from .beside import faults_of_inbox, faults_of_items, faults_of_spec
 from .chain import BrokenLink, broken_links, has_chain, is_linked
 from .tail import Tail, read_tail, tail_path
 
@@ -35,9 +36,13 @@ class Damage:
     """The record of the newest event and of what was spent."""
     accepted: frozenset[int] = field(default=frozenset())
     """Events that are damaged, and that a person knows of."""
+    inbox: Sequence[str] = ()
+    """What is wrong with commands that were given to the run."""
+    fixed: Sequence[str] = ()
+    """What is wrong with the spec or a search's items: the run cannot continue without them."""
 
     def __bool__(self) -> bool:
-        return bool(self.broken or self.missing or self.unknown)
+        return bool(self.broken or self.missing or self.unknown or self.inbox or self.fixed)
 
     @property
     def end(self) -> list[str]:
@@ -49,13 +54,16 @@ class Damage:
     @property
     def summary(self) -> str:
         """All of it in one line."""
-        lines = [*(link.text for link in self.broken), *self.end]
+        lines = [*self.fixed, *(link.text for link in self.broken), *self.end, *self.inbox]
         more = f", and {len(lines) - _SHOWN} more findings" if len(lines) > _SHOWN else ""
         return "; ".join(lines[:_SHOWN]) + more
 
 
-def damage_of(journal: Journal, *, after: int = 0) -> Damage:
-    """What is wrong with the events after that one. Raises JournalError where the file itself is damaged."""
+def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> Damage:
+    """What is wrong with the events after that one, and with what stands next to them.
+
+    `most`: the items of a larger search are not read. Raises JournalError where the file itself is damaged.
+    """
     accepted = _accepted(journal)
     broken = list(broken_links(journal.rows, after))
     missing, unknown, tail = _look_at_end(journal)
@@ -65,6 +73,8 @@ def damage_of(journal: Journal, *, after: int = 0) -> Damage:
         unknown,
         tail,
         frozenset(link.seq for link in broken if link.seq in accepted),
+        list(faults_of_inbox(journal)),
+        [*faults_of_spec(journal), *faults_of_items(journal, most)],
     )
 
 

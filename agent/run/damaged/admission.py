@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...journal import Journal
 from ...journal.checkpoint import checkpoint_seq
+from ...journal.integrity.beside import ITEMS_ON_RESUME
 from ...journal.integrity.damage import EVENTS_ON_RESUME, Damage, damage_of, require_intact_file
 from ...protocol import UserError
 from ..orders import ResumeChanges
@@ -16,16 +17,19 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
     """
     newest = journal.last_seq()
     require_intact_file(journal)
-    damage = damage_of(journal, after=checkpoint_seq(journal) if newest > EVENTS_ON_RESUME else 0)
+    after = checkpoint_seq(journal) if newest > EVENTS_ON_RESUME else 0
+    damage = damage_of(journal, after=after, most=ITEMS_ON_RESUME)
     run_id = journal.spec.run_id
     if damage and not newest:
         raise UserError(f"{run_id} is damaged: all of its events are missing. Restore a backup")
+    if damage.fixed:
+        raise UserError(f"{run_id} is damaged: {damage.fixed[0]}. Restore a backup, or start a new run")
     if damage and not changes.damaged:
         raise UserError(
             f"{run_id} is damaged: {damage.summary}. `rundry check {run_id}` lists all findings; restore a backup, "
             f"or continue without these events with `rundry resume {run_id} --damaged`"
         )
-    if damage and damage.tail is None and not _has_new_limit(changes):
+    if (damage.broken or damage.end) and damage.tail is None and not _has_new_limit(changes):
         raise UserError(
             f"{run_id}: what it spent cannot be read, because {damage.unknown or 'there is no record of it'}. "
             "Give a new limit for the whole run with --usd or --tokens"
