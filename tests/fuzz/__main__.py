@@ -71,9 +71,9 @@ def _atheris(name: str, seconds: int, seed: int, keep: Path) -> int:
             f"-max_total_time={seconds}",
             f"-max_len={LONGEST}",
             f"-seed={seed}",
-            f"-dict={words}",
             "-timeout=20",
         ]
+        options += [f"-dict={words}"] if words.stat().st_size else []
         quiet = ["-verbosity=0", "-print_final_stats=0", f"-artifact_prefix={keep / name}-"]
         print(f"{name}: atheris, {seconds} s", flush=True)
         atheris.Setup(["fuzz", *options, *quiet, str(corpus)], target.run)
