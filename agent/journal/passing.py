@@ -7,12 +7,14 @@ from typing import Any, cast
 
 from ..protocol import (
     CallAdmitted,
+    HandoffClosed,
     HandoffOpened,
     ImageRef,
     LoopKind,
     PassFinished,
     PassStarted,
     PatchKept,
+    QuestionAnswered,
     Reason,
     ReplyFinished,
     RunEnded,
@@ -136,6 +138,8 @@ class PassFacts:
                 self.unmeasured = in_a_row
             case HandoffOpened():
                 self.skipped = 0
+            case HandoffClosed() | QuestionAnswered():
+                self.silences = 0
             case Unpaused() | RunEnded(reason=Reason.ERROR):
                 self.unmeasured = 0
                 self.tries = {number: end for number, end in self.tries.items() if end is None or end.fault is None}

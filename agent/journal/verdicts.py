@@ -15,9 +15,11 @@ from ..protocol import (
     ContextTrimmed,
     DependenciesRecorded,
     Event,
+    HandoffOpened,
     PassStarted,
     PredicateJudged,
     Prompted,
+    QuestionAsked,
     Rewound,
     Said,
     Stamped,
@@ -29,6 +31,8 @@ from ..protocol import (
 
 _ASIDE = ("shell", "undo", "wheel", "background", "handover", "guard")
 """What a person did meanwhile: it does not stand in for what the loop has to say."""
+SUSPECT_QUESTION = "suspect-"
+"""What the id of a question about a suspect check begins with."""
 _NOT_STARTED = (126, 127)
 """Exit codes of a shell that found no such command, or may not execute it."""
 
@@ -41,6 +45,12 @@ def digest_of(answer: str | None) -> str:
 def cannot_start(check: CheckFinished) -> bool:
     """The shell could not start what the check names."""
     return check.exit_code in _NOT_STARTED
+
+
+def result_of(check: CheckFinished) -> str:
+    """Identify a suspect result: another run of the check that gives the same result has the same text."""
+    found = (check.command, check.suspect, check.exit_code, check.missing_count, check.missing)
+    return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
 
 
 def counts_of(check: CheckFinished) -> TestCounts | None:
@@ -76,6 +86,10 @@ class Verdicts:
     """Command to the counts of its first run."""
     accepted: list[str] = field(default_factory=list[str])
     """Commands whose newest verdict was suspect, and that a person accepted."""
+    asked: set[str] = field(default_factory=set[str])
+    """Suspect results that a person was asked about since the pass began, each by `result_of`."""
+    accepted_results: set[str] = field(default_factory=set[str])
+    """Those of them that the person accepted."""
     is_check_due: bool = False
     """Something was undone since the predicates were asked: what they said no longer holds."""
 
@@ -138,9 +152,16 @@ class Verdicts:
             case DependenciesRecorded() as dependencies:
                 self.dependencies = dependencies
             case CheckAccepted(command=command) if command in self.checks:
+                self.accepted_results.add(result_of(self.checks[command]))
                 self.checks[command] = msgspec.structs.replace(self.checks[command], passed=True)
                 self.accepted.append(command)
+            case QuestionAsked(question_id=name) if name.startswith(SUSPECT_QUESTION):
+                self.asked |= {result_of(check) for check in self.suspects}
+            case HandoffOpened(record=record) if record.failing_check is not None and record.failing_check.digest:
+                self.asked |= {result_of(check) for check in self.suspects}
             case PassStarted(fresh=True):
+                self.asked.clear()
+                self.accepted_results.clear()
                 self.references |= {name: check.counted for name, check in self.checks.items() if check.counted}
                 self.told.clear()
                 self.checked_seq = self.prompted_seq = 0
@@ -176,7 +197,9 @@ JUDGED = frozenset[type[Event]](
         ContextTrimmed,
         CheckAccepted,
         CheckFinished,
+        HandoffOpened,
         PredicateJudged,
+        QuestionAsked,
         PassStarted,
         Said,
         Undone,

@@ -6,7 +6,7 @@ from ..journal.passing import PassFacts
 from ..protocol import Again, Decision, Finish, Reason, Work
 from ..stops import Exhausted, Margin, Reserve, admit
 from .goal import next_words
-from .state import LoopState, ends, met
+from .state import LoopState, ends, met, undecided
 
 BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
 """Kinds of works that no model does."""
@@ -28,18 +28,21 @@ def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
     """The next step of the open pass; its close; or why the run ends in the middle of it."""
     if passing.going_back is not None:
         return Again([Work(kind=CLOSE)])
+    doubt = undecided(state)
+    why = over(state, passing, cap, met(state) or (doubt.detail if doubt else None))
+    if doubt is not None and why is not None:
+        return doubt
     if end := ends(state):
         return end
-    why = over(state, passing, cap)
     if why is not None:
         return Again([Work(kind=CLOSE, about=why)])
     kind, text = next_words(state.facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def over(state: LoopState, passing: PassFacts, cap: int) -> str | None:
-    """Why the open pass is over, in words; None: it goes on."""
-    facts, assured = state.facts, met(state)
+def over(state: LoopState, passing: PassFacts, cap: int, assured: str | None) -> str | None:
+    """Why the open pass is over, in words; None: it continues. `assured`: what holds."""
+    facts = state.facts
     if assured is not None and passing.steps and passing.open is not None and not passing.open.green:
         return assured
     if facts.finish is not None and (assured is not None or not facts.spec.predicates.exist):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..finder.state import FinderState
 from ..journal.facts import RunFacts
-from ..journal.verdicts import cannot_start
+from ..journal.verdicts import cannot_start, result_of
 from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
 
 _NAMED = 3
@@ -79,12 +79,26 @@ def met(state: LoopState) -> str | None:
 
 def suspect(state: LoopState) -> Finish | None:
     """The hand-off where suspect checks are all that is left to be met, and the model has not been told of them."""
-    facts, wanted = state.facts, state.facts.spec.predicates
+    verdicts = state.facts.verdicts
+    return _doubt(suspects_left(state.facts)) if verdicts.checked_seq > verdicts.prompted_seq else None
+
+
+def undecided(state: LoopState) -> Finish | None:
+    """The hand-off of a pass that is over: the same as `suspect`, or nobody was asked about this result yet."""
+    found = suspects_left(state.facts)
+    is_new = any(result_of(check) not in state.facts.verdicts.asked for check in found)
+    return _doubt(found) if is_new else suspect(state)
+
+
+def suspects_left(facts: RunFacts) -> list[CheckFinished]:
+    """The suspect checks, where they are all that is left to be met."""
     found = [check for check in failing_checks(facts) if check.suspect is not None]
-    if not found or facts.verdicts.checked_seq <= facts.verdicts.prompted_seq:
-        return None
     rest = [name for name, ok in _verdicts(facts).items() if not ok]
-    if len(rest) > len(found) and not wanted.any:
+    return found if len(rest) <= len(found) or facts.spec.predicates.any else []
+
+
+def _doubt(found: Sequence[CheckFinished]) -> Finish | None:
+    if not found:
         return None
     return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}", suspect=True)
 

@@ -10,6 +10,7 @@ import msgspec
 from ..finder.finder import Finder
 from ..journal.facts import RunFacts
 from ..loops import LoopState
+from ..loops.state import undecided
 from ..protocol import (
     Again,
     Budget,
@@ -268,7 +269,9 @@ class Conduct:
             self.pause(decision.detail, by="program")
             return None
         if self.passes is not None and decision.reason not in (Reason.HANDOFF, Reason.ERROR):
-            await self.passes.end(judged=self.stop != "now")
+            await self.passes.end(judged=self.stop != "now", asks=self.stop is None)
+            if self.passes.facts.open is not None and (doubt := undecided(self.state(()))) is not None:
+                return await self.end(doubt)
         elif self.passes is not None:
             await self.passes.candidates.finish_all(decision.detail)
         answer = self.finder.answer() if self.finder is not None else None

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import msgspec
 
 from ..journal.passing import PassFacts
+from ..journal.verdicts import result_of
 from ..loops import LoopState
 from ..loops.passes import BEGIN, CLOSE, TRY
-from ..loops.state import met
+from ..loops.state import met, suspects_left
 from ..protocol import (
     Branch,
     FileChanged,
@@ -33,6 +34,7 @@ from ..workspace.repository import GitFailed, Repository, why_not_here
 from .measure import Measured, judge_score, measure_baseline, record_no_score
 from .pass_repository import Moved, PassRepository
 from .pass_words import message, opening, red, said_in
+from .suspect import accept_same_results
 from .tries import Candidates
 from .tries.verdict import look_at_predicates
 
@@ -51,6 +53,8 @@ class Passes:
         self.kit = kit
         self.candidates = Candidates(kit, tools)
         self._repository = PassRepository(kit, self._branch)
+        self._asks = True
+        """A suspect check is put to a person before the pass is closed."""
 
     @property
     def _interval(self) -> IntervalSpec | None:
@@ -73,6 +77,12 @@ class Passes:
         started = self.facts.open
         return started is not None and started.tries == 1 and self.facts.going_back is None
 
+    @property
+    def is_undecided(self) -> bool:
+        """The open pass waits for a decision about a suspect check."""
+        found, asked = suspects_left(self.kit.facts), self.kit.facts.verdicts.asked
+        return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
+
     async def perform(self, work: Work) -> WorkResult:
         """What no model does. A person may interrupt what runs in it."""
         try:
@@ -88,15 +98,20 @@ class Passes:
             return WorkResult(interrupted=True)
         return WorkResult()
 
-    async def end(self, *, judged: bool) -> None:
-        """The run ends: an open pass is closed. `judged`: there is time for a verdict; else it is put back."""
+    async def end(self, *, judged: bool, asks: bool) -> None:
+        """The run ends: an open pass is closed. `judged`: there is time for a verdict; else it is put back.
+
+        `asks`: a pass whose check is suspect stays open until a person was asked about it.
+        """
         if self.facts.open is None:
             return
+        self._asks = asks
         with self.kit.activity():
             try:
                 await self._close(CUT, is_whole=False, judged=judged)
             except PersonInterrupted:
                 await self._close(CUT, is_whole=False, judged=False)
+        self._asks = True
 
     async def _begin(self) -> None:
         """From a known-clean snapshot, in a conversation of its own, with a line of each earlier pass."""
@@ -216,6 +231,8 @@ class Passes:
                 self._finish(started, "unchanged", why)
             return
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
+        if found is None:
+            return
         moved = await self._repository.moved(started)  # a check may run git, too
         commit, why, is_committed = None, found.why, False
         if found.kept:
@@ -234,14 +251,20 @@ class Passes:
         await self._keep(started, changes, moved, world, found, change)
         await self._put_back(started, self._going_back())
 
-    async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured:
-        """Green or red, better or not. Raises PersonInterrupted."""
+    async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
+        """Green or red, better or not; None: a person has to be asked about a suspect check first.
+
+        Raises PersonInterrupted.
+        """
         kit = self.kit
         wanted = kit.facts.spec.predicates.exist
         if wanted:
             fired = await look_at_predicates(kit)
             if fired is None:
-                return Measured(False, red(kit))
+                accept_same_results(kit)
+                fired = met(LoopState(kit.facts))
+            if fired is None:
+                return None if started.tries == 1 and self.is_undecided else Measured(False, red(kit))
             why = fired
         if self._improve is not None:
             return await judge_score(kit, self._improve, started.number, self.facts.chosen)

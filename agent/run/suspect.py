@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..journal.verdicts import SUSPECT_QUESTION, result_of
 from ..protocol import CheckAccepted, CheckFinished, Prompted, QuestionAnswered, QuestionAsked, Waiting
 from ..step.feedback import suspect_words
+from ..step.kit import Kit
 
 if TYPE_CHECKING:
     from .conduct import Conduct
@@ -21,7 +23,7 @@ async def settled_by_person(run: Conduct) -> bool:
     found = facts.verdicts.suspects
     if not found or not kit.watched():
         return False
-    name = f"suspect-{facts.verdicts.checked_seq}"
+    name = f"{SUSPECT_QUESTION}{facts.verdicts.checked_seq}"
     if name not in facts.asking.questions:  # else an earlier runner asked
         kit.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
     kit.record(Waiting(why="question"))
@@ -51,6 +53,14 @@ async def accept_result(run: Conduct, digest: str) -> None:
     if verdicts.suspect_digest == digest:
         for check in verdicts.suspects:
             run.kit.record(CheckAccepted(command=check.command))
+
+
+def accept_same_results(kit: Kit) -> None:
+    """Accept the suspect results that the person accepted in this pass, where the checks gave them once more."""
+    verdicts = kit.facts.verdicts
+    for check in verdicts.suspects:
+        if result_of(check) in verdicts.accepted_results:
+            kit.record(CheckAccepted(command=check.command))
 
 
 def tell_suspects(run: Conduct, more: str = "") -> None:
