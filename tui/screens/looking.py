@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,7 +76,6 @@ class Looking:
         try:
             while True:
                 self._look()
-                _spare_the_collector(self._desk.is_behind)
                 if time.monotonic() - beat_at > BEAT_SECONDS:
                     beat_at = time.monotonic()
                     self._desk.link.beat()
@@ -142,12 +140,3 @@ class Looking:
     def _until_redraw(self) -> float:
         left = self._drawn_at + self._redraw_after() - time.monotonic()
         return min(STILL_SECONDS, max(0.0, left))
-
-
-def _spare_the_collector(is_behind: bool) -> None:
-    """What a long journal brings stays for good: looking through it for garbage costs a third of reading it."""
-    if is_behind and gc.isenabled():
-        gc.disable()
-    elif not is_behind and not gc.isenabled():
-        gc.freeze()
-        gc.enable()
