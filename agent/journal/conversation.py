@@ -28,10 +28,14 @@ from ..protocol import (
     ToolCalled,
     ToolFinished,
 )
+from .encoding import decode
 from .integrity.legal import with_results
+from .journal import Journal
 
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
+_FORGOTTEN = Message(role="assistant")
+"""Stands for a message that is not sent again and is not in memory."""
 
 
 @dataclass(slots=True)
@@ -62,6 +66,8 @@ class Conversation:
     """Text of the answer that streams."""
     opaque: OpaqueRef | None = None
     """Its parts that go back to their maker."""
+    is_partial: bool = False
+    """Messages that are not sent again are not in memory."""
 
     def apply(self, event: Event, seq: int = 0) -> None:
         """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
@@ -140,6 +146,21 @@ class Conversation:
         """What goes to the model now."""
         kept = self.kept()
         return [m for i, m in enumerate(self.messages) if i >= self.upto or i in kept]
+
+    def forget_dropped(self) -> None:
+        """Free the memory of messages that are not sent again, unless the run goes back: then fold the events again.
+
+        The indexes of the others stay the same.
+        """
+        kept = self.kept()
+        for index in range(self.upto - 1, -1, -1):
+            if self.messages[index] is _FORGOTTEN:
+                break
+            if index not in kept:
+                self.messages[index], self.seqs[index], self.is_partial = _FORGOTTEN, 0, True
+        for cut in self.cuts:
+            self.is_partial = self.is_partial or bool(cut.messages)
+            cut.messages, cut.seqs = [], []
 
     def _settle(self, *, with_calls: bool = False) -> None:
         """The answer is over. An answer of nothing but reasoning is not a message, unless its calls follow."""
@@ -231,3 +252,14 @@ SPOKEN: tuple[type[Event], ...] = (
 def last_text(messages: Sequence[Message]) -> str | None:
     """The newest words of the model, or None."""
     return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
+
+
+def main_conversation(journal: Journal, upto: int) -> Conversation:
+    """The run's conversation after the event of that number, folded from the events. Raises JournalError."""
+    found = Conversation()
+    kinds = [str(kind.__struct_config__.tag) for kind in SPOKEN]
+    marks = ", ".join("?" for _ in kinds)
+    query = f"SELECT seq, type, body FROM events WHERE seq <= ? AND work IS NULL AND type IN ({marks}) ORDER BY seq"
+    for seq, kind, body in journal.rows(query, [upto, *kinds]):
+        found.apply(decode(kind, body), seq)
+    return found

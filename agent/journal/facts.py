@@ -49,6 +49,7 @@ from ..protocol import (
     is_try,
     with_limits,
 )
+from .action_log import ActionLog
 from .actions import Action, answer_of, close_action, forget_older, paths_read
 from .asking import ASKED, Asking
 from .conversation import SPOKEN, Conversation, last_text
@@ -96,7 +97,7 @@ class RunFacts:
     finish_seq: int = 0
     outputs: list[str] = field(default_factory=list[str])
     """Blobs of results that were too long to show."""
-    actions: list[Action] = field(default_factory=list[Action])
+    actions: ActionLog = field(default_factory=ActionLog)
     last_edit: int = 0
     """Where the newest change of a file by the model, its commands, or a person who decided on one stands."""
     last_result: int = 0
@@ -271,7 +272,7 @@ class RunFacts:
             case ImagesRefused() | ToolCalled():
                 self._apply_step(stamped)
             case ToolFinished() as finished:
-                close_action(self.actions, finished, stamped.seq, edited=False)
+                close_action(self.actions.newest, finished, stamped.seq, edited=False)
             case Interrupted():
                 self.interrupted = True
             case _:
@@ -363,7 +364,7 @@ class RunFacts:
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 self.actions.append(Action(call_id, tool, arguments, stamped.step))
                 if not self.may_change_files:
-                    forget_older(self.actions)
+                    forget_older(self.actions.newest)
             case ToolFinished() as finished:
                 self._close_action(finished, stamped.seq)
             case Snapshotted(world=world):
@@ -402,12 +403,12 @@ class RunFacts:
         self.finish = self.reply = self.stall = None
         self.wrapped_up = False
         self.interrupted = True
-        self.actions = [a for a in self.actions if self.changes.began(a.step) < upto]
+        self.actions = ActionLog.of(a for a in self.actions if self.changes.began(a.step) < upto)
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         if finished.full is not None:
             self.outputs.append(finished.full)
-        done = close_action(self.actions, finished, seq, edited=self.last_edit > self.last_result)
+        done = close_action(self.actions.newest, finished, seq, edited=self.last_edit > self.last_result)
         self.last_result = seq
         if done is not None and done.tool == "finish" and done.ok:
             self.finish, self.finish_seq = done, seq

@@ -20,6 +20,7 @@ from ..protocol import (
 )
 from .encoding import decode
 from .journal import Journal
+from .step_places import StepPlaces
 
 _OF_CHANGES = (
     FileChanged,
@@ -98,7 +99,7 @@ class Changes:
     """As it was at the last look that showed something else."""
     _before_pass: int = 0
     """How many stood when the newest pass started."""
-    _steps: dict[int, int] = field(default_factory=dict[int, int])
+    _steps: StepPlaces = field(default_factory=StepPlaces)
     """Step to where it began."""
     _proposed: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Of commands: proposal to call and command line."""
@@ -123,7 +124,7 @@ class Changes:
 
     def began(self, step: int | None) -> int:
         """Where a step began; 0 for none."""
-        return self._steps.get(step or 0, 0)
+        return self._steps.get(step) or 0
 
     def after(self, seq: int) -> Sequence[Landed]:
         """What stands of all that was changed after that place in the journal."""
@@ -142,7 +143,7 @@ class Changes:
             case Snapshotted(world=world):
                 self._look(world)
             case StepStarted(number=number):
-                self._steps[number] = stamped.seq
+                self._steps.put(number, stamped.seq)
             case ProposalOpened(path=None, command=str() as command) as opened:
                 self._proposed[opened.proposal_id] = (opened.call_id, command)
             case ProposalDecided() as decided:

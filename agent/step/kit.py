@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..gate import Gate
 from ..journal import Entry, Journal
+from ..journal.conversation import main_conversation
 from ..journal.facts import RunFacts
 from ..journal.integrity.damage import Damage
 from ..journal.integrity.durable import is_forced_out
@@ -18,12 +19,16 @@ from ..journal.spending import SPENDS
 from ..protocol import (
     CallAdmitted,
     Clock,
+    ContextTrimmed,
+    ConversationCut,
+    ConversationRestored,
     Event,
     FileChanged,
     LoopKind,
     Model,
     ProposalOpened,
     Record,
+    Rewound,
     Spent,
     Stamped,
     Waiting,
@@ -199,6 +204,7 @@ class Kit:
 
     def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
+        self._mind_the_memory(stamped)
         if isinstance(stamped.event, SPENDS):
             self.journal.note_used(self.facts.spending.used)
         if isinstance(stamped.event, FileChanged):
@@ -206,6 +212,16 @@ class Kit:
         for other in self.beside:
             other.facts.hear(stamped)
         self.on_event(stamped)
+
+    def _mind_the_memory(self, stamped: Stamped) -> None:
+        """Messages that are not sent again are only in the journal; what brings them back reads them there."""
+        conversations, work = self.facts.conversations, stamped.work
+        if work is not None or self.work is not None or self.facts.finder is not None:
+            return  # these are short, or end soon
+        if isinstance(stamped.event, ContextTrimmed | ConversationCut):
+            conversations[None].forget_dropped()
+        elif isinstance(stamped.event, Rewound | ConversationRestored) and conversations[None].is_partial:
+            conversations[None] = main_conversation(self.journal, stamped.seq)
 
     def recorder(self, step: int | None, work: str | None) -> Record:
         """`record`, bound to a step."""

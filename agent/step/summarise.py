@@ -63,7 +63,9 @@ def _kept(conversation: Conversation, kit: Kit) -> int:
     """How many of the newest messages stay: whole rounds, as far as they are small."""
     messages = conversation.messages
     first = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages))
-    starts = [i for i, m in enumerate(messages) if m.role in ("user", "assistant") and i > first][-_KEPT_ROUNDS:]
+    starts = [
+        i for i, m in enumerate(messages) if m.role in ("user", "assistant") and i >= max(first + 1, conversation.upto)
+    ][-_KEPT_ROUNDS:]
     room = kit.model.window * _KEPT_SHARE
     start = next((i for i in starts if kit.model.count(messages[i:], ()) <= room), len(messages))
     return len(messages) - start
