@@ -3,6 +3,7 @@
     cd tests && python -m crash --all                    # every crash point of every kind
     cd tests && python -m crash --sample 20 --seed 3     # so many points of each kind
     cd tests && python -m crash --kills 200 --seed 1     # SIGKILL at random times
+    cd tests && python -m crash --power 5                # a power cut at 5 points of each kind (needs strace)
     cd tests && python -m crash --kind goal --at 17      # one case
 
 Exit code 1 where a run lost or repeated something; each difference is a line.
@@ -22,6 +23,7 @@ from tempfile import TemporaryDirectory
 from .crashing import Whole, crash_and_resume, run_whole, sample
 from .kills import kill_and_resume
 from .kinds import KINDS
+from .power import cut_and_resume
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--sample", type=int, default=8)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--power", type=int, default=0)
     parser.add_argument("--kind", choices=sorted(KINDS), action="append")
     parser.add_argument("--at", type=int)
     parser.add_argument("--seed", type=int, default=1)
@@ -46,6 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             place, whole = root / f"{name}-{number}", wholes[name]
             if options.kills:
                 return f"{name} seed {what}", kill_and_resume(KINDS[name], place, what, whole)
+            if options.power:
+                chance = random.Random(f"{options.seed} {what}") if number % 2 else None
+                return f"{name} at {what} ({whole.points[what - 1]})", cut_and_resume(
+                    KINDS[name], place, what, whole, chance
+                )
             return f"{name} at {what} ({whole.points[what - 1]})", crash_and_resume(KINDS[name], place, what, whole)
 
         failed = 0
@@ -66,7 +74,11 @@ def _points(options: argparse.Namespace, wholes: dict[str, Whole]) -> list[tuple
         if options.at is not None:
             numbers = [options.at]
         else:
-            numbers = list(range(1, count + 1)) if options.all else sample(whole.points, chance, options.sample)
+            numbers = (
+                list(range(1, count + 1))
+                if options.all
+                else sample(whole.points, chance, options.power or options.sample)
+            )
         print(f"{name}: {count} crash points, {len(numbers)} of them now", flush=True)
         found += [(n, name, n) for n in numbers]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,10 @@ class Case:
         model = ["--model", "fake", "--api-base", self.server.base_url] if self.kind.has_model else ["--model", "none"]
         return [*self.kind.argv, *model, *HEADLESS]
 
-    def run(self, *argv: str, at: int | None = None) -> Ran:
+    def run(self, *argv: str, at: int | None = None, through: Sequence[str] = ()) -> Ran:
         """Run it; `at`: the crash point at which it dies, 0: none, but they are counted."""
         env = {} if at is None else {"RUNDRY_CRASH_AT": str(at), "RUNDRY_CRASH_LOG": str(self.root / "points")}
-        self.ran.append(self.home.run(*argv, cwd=self.project, env=env))
+        self.ran.append(self.home.run(*argv, cwd=self.project, env=env, through=through))
         return self.ran[-1]
 
     def points(self) -> list[str]:
@@ -68,11 +69,12 @@ class Case:
         """What goes on where the last process stopped."""
         return ["resume", *HEADLESS] if self.home.journals() else self.start_argv
 
-    def finish(self) -> Ran:
-        """Resume until the run ends by itself."""
+    def finish(self, *options: str) -> Ran:
+        """Resume until the run ends by itself. `options`: of the first resume."""
         for _ in range(MOST_RESUMES):
             journals = self.home.journals()
-            ran = self.run("resume", journals[0].stem, *HEADLESS) if journals else self.run(*self.start_argv)
+            resume = ["resume", journals[0].stem, *HEADLESS, *options] if journals else self.start_argv
+            ran, options = self.run(*resume), ()
             if ran.exit_code in self.kind.exit_codes:
                 return ran
         raise AssertionError(f"{self.kind.name}: no end after {MOST_RESUMES} resumes\n{ran}")
@@ -148,4 +150,5 @@ class Case:
         return [str(path.relative_to(self.root)) for path in [*runs, *there, *inside]]
 
     def damage(self) -> list[str]:
-        return [finding.text for finding in check_journal(self.journal).findings]
+        """What `rundry check` reports, without what a person accepted."""
+        return [finding.text for finding in check_journal(self.journal).findings if not finding.accepted]

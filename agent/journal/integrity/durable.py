@@ -11,9 +11,11 @@ from ...protocol import (
     LimitsChanged,
     ProposalDecided,
     QuestionAnswered,
+    RunStarted,
 )
 
-_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered)
+_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered, RunStarted)
+"""RunStarted: a journal without its first event cannot be resumed."""
 
 
 def is_forced_out(event: Event) -> bool:
