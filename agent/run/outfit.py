@@ -71,6 +71,7 @@ async def outfit(
     notes += workspace.leftovers.sweep()
     rules = list(spec.gate.rules)
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules)
+    sandbox.leftovers = workspace.leftovers
     await sandbox.probe(workspace.root)
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)

@@ -23,6 +23,7 @@ from .gitbox import GitGuard
 from .gitbox.around import Around
 from .kept import Copies, KeptPlaces
 from .landlock import why_no_landlock
+from .leftovers import Leftovers
 from .own_temp import sweep_temp, temp_folder
 from .probe import AttackStage, probe
 from .processes import FULL, Finished, run_process, shell
@@ -37,6 +38,8 @@ class Sandbox(Confinement):
 
     _guards: dict[Path, GitGuard] | None = None
     _copies: Copies | None = None
+    leftovers = Leftovers(None)
+    """Where the run records files that a kill would leave in the user's git folder."""
 
     @staticmethod
     async def detect(
@@ -80,7 +83,7 @@ class Sandbox(Confinement):
         return self._another(self._unseen)
 
     def _another(self, unseen: Unseen, hosts: Sequence[str] | None = None) -> Sandbox:
-        return Sandbox(
+        found = Sandbox(
             self.kind,
             self.why_none,
             unseen,
@@ -90,6 +93,8 @@ class Sandbox(Confinement):
             probed=self._probed,
             hosts=self.hosts.entries if hosts is None else hosts,
         )
+        found.leftovers = self.leftovers
+        return found
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
         """Find out what this sandbox holds here, by attacks from the inside; `missing` and `not_held` then know it.
@@ -181,7 +186,8 @@ class Sandbox(Confinement):
         ws = Path(os.path.realpath(ws))
         guards = self._guards = self._guards if self._guards is not None else {}
         if ws not in guards:
-            guards[ws] = GitGuard(ws, self.temp.parent / f"git-{len(guards)}", mounts=self.kind == "bubblewrap")
+            place = self.temp.parent / f"git-{len(guards)}"
+            guards[ws] = GitGuard(ws, place, self.leftovers, mounts=self.kind == "bubblewrap")
         return guards[ws]
 
 

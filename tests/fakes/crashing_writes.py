@@ -1,14 +1,25 @@
-"""Write, restore or remove a file, or make a journal, in a process of its own that may crash on the way.
+"""Write, restore or remove a file, import from a private git folder, or make a journal, in a process that may crash.
 
 As a program: `python -m fakes.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, FOLDER/runs holds journals.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from rundry.agent.workspace import (
+    Leftovers,
+    Sandbox,
+    Workspace,
+    command_env,
+    read_state,
+    remove_file,
+    write_file,
+)
 
 TESTS = Path(__file__).resolve().parents[1]
 OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000
@@ -25,7 +36,6 @@ def run(what: str, folder: Path, at: int = 0) -> int:
 
 
 def main() -> None:
-    from rundry.agent.workspace import Leftovers, Workspace, read_state, remove_file, write_file
     from rundry.agent.workspace.seals import PutBack, read_mark
 
     what, folder = sys.argv[1], Path(sys.argv[2])
@@ -42,12 +52,21 @@ def main() -> None:
         case "restore":
             back = PutBack(place, folder / "attic", ws.ledger, lambda data: "", ws.leftovers)
             back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
+        case "import":
+            asyncio.run(_merge(place, ws.leftovers))
         case "journal":
             from fakes.journals import make_journal
 
             make_journal(runs / "new.db").close()
         case _:
             raise ValueError(what)
+
+
+async def _merge(place: Path, leftovers: Leftovers) -> None:
+    """A command ends in a conflict: the index and files of the merge are imported."""
+    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    sandbox.leftovers = leftovers
+    await sandbox.run("git merge -q side", place, cwd=place, env=command_env(os.environ), timeout=60)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..leftovers import Leftovers
 from ..places import is_real_folder
 from .folders import GitFolders, find_folders
 from .importing import Importer
@@ -23,9 +24,9 @@ _HEAD = "HEAD of .git names neither a branch nor a commit"
 class GitBox:
     """One private folder for all commands of a run, also for those that run at the same time."""
 
-    def __init__(self, ws: Path, temp: Path) -> None:
+    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers) -> None:
         """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
-        self._ws, self._temp = ws, temp
+        self._ws, self._temp, self._leftovers = ws, temp, leftovers
         self._lock = threading.Lock()
         self._box: _Box | None = None
         self._running = 0
@@ -45,7 +46,7 @@ class GitBox:
                     self._waiting += self._box.settle(is_last=self._running == 1)
                 if self._box is None or self._box.real != found or not self._box.is_usable:
                     self._made += 1
-                    self._box = _Box(self._ws, found, self._temp / str(self._made))
+                    self._box = _Box(self._ws, found, self._temp / str(self._made), self._leftovers)
                 self._box.refresh()
                 return self._box.words()
             except (OSError, RealGitFailed) as error:
@@ -76,8 +77,9 @@ class GitBox:
 class _Box:
     """The folder itself, with what it was made from."""
 
-    def __init__(self, ws: Path, real: GitFolders, place: Path) -> None:
+    def __init__(self, ws: Path, real: GitFolders, place: Path, leftovers: Leftovers) -> None:
         self.real = real
+        self._leftovers = leftovers
         common = place / "common"
         own = place / "own" if real.is_linked else common
         self._box = GitFolders(own, common)
@@ -143,7 +145,7 @@ class _Box:
             return [] if was_held else [f"{what}: the repository gets its result when it is finished or aborted"]
         if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._box):
             return []  # another command is at it: when that one ends
-        importer = Importer(self.real, self._box, self._git, base)
+        importer = Importer(self.real, self._box, self._git, base, self._leftovers)
         importer.run(made, self._reader.read(), self._objects)
         self._is_dropped = importer.is_damaged
         after = self._reader.read()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..leftovers import Leftovers
 from ..processes import NewRepository
 from .box import GitBox
 from .nested import NestedGit, Repositories, move_aside, new_ones
@@ -29,10 +30,10 @@ class GitMounts(msgspec.Struct, frozen=True):
 class GitGuard:
     """The git folders of one workspace, for all commands of a run. Its methods block: call them in a thread."""
 
-    def __init__(self, ws: Path, temp: Path, *, mounts: bool) -> None:
+    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers, *, mounts: bool) -> None:
         """`temp`: an owner-only folder that commands do not see. `mounts`: the sandbox can mount."""
         self._ws = ws
-        self._box = GitBox(ws, temp) if mounts else None
+        self._box = GitBox(ws, temp, leftovers) if mounts else None
         self._repositories = Repositories(ws)
 
     def begin(self, writable: Sequence[Path]) -> GitMounts:

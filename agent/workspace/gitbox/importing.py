@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
 
+from ..leftovers import Leftovers
 from .folders import GitFolders
 from .index_file import BadIndex, parse, render
 from .objects import Objects, TooMany, pack_of
 from .real_git import RealGit, RealGitFailed
 from .refs import ID, is_importable, is_log, log_ids, read_log, read_refs
+from .replacing import replace_file, replace_locked
 from .state import (
     OPERATION_FOLDERS,
     STASH_LOG,
@@ -33,8 +34,11 @@ _MOST_NAMED = 5
 class Importer:
     """One import. `lines` says what was not taken over, and why."""
 
-    def __init__(self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState) -> None:
+    def __init__(
+        self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
+    ) -> None:
         self._real, self._box, self._git, self._base = real, box, git, base
+        self._leftovers = leftovers
         self.lines: list[str] = []
         self.is_damaged = False
         """The objects are not in order: the private folder must be made new."""
@@ -143,22 +147,16 @@ class Importer:
         except BadIndex as error:
             self.lines.append(f"the index was not imported: {error}")
             return
-        lock = self._real.own / "index.lock"
+        index = self._real.own / "index"
+
+        def is_unchanged() -> bool:
+            return index_digest(read_index(self._real)) == self._base.index
+
         try:
-            descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            if not replace_locked(index, checked, self._leftovers, is_unchanged):
+                self.lines.append("the index was not imported: it was changed by someone else meanwhile")
         except FileExistsError:
-            self.lines.append(f"the index was not imported: another git process holds {lock}")
-            return
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(checked)
-        if index_digest(read_index(self._real)) != self._base.index:
-            lock.unlink()
-            self.lines.append("the index was not imported: it was changed by someone else meanwhile")
-        elif checked:
-            lock.replace(self._real.own / "index")
-        else:
-            (self._real.own / "index").unlink(missing_ok=True)
-            lock.unlink()
+            self.lines.append(f"the index was not imported: another git process holds {index}.lock")
 
     def _import_files(self, made: RepositoryState, now: RepositoryState) -> None:
         for name in sorted({*self._base.files, *made.files}):
@@ -179,7 +177,7 @@ class Importer:
         if data is None:
             place.unlink(missing_ok=True)
         else:
-            _write(place, data)
+            replace_file(place, data, self._leftovers)
 
     def _all_there(self, name: str, data: bytes) -> bool:
         """The commits of a list of stashes exist."""
@@ -205,20 +203,13 @@ class Importer:
         """Lines that were added replace the one that setting the ref wrote."""
         made = read_log(source)
         if made is not None and made != before and made.startswith(before) and is_log(made[len(before) :]):
-            _write(target, made)
+            replace_file(target, made, self._leftovers)
 
 
 def _bytes_of(file: Path) -> bytes:
     with suppress(OSError):
         return file.read_bytes()
     return b""
-
-
-def _write(place: Path, data: bytes) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.with_name(f"{place.name}.{secrets.token_hex(4)}.lock")
-    beside.write_bytes(data)
-    beside.replace(place)
 
 
 def _named(names: list[str]) -> str:

@@ -20,12 +20,12 @@ import msgspec
 from ...system import crash_point
 from ..beneath import exchange, rename_new, write_all
 
-Use = Literal["made", "swapped", "displacing", "moved", "in_place"]
+Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]
 """What may stand under the temporary name.
 
 `made`: only what is being made. `swapped`: after an exchange, also what stood under the real name. `displacing`: the
-same, and it is not kept elsewhere yet. `moved`: what was moved away from the real name. `in_place`: there is no
-temporary file, the file is overwritten.
+same, and it is not kept elsewhere yet. `moved`: what was moved away from the real name. `lock`: the new content, or the
+lock of another process. `in_place`: there is no temporary file, the file is overwritten.
 """
 
 
@@ -127,7 +127,7 @@ def _settle(noted: _Noted) -> str | None:
     try:
         if noted.contents is not None:
             return _complete(folder, place / name, *noted.contents)
-        if not _exists(folder, noted.aside):
+        if not _exists(folder, noted.aside) or (noted.use == "lock" and _digest(folder, noted.aside) != noted.new):
             return None
         if noted.use == "displacing" and _digest(folder, name) == noted.new and _exists(folder, name):
             exchange(folder, noted.aside, name)  # the resumed run displaces it again, and keeps it

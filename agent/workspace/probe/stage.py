@@ -8,13 +8,13 @@ import secrets
 import select
 import socket
 import subprocess
-import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
 
+from ..own_temp import temp_folder
 from .guarantees import Verdict
 
 _LONGEST = 100
@@ -98,7 +98,7 @@ class AttackStage:
         self._add("read_secret", hidden=hidden)
 
     def _temp_file(self) -> None:
-        file = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="rundry-"))) / "file"
+        file = self._open.enter_context(temp_folder("probe")) / "file"
         file.write_text(self.targets["secret"])
         self._add("read_temp", temp=file)
 
@@ -133,7 +133,7 @@ class AttackStage:
     def _local_servers(self) -> None:
         path, name = str(self._folder / "s"), f"rundry-{secrets.token_hex(8)}"
         if len(os.fsencode(path)) > _LONGEST:
-            path = self._open.enter_context(tempfile.TemporaryDirectory()) + "/s"
+            path = str(self._open.enter_context(temp_folder("probe")) / "s")
         server = self._server(socket.AF_UNIX, path)
         self._add("unix_socket", lambda: _is_ready(server), socket=path)
         abstract = self._server(socket.AF_UNIX, "\0" + name)
