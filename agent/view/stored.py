@@ -47,7 +47,7 @@ def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | Non
 
 def stored_page(journal: Journal, page: Page) -> bytes | None:
     """The packed state before a page that the runner stored; None: there is none. Raises JournalError."""
-    rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.state is None else []
+    rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.seq and page.state is None else []
     return bytes(rows[0][0]) if rows else None
 
 

@@ -113,8 +113,11 @@ class Blocks(Sequence[Block]):
     def since(self, seq: int) -> int:
         """How many blocks began with that event or after it."""
         if self.first and self.pages and (not self._newest or self._newest[0].seq >= seq):
-            low = self._page_of_event(seq)
-            return len(self) - bisect_left(range(len(self)), seq, lo=low, hi=self.first, key=lambda at: self[at].seq)
+            place = max(0, bisect_right(self.pages, seq, key=lambda page: page.seq + 1) - 1)
+            low, high = self.pages[place].first, self.first
+            if place + 1 < len(self.pages):
+                high = min(high, self.pages[place + 1].first)
+            return len(self) - bisect_left(range(high), seq, lo=low, key=lambda at: self[at].seq)
         return len(self) - self.first - bisect_left(self._newest, seq, key=lambda block: block.seq)
 
     def copied(self, pointed: Collection[int]) -> Blocks:
@@ -127,10 +130,6 @@ class Blocks(Sequence[Block]):
             if index >= self.first:
                 found._newest[index - self.first] = copy(self._newest[index - self.first])
         return found
-
-    def _page_of_event(self, seq: int) -> int:
-        place = bisect_right(self.pages, seq, key=lambda page: page.seq + 1) - 1
-        return self.pages[place].first if place >= 0 else 0
 
     def _loaded(self, index: int) -> Block:
         place = bisect_right(self.pages, index, key=lambda page: page.first) - 1

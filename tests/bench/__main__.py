@@ -30,6 +30,7 @@ from . import (
     growth,
     guard_bench,
     idle,
+    large,
     many_runs,
     step_cost,
     stream,
@@ -48,6 +49,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "guard": guard_bench.measure,
     "attach": attach.measure,
     "growth": growth.measure,
+    "large": large.measure,
     "direct": direct.measure,
     "many-runs": many_runs.measure,
 }

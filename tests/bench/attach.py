@@ -49,7 +49,7 @@ def measure(folder: Path) -> list[Row]:
     states: dict[str, list[float]] = {"long": [], "short": []}
     for _ in range(ROUNDS):
         for name in firsts:
-            first, state = _attached(home, project, name)
+            first, state = attached(home, project, name)
             firsts[name].append(first)
             states[name].append(state)
     gap = 1000 * (middle(firsts["long"]) - middle(firsts["short"]))
@@ -96,7 +96,7 @@ def make_step(number: int) -> list[Event]:
     ]
 
 
-def _attached(home: Home, project: Path, name: str) -> tuple[float, float]:
+def attached(home: Home, project: Path, name: str) -> tuple[float, float]:
     """Seconds to the first frame, and to the end of the run on the screen."""
     with home.screen("watch", name, cwd=project) as view:
         view.wait_for(END)  # on the screen: the bytes may be in a frame that is not whole yet

@@ -70,10 +70,16 @@ def _rewind(screen: MainScreen, argument: str) -> None:
     points = desk.points()
     if not points:
         raise RundryError("there is no earlier message")
-    titles: dict[int, str] = {}
-    for block in desk.state.blocks:
-        if block.step is not None and block.step not in titles and (block.title or block.text):
-            titles[block.step] = block.title or block.text.strip().split("\n", 1)[0]
+    blocks = desk.state.blocks
+
+    def title(point: Point) -> str:
+        for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
+            block = blocks[index]
+            if block.step is not None and block.step != point.step:
+                break
+            if block.step is not None and (block.title or block.text):
+                return block.title or block.text.strip().split("\n", 1)[0]
+        return ""
 
     def chosen(point: Point | None) -> None:
         if point is None:
@@ -86,7 +92,7 @@ def _rewind(screen: MainScreen, argument: str) -> None:
         if point.text is not None and not desk.is_the_task(point.text):
             screen.fill(point.text)
 
-    screen.rundry.push_screen(RewindScreen(points, titles, desk.changes()), chosen)
+    screen.rundry.push_screen(RewindScreen(points, title, desk.changes()), chosen)
 
 
 def _compact(screen: MainScreen, argument: str) -> None:

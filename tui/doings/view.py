@@ -63,7 +63,9 @@ def _find(screen: MainScreen, argument: str) -> None:
         return
     screen.show_board(False)
     found = screen.transcript.find(argument)
-    if found.total:
+    if not found.total and screen.transcript.is_searching:
+        screen.tell("searching older entries")
+    elif found.total:
         screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")
         screen.show_behind_gate()
         screen.set_focus(screen.transcript)

@@ -279,6 +279,17 @@ class MainScreen(Screen[None]):
         self.gate.arming.keyed(event.at, empty=event.empty)
         self.desk.expect_message()
 
+    def on_transcript_searched(self, event: Transcript.Searched) -> None:
+        """Older entries were searched, too."""
+        if event.share < 1:
+            self.tell(f"{event.found.current} of {event.found.total}; searching older entries: {event.share:.0%}")
+        elif event.found.total:
+            self.tell(f"{event.found.current} of {event.found.total}; n and N go on, esc comes back")
+            self.show_behind_gate()
+            self.set_focus(self.transcript)
+        else:
+            self.tell("nothing found")
+
     def on_footer_picked(self, event: Footer.Picked) -> None:
         """A click on a word of the footer."""
         self.action_do(event.name)

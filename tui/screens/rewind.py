@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -32,10 +32,10 @@ class RewindScreen(ModalScreen[Point | None]):
     RewindScreen Static { height: auto; }
     """
 
-    def __init__(self, points: Sequence[Point], titles: Mapping[int, str], changes: Changes) -> None:
-        """`points`: oldest first; `titles`: what a step did, in a few words."""
+    def __init__(self, points: Sequence[Point], title: Callable[[Point], str], changes: Changes) -> None:
+        """`points`: oldest first; `title`: what a step did, in a few words."""
         super().__init__()
-        self._points, self._titles, self._changes = points, titles, changes
+        self._points, self._title, self._changes = points, title, changes
         self._with_steps = not any(point.text is not None for point in points)
         self._at = len(self._shown) - 1
         self._seen_at = float("inf")
@@ -124,7 +124,7 @@ class RewindScreen(ModalScreen[Point | None]):
         if point.text is not None:
             title = one_line(point.text.strip())
         else:
-            title = f"  step {point.step}  {one_line(self._titles.get(point.step or 0, ''))}"
+            title = f"  step {point.step}  {one_line(self._title(point))}"
         title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
         clock = time.strftime("%H:%M", time.localtime(point.at))
         files = len({path for landed in self._changes.after(point.seq) for path in landed.files})

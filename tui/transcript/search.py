@@ -33,16 +33,19 @@ class Search:
         """Block and number of the occurrence within it."""
         self.at = -1
 
-    def look(self, blocks: Sequence[Block]) -> None:
-        """Find all occurrences; a text marked up in Markdown is found without its stars."""
-        self.hits = []
-        if self.pattern is None:
-            return
-        for index, block in enumerate(blocks):
+    def look(self, blocks: Sequence[Block], start: int, end: int) -> None:
+        """Add the occurrences in these blocks, which stand above those that were looked at already.
+
+        A text marked up in Markdown is found without its stars.
+        """
+        found: list[tuple[int, int]] = []
+        for index in range(start, end):
+            block = blocks[index]
             count = self._count(block.title) + self._count(block.text, marked_up=block.kind == "text")
             count += self._count(block.right) + self._count(block.whole_detail)
-            if count:
-                self.hits.extend((index, number) for number in range(count))
+            found.extend((index, number) for number in range(count))
+        self.hits[:0] = found
+        self.at = self.at + len(found) if self.at >= 0 else len(found) - 1
 
     def _count(self, text: str, *, marked_up: bool = False) -> int:
         assert self.pattern is not None

@@ -33,6 +33,8 @@ _LATEST = 0.1
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5
 _FEW = 100
+_SEARCHED = 250
+"""Entries that are searched in one go."""
 
 
 class Transcript(LineView):
@@ -64,6 +66,18 @@ class Transcript(LineView):
             """The transcript."""
             return self.transcript
 
+    class Searched(Message):
+        """More entries were looked through for a text; `share` of all of them."""
+
+        def __init__(self, transcript: Transcript, found: Found, *, share: float) -> None:
+            super().__init__()
+            self.transcript, self.found, self.share = transcript, found, share
+
+        @property
+        def control(self) -> Transcript:
+            """The transcript."""
+            return self.transcript
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._blocks = Blocks()
@@ -77,6 +91,8 @@ class Transcript(LineView):
         self._entries: Entries | None = None
         self._cursor: int | None = None
         self._search: Search | None = None
+        self.is_searching = False
+        """Older entries are being searched."""
         self._left_at = 0
         """Blocks there were when the end went out of sight."""
         self._said: tuple[bool, int] = (True, 0)
@@ -168,10 +184,26 @@ class Transcript(LineView):
         self.refresh()
         if self._search is None:
             return Found(0, 0)
-        self._search.look(self._blocks)
+        first = self._blocks.first
+        self._search.look(self._blocks, first, len(self._blocks))
         self._search.nearest(self.lines[-1].place.item if self.lines else 0)
         self._go_to_hit()
+        self.is_searching = first > 0
+        if self.is_searching:
+            self.run_worker(self._look_further(self._search, first), name="search", exclusive=True)
         return self._search.found
+
+    async def _look_further(self, search: Search, end: int) -> None:
+        """Look in the entries that are not in memory, the newest first; keys are answered meanwhile."""
+        while end > 0 and search is self._search:
+            start, missed = max(0, end - _SEARCHED), search.at < 0
+            search.look(self._blocks, start, end)
+            end = start
+            self.is_searching = end > 0
+            if missed and search.at >= 0:
+                self._go_to_hit()
+            self.post_message(self.Searched(self, search.found, share=1 - end / max(1, len(self._blocks))))
+            await asyncio.sleep(0)
 
     def find_next(self, by: int = 1) -> Found:
         """The next match below, or above with -1; around the ends."""
