@@ -36,7 +36,7 @@ _BATCH = 2_000
 def measure(folder: Path) -> list[Row]:
     home, project = Home(folder), folder / "project"
     project.mkdir()
-    finder = FinderSpec(recipe=Recipe.CRAWL, seeds=["http://127.0.0.1:9/"])
+    finder = FinderSpec(recipe=Recipe.CRAWL)
     keys = (
         ItemQueued(key=f"k{n}", kind="url", value=f"http://127.0.0.1:9/{n}", source="seed", reason="seed")
         for n in range(KEYS)
