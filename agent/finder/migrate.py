@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -111,13 +112,15 @@ class Migrate:
         """Steps of the model until the check passes. Raises PersonInterrupted; TimeoutError at the run's own end."""
         kit, cap = self._kit, self._kit.facts.spec.item_steps
         path = path_of(item.key, kit.workspace.root)
-        checked = await self._check(path, record)
+        checked = await self._check(item.key, path, record)
         if not checked.passed and not (kit.workspace.root / path).exists():
             return self._failed(work, item, "the file is gone", record, final=True)
         told: str | None = None
         for steps in range(cap):
             if checked.passed:
                 return self._done(work, item, checked, record, steps)
+            if checked.suspect is not None and (steps or item.key in self._facts.suspects.accepted):
+                return self._undecided(work, item, checked, record)
             record(checked)
             prompt = self._prompt(work, item, path, checked, told)
             told = checked.output
@@ -126,19 +129,22 @@ class Migrate:
                 return self._put_back(item, record, result)
             if result.fault is not None:
                 return self._faulted(work, item, result, record)
-            checked = await self._check(path, record)
+            checked = await self._check(item.key, path, record)
         if checked.passed:
             return self._done(work, item, checked, record, cap)
+        if checked.suspect is not None:
+            return self._undecided(work, item, checked, record)
         record(checked)
         return self._failed(work, item, f"after {cap} steps the check still fails: {_why(checked)}", record)
 
-    async def _check(self, path: str, record: Record) -> CheckFinished:
+    async def _check(self, key: str, path: str, record: Record) -> CheckFinished:
         """As it came out; what passes is recorded with what it means."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
         with self._kit.watch.running():
             async with asyncio.timeout(self._kit.seconds_for_work()):
-                return await self._kit.interruptible(check(self._kit, self._command, path, record))
+                checked = await self._kit.interruptible(check(self._kit, self._command, path, record))
+        return self._accepted(key, path, checked)
 
     def _order(self, work: Work, prompt: str) -> Work:
         spec = self._kit.facts.spec
@@ -158,9 +164,31 @@ class Migrate:
         if told is None:
             again = "" if not item.attempts else " It was tried before, and some of that may stand in it."
             parts.append(f"The file: {path}.{again}")
+            if said := self._facts.suspects.said.get(item.key):
+                parts.append(f"A person did not accept the last result of the check: {said}")
         elif self._kit.facts.conversation(work.work).messages[-1].role == "assistant":
             parts.append(_SILENT)
         return "\n\n".join([*parts, feedback(checked, told)])
+
+    def _accepted(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
+        """The result as passed, where a person accepted it and the file has not changed since."""
+        is_accepted = self._facts.suspects.is_accepted(key, checked, self._content(path))
+        return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
+
+    def _content(self, path: str) -> str:
+        file = self._kit.workspace.root / path
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "gone"
+
+    def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
+        """Nobody works the item until a person has decided; what the model changed stays in its file."""
+        path, error = path_of(item.key, self._kit.workspace.root), _why(checked)
+        with self._kit.together():
+            record(checked)
+            content = self._content(path)
+            record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
+            self._books.frontier.set_aside(item.key, error, item.attempts)
+            record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=True))
+        return WorkResult(work=work.work)
 
     def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
         with self._kit.together():
@@ -232,7 +260,7 @@ class Migrate:
             held, tally.held = tally.held, []
             for one in held:
                 self._fails(*one, record, tally)
-            if checked.passed:
+            if self._accepted(key, path, checked).passed:
                 self._passes(key, record)
             else:
                 self._fails(key, path, checked, record, tally)

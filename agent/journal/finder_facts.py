@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..protocol import (
+    CheckAccepted,
+    CheckFinished,
     CriticSpoke,
     Event,
     EvidenceAdded,
@@ -40,6 +42,7 @@ from ..protocol import (
 from .finding import Flight, LensFacts, backoff
 from .item_counts import FORBIDDEN_PAGE
 from .search.reading import ReadingFacts
+from .search.suspects import SuspectItems
 
 
 @dataclass(slots=True)
@@ -70,6 +73,7 @@ class FinderFacts(ReadingFacts):
     """The run had an end, and was not taken up since."""
     lead_steps: int = 0
     """Steps that went into leads, where lenses search and leads are worked."""
+    suspects: SuspectItems = field(default_factory=SuspectItems)
     broken_off: list[Flight] = field(default_factory=list[Flight])
     """Items that a runner left in the middle, until the next one begins on an item."""
 
@@ -108,6 +112,9 @@ class FinderFacts(ReadingFacts):
         match event:
             case ItemQueued() | ItemFailed() | ItemSkipped():
                 self._item(stamped, event)
+                self.suspects.apply(stamped)
+            case CheckFinished() | CheckAccepted():
+                self.suspects.apply(stamped)
             case WorkStarted() | WorkFinished():
                 self._work(stamped, event)
             case FindingReported():
@@ -281,6 +288,8 @@ FINDER_ONLY = frozenset[type[Event]](
 )
 """What nothing else of a run's facts takes in."""
 FINDER_EVENTS = FINDER_ONLY | {
+    CheckAccepted,
+    CheckFinished,
     PassStarted,
     PassFinished,
     RunResumed,

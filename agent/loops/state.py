@@ -79,15 +79,15 @@ def met(state: LoopState) -> str | None:
 
 def suspect(state: LoopState) -> Finish | None:
     """The hand-off where suspect checks are all that is left to be met, and the model has not been told of them."""
-    verdicts = state.facts.verdicts
-    return _doubt(suspects_left(state.facts)) if verdicts.checked_seq > verdicts.prompted_seq else None
+    verdicts, found = state.facts.verdicts, suspects_left(state.facts)
+    return doubt(found) if found and verdicts.checked_seq > verdicts.prompted_seq else None
 
 
 def undecided(state: LoopState) -> Finish | None:
     """The hand-off of a pass that is over: the same as `suspect`, or nobody was asked about this result yet."""
     found = suspects_left(state.facts)
     is_new = any(result_of(check) not in state.facts.verdicts.asked for check in found)
-    return _doubt(found) if is_new else suspect(state)
+    return doubt(found) if is_new else suspect(state)
 
 
 def suspects_left(facts: RunFacts) -> list[CheckFinished]:
@@ -97,10 +97,10 @@ def suspects_left(facts: RunFacts) -> list[CheckFinished]:
     return found if len(rest) <= len(found) or facts.spec.predicates.any else []
 
 
-def _doubt(found: Sequence[CheckFinished]) -> Finish | None:
-    if not found:
-        return None
-    return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}", suspect=True)
+def doubt(found: Sequence[CheckFinished]) -> Finish:
+    """The hand-off where these suspect checks wait for a decision."""
+    more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
+    return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}{more}", suspect=True)
 
 
 def _what_is_missing(check: CheckFinished) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..finder.state import FinderState, works
 from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
-from .state import LoopState
+from .state import LoopState, doubt
 
 AGAIN = 5.0
 """Seconds after which workers that are all busy are looked at again."""
@@ -30,6 +30,8 @@ def decide(state: LoopState) -> Decision:
             detail = f"time budget: the next try is due in {finder.due_in:,.0f} s, and the deadline comes before"
             return Finish(reason=Reason.BUDGET, detail=detail + _left(finder))
         return Wait(max(0.01, finder.due_in), "retry")
+    if found := finder.facts.suspects.checks:
+        return doubt(found)
     return _dry(finder)
 
 

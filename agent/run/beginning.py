@@ -139,9 +139,10 @@ def _go_on(run: Conduct, changes: ResumeChanges, before: RunEnded | None) -> boo
     kit, facts = run.kit, run.facts
     if facts.main.unanswered():  # a proposal stays open: nothing comes before its call's result
         return False
-    is_suspect = before is not None and suspect(LoopState(facts)) is not None
+    has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
+    is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
     if is_suspect and (changes.hint is not None or not kit.watched()):  # else the person is asked first
-        tell_suspects(run)
+        tell_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return True

@@ -24,6 +24,7 @@ from ..protocol import (
     Reason,
     Tried,
 )
+from .suspect import suspect_digest
 
 LAST_ACTIONS = 8
 MOST_TRIED = 12
@@ -106,6 +107,8 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
 
 
 def _failing(facts: RunFacts) -> CheckFinished | None:
+    if facts.finder is not None and facts.finder.suspects.checks:
+        return facts.finder.suspects.checks[0]
     return next((check for check in reversed(facts.verdicts.checks.values()) if not check.passed), None)
 
 
@@ -119,7 +122,7 @@ def _check(check: CheckFinished, facts: RunFacts) -> FailingCheck:
         suspect=check.suspect or "",
         missing=check.missing,
         missing_count=check.missing_count,
-        digest=facts.verdicts.suspect_digest if check.suspect else "",
+        digest=suspect_digest(facts) if check.suspect else "",
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..journal.facts import RunFacts
+from ..journal.search.suspects import work_of
 from ..journal.verdicts import SUSPECT_QUESTION, result_of
-from ..protocol import CheckAccepted, CheckFinished, Prompted, QuestionAnswered, QuestionAsked, Waiting
+from ..protocol import CheckAccepted, CheckFinished, ItemQueued, Prompted, QuestionAnswered, QuestionAsked, Waiting
 from ..step.feedback import suspect_words
 from ..step.kit import Kit
 
@@ -17,13 +20,24 @@ CONTINUE = "Continue"
 _NAMED = 6
 
 
+def suspects_of(facts: RunFacts) -> list[CheckFinished]:
+    """The suspect results that nobody accepted: of the run, or of the items of a migration."""
+    return facts.verdicts.suspects if facts.finder is None else facts.finder.suspects.checks
+
+
+def suspect_digest(facts: RunFacts) -> str:
+    """What a decision about them names; empty: there are none."""
+    return facts.verdicts.suspect_digest if facts.finder is None else facts.finder.suspects.digest
+
+
 async def settled_by_person(run: Conduct) -> bool:
     """False: nobody is there to be asked. After an acceptance the checks have passed; else the model was told."""
     kit, facts = run.kit, run.facts
-    found = facts.verdicts.suspects
+    found = suspects_of(facts)
     if not found or not kit.watched():
         return False
-    name = f"{SUSPECT_QUESTION}{facts.verdicts.checked_seq}"
+    seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
+    name = f"{SUSPECT_QUESTION}{seq}"
     if name not in facts.asking.questions:  # else an earlier runner asked
         kit.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
     kit.record(Waiting(why="question"))
@@ -35,8 +49,7 @@ async def settled_by_person(run: Conduct) -> bool:
             return False
     answer = facts.asking.answers[name].strip()
     if _accepts(answer):
-        for check in found:
-            kit.record(CheckAccepted(command=check.command))
+        _accept(run, found)
     elif run.stop is None:
         tell_suspects(run, "" if answer == CONTINUE else f"\n\nThe person answered: {answer}")
     return True
@@ -46,13 +59,42 @@ async def accept_result(run: Conduct, digest: str) -> None:
     """Accept the suspect result of that digest, where the checks still give it.
 
     The files can have changed since a person looked at it, so the checks are asked again. Another result is not
-    accepted: the run is handed over with that one.
+    accepted: the run is handed over with that one. The check of an item of a migration is asked when the item is
+    worked, which comes next.
     """
-    await run.ask_checks()
-    verdicts = run.facts.verdicts
-    if verdicts.suspect_digest == digest:
-        for check in verdicts.suspects:
-            run.kit.record(CheckAccepted(command=check.command))
+    if run.finder is None:
+        await run.ask_checks()
+    if suspect_digest(run.facts) == digest:
+        _accept(run, suspects_of(run.facts))
+
+
+def _accept(run: Conduct, found: Sequence[CheckFinished]) -> None:
+    if run.finder is not None:
+        _queue_items(run, is_accepted=True)
+        return
+    for check in found:
+        run.kit.record(CheckAccepted(command=check.command))
+
+
+def _queue_items(run: Conduct, *, is_accepted: bool, said: str = "") -> None:
+    """Queue the items of a migration that wait for a decision, with what the person decided."""
+    kit, finder = run.kit, run.facts.finder
+    assert run.finder is not None and finder is not None  # only a migration has such items
+    frontier = run.finder.frontier
+    with kit.together():
+        for key, one in list(finder.suspects.waiting.items()):
+            row = frontier.find(key)
+            if row is None:
+                continue
+            if is_accepted:
+                kit.recorder(None, work_of(key))(CheckAccepted(command=one.check.command))
+            frontier.requeue(key, "person", attempts=0)
+            was = row.state.value
+            kit.record(
+                ItemQueued(
+                    key=key, kind=row.kind, value=row.value, source="person", reason="person", was=was, said=said
+                )
+            )
 
 
 def accept_same_results(kit: Kit) -> None:
@@ -64,9 +106,11 @@ def accept_same_results(kit: Kit) -> None:
 
 
 def tell_suspects(run: Conduct, more: str = "") -> None:
-    """The model hears which tests are missing."""
-    found = run.facts.verdicts.suspects
-    if found:
+    """Send the model which tests are missing. An item of a migration is worked again, and its check says that."""
+    found = suspects_of(run.facts)
+    if run.finder is not None:
+        _queue_items(run, is_accepted=False, said=more.strip())
+    elif found:
         run.kit.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
 
 

@@ -24,7 +24,17 @@ def bottom(look: Look, width: int, height: int) -> list[Row]:
         return [words, _next(look, "")][:height]
     if state.paused:
         return [[("paused", palette.bright), ("   nothing new begins until you go on: F4", palette.dim)]][:height]
-    return [row for row in (_waits(look), _critic(look), *_known(look, width)) if row][:height]
+    return [row for row in (_asks(look, width), _waits(look), _critic(look), *_known(look, width)) if row][:height]
+
+
+def _asks(look: Look, width: int) -> Row:
+    """The question that waits for an answer; the transcript shows all of it, with the options."""
+    question, palette = look.state.question, look.palette
+    if question is None:
+        return []
+    key: Row = [("   ^l", palette.bright), (" shows it", palette.dim)]
+    asked: Row = [("asks", palette.verdict_partly), blank(3), (one_line(question.question), palette.code)]
+    return [*left(asked, width - width_of(key)), *key]
 
 
 def _waits(look: Look) -> Row:

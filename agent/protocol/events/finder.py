@@ -49,6 +49,8 @@ class ItemQueued(EventBase, frozen=True, kw_only=True):
     """Unix time before which it is not worked; None: at once."""
     was: str | None = None
     """What it was before, of one that was at rest: `done`, `set_aside`, `skipped`, or `waiting` to be tried again."""
+    said: str = ""
+    """What a person answered who did not accept the result of its suspect check."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class ItemFailed(EventBase, frozen=True, kw_only=True):
     attempts: int
     final: bool
     """It was set aside; else it is queued again."""
+    content: str = ""
+    """Digest of its file, where the item waits for a person to decide about its suspect check."""
 
 
 class ItemSkipped(EventBase, frozen=True, kw_only=True):

@@ -1,0 +1,85 @@
+"""Items whose check is suspect and that wait for a person's decision (decision 0015)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ...protocol import CheckAccepted, CheckFinished, ItemFailed, ItemQueued, ItemSkipped, Stamped
+from ..verdicts import result_of
+
+_ITEM = "item:"
+"""What the name of an item's work begins with; its key follows."""
+
+
+def work_of(key: str) -> str:
+    """The name of the work on an item."""
+    return f"{_ITEM}{key}"
+
+
+class SuspectItem(msgspec.Struct, frozen=True):
+    """The result of an item's check, and the file that it was about."""
+
+    check: CheckFinished
+    content: str
+    """Digest of the item's file; empty: the item does not wait for a decision."""
+
+    @property
+    def digest(self) -> str:
+        """The same result about the same file has the same one."""
+        return f"{result_of(self.check)} {self.content}"
+
+
+@dataclass(slots=True)
+class SuspectItems:
+    """Derived from events alone."""
+
+    waiting: dict[str, SuspectItem] = field(default_factory=dict[str, SuspectItem])
+    """By key: items that a person has to decide about."""
+    accepted: dict[str, str] = field(default_factory=dict[str, str])
+    """Key to the digest of the result that a person accepted last."""
+    said: dict[str, str] = field(default_factory=dict[str, str])
+    """Key to what the person answered who did not accept the result."""
+    seq: int = 0
+    """Where the newest item that waits was recorded."""
+    _newest: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
+
+    @property
+    def checks(self) -> list[CheckFinished]:
+        """The results that a person has to decide about."""
+        return [one.check for one in self.waiting.values()]
+
+    @property
+    def digest(self) -> str:
+        """What a person accepts: these results about these files. Empty: no item waits."""
+        found = sorted(one.digest for one in self.waiting.values())
+        return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
+
+    def is_accepted(self, key: str, check: CheckFinished, content: str) -> bool:
+        """A person accepted this very result about this very file."""
+        return check.suspect is not None and self.accepted.get(key) == SuspectItem(check, content).digest
+
+    def apply(self, stamped: Stamped) -> None:
+        """Take in the next event, in order."""
+        key = (stamped.work or "").removeprefix(_ITEM)
+        match stamped.event:
+            case CheckFinished() as check:
+                self._newest.pop(key, None)
+                if check.suspect is not None and not check.passed:
+                    self._newest[key] = check
+            case ItemFailed(key=failed, content=content) if content and failed in self._newest:
+                self.waiting[failed] = SuspectItem(self._newest.pop(failed), content)
+                self.seq = stamped.seq
+            case CheckAccepted() if key in self.waiting:
+                self.accepted[key] = self.waiting[key].digest
+            case ItemQueued(key=queued, said=said):
+                self.waiting.pop(queued, None)
+                self.said.pop(queued, None)
+                if said:
+                    self.said[queued] = said
+            case ItemSkipped(key=skipped):
+                self.waiting.pop(skipped, None)
+            case _:
+                pass
