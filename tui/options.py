@@ -64,6 +64,12 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "commit": _option(
         "--commit", is_flag=True, default=None, help="A git commit for each edit of the model that was let through."
     ),
+    "commit_hooks": _option(
+        "--commit-hooks",
+        is_flag=True,
+        default=None,
+        help="rundry's commits run the repository's hooks, in the sandbox.",
+    ),
     "protected": _option(
         "--protected", multiple=True, metavar="BRANCH", help="No pass starts on it; default: main, master; or `none`."
     ),

@@ -60,6 +60,14 @@ def commits(settings: Settings, loop: LoopKind | None) -> bool:
     return bool(settings["commit"].value) and loop not in _COMMITTING
 
 
+def commit_hooks(settings: Settings, loop: LoopKind | None) -> bool:
+    """Commits of the run execute the hooks. Raises UserError where it was asked for and nothing is committed."""
+    asked, is_committing = settings["commit_hooks"], loop in _COMMITTING or bool(settings["commit"].value)
+    if asked.value and asked.origin == FLAG and not is_committing:
+        raise UserError("--commit-hooks: this run makes no commits; give --commit, --every or --score too")
+    return bool(asked.value) and is_committing
+
+
 def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
     """Raises UserError without a time."""
     every = settings.get("every", float)

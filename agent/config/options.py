@@ -260,6 +260,7 @@ OPTIONS: dict[str, Option] = {
     "worktree": Option("worktree", _yes_or_no, False, from_env=False),
     "edit_format": Option("edit_format", _choice((BY_TOOLS, CONSTRAINED)), BY_TOOLS),
     "commit": Option("commit", _yes_or_no, False, from_env=False),
+    "commit_hooks": Option("commit_hooks", _yes_or_no, False, from_env=False),
     "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),
     "score": Option("improve.score", _block, from_env=False),
     "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),

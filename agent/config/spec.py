@@ -21,7 +21,7 @@ from ..protocol import (
     UserError,
     Verify,
 )
-from .clockwork import commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
+from .clockwork import commit_hooks, commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
 from .handing import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
@@ -94,6 +94,7 @@ def to_spec(
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
         commit=commits(settings, loop),
+        commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
     )
     return placed(spec, branch, worktrees)

@@ -225,6 +225,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """`tools`, or `constrained`: the program picks the file, the model fills a small JSON object."""
     commit: bool = False
     """Each edit of the model that was let through becomes a git commit of its own."""
+    commit_hooks: bool = False
+    """The commits of the run execute the repository's hooks, in the sandbox."""
     extra: dict[str, Any] = {}
     """What later loops add (lenses, clock, score), by loop kind."""
 

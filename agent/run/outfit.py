@@ -16,11 +16,12 @@ from ..journal.handing import ESCALATE
 from ..model import NOBODY, NoModel, RemoteModel, open_model
 from ..protocol import CONSTRAINED, Clock, Model, ModelSpec, Recipe, Refusal, Rule, Snapshotted, Stamped
 from ..step import OVER_QUOTA, Kit
-from ..step.commits import Commits
+from ..step.commits import Commits, hooks_left_out
 from ..step.constrained import Constrained
 from ..stops import Guard, Quotas
 from ..tools import Fetcher, ToolContext
 from ..workspace import OWN_GIT, Leftovers, Sandbox, Snapshots, SystemClock, Workspace, command_env
+from ..workspace.git.hooks import CommitHooks
 from .attachments import check_first_images
 from .evidence import NO_GUARD, not_held_unguarded
 from .frame import OpenModel
@@ -110,10 +111,7 @@ async def outfit(
     )
     if missing := missing_guarantees(sandbox, kit.gate.rules):
         kit.notes.append(f"{sandbox.kind} does not hold (see `rundry doctor`): {', '.join(missing)}")
-    if spec.commit:
-        kit.commits = Commits(spec, journal, git_env)
-        kit.notes += await kit.commits.first_look()
-        kit.on_event = kit.commits.hear(on_event, lambda: facts.hands.wheel is not None)
+    await _prepare_commits(kit, git_env)
     if spec.edit_format == CONSTRAINED:
         kit.constrained = Constrained(workspace, facts, guard, kit.tools.kept_from)
     kit.tools.seconds_left = kit.seconds_for_work
@@ -125,6 +123,19 @@ async def outfit(
         kit.notes += [*kit.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
     snapshots.on_take = lambda tree: _look(kit, tree)
     return kit
+
+
+async def _prepare_commits(kit: Kit, git_env: Mapping[str, str]) -> None:
+    """Set what makes the run's commits, and note which hooks they do not run."""
+    facts, spec = kit.facts, kit.journal.spec
+    if spec.commit_hooks:
+        kit.hooks = CommitHooks(kit.sandbox, kit.workspace, lambda: kit.env, lambda: facts.spec.command_timeout)
+    elif spec.commit or spec.interval is not None or spec.improve is not None:
+        kit.notes += await hooks_left_out(kit.workspace.root, git_env)
+    if spec.commit:
+        kit.commits = Commits(spec, kit.journal, git_env, kit.hooks)
+        kit.notes += await kit.commits.first_look()
+        kit.on_event = kit.commits.hear(kit.on_event, lambda: facts.hands.wheel is not None)
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:

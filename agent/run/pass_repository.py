@@ -79,11 +79,13 @@ class PassRepository:
             raise GitFailed(f"{self._kit.workspace.root} is in no git repository any more")
         start = self._state(started.git)
         have = start if moved is None else self._state(moved.state)
-        tip, is_squashed = await commit_pass(found, start, have, [one.path for one in changes], message)
+        paths, hooks = [one.path for one in changes], self._kit.hooks
+        tip, is_squashed = await commit_pass(found, start, have, paths, message, hooks)
+        notes = [] if hooks is None else [hooks.take_notes()]
         left = await self._return_home(found, start, have, tip)
         remark = "its own commits are squashed into one, they did not descend from its start" if is_squashed else ""
         commit = tip if tip != start.commit else None
-        return commit, "; ".join(part for part in (remark, *left) if part)
+        return commit, "; ".join(part for part in (remark, *left, *notes) if part)
 
     async def forget_history(self, started: PassStarted, moved: Moved | None) -> list[str]:
         """Undo the commits of a pass whose files stay and are not committed. Lines for what could not be undone."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..journal import Journal
 from ..protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
-from ..workspace.git.hooks import skipped_hooks
+from ..workspace.git.hooks import CommitHooks, HookRefused, find_hooks
 from ..workspace.one_change import SharedRepository
-from ..workspace.repository import GitFailed
+from ..workspace.repository import GitFailed, Repository
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
 """Who changes files besides the edits: the model's commands, and what puts files back."""
@@ -30,7 +30,10 @@ class _Left:
 class Commits:
     """Of one run. Where nothing can be committed it says why, once for each reason, and the run goes on."""
 
-    def __init__(self, spec: RunSpec, journal: Journal, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, spec: RunSpec, journal: Journal, env: Mapping[str, str], hooks: CommitHooks | None = None
+    ) -> None:
+        self._hooks = hooks
         self._spec, self._journal, self._env = spec, journal, env
         self._root = Path(spec.workspace)
         self._left: dict[str, _Left] = {}
@@ -38,10 +41,10 @@ class Commits:
         self._one_at_a_time = asyncio.Lock()
 
     async def first_look(self) -> list[str]:
-        """A line for the person where nothing will be committed as things are, or where hooks will not run."""
-        found, why = await self._find()
+        """A line for the person where nothing will be committed as things are."""
+        _, why = await self._find()
         if why is None:
-            return await _about_hooks(found)
+            return []
         self._said.add(why)
         return [f"--commit: nothing is committed: {why}"]
 
@@ -55,23 +58,34 @@ class Commits:
 
         return take
 
-    async def add(self, change: FileChanged, record: Record, step: int) -> None:
-        """Commits that one, which is on the disk. Never raises for what git says."""
+    async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
+        """Commits that one, which is on the disk; why a hook refused it. Never raises for what git says."""
         async with self._one_at_a_time:
             found, why = await self._find()
-            commit = None
+            commit, refused = None, None
             if found is not None and why is None:
                 try:
-                    commit = await found.commit_one(change.path, self._without_own(change), self._message(change, step))
+                    commit = await self._commit(found, change, step)
                     why = None if commit is not None else f"git takes nothing of {change.path} (it may be ignored)"
+                except HookRefused as error:
+                    why = refused = str(error)
                 except GitFailed as error:
                     why = str(error)
-            self._left.pop(change.path, None)
+            if refused is not None:  # the next edit of the file may be committed together with this one
+                self._follow(change, driven=False)
+            else:
+                self._left.pop(change.path, None)
             if commit is not None:
                 self._left[change.path] = _Left(change.after, change.after)
-            if commit is not None or why not in self._said:
+            if commit is not None or refused is not None or why not in self._said:
                 self._said.update([why] if why is not None else [])
-                record(ChangeCommitted(path=change.path, commit=commit, why_not=why or ""))
+                note = "" if self._hooks is None else self._hooks.take_notes()
+                record(ChangeCommitted(path=change.path, commit=commit, why_not=why or "", note=note))
+            return refused
+
+    async def _commit(self, found: SharedRepository, change: FileChanged, step: int) -> str | None:
+        message = self._message(change, step)
+        return await found.commit_one(change.path, self._without_own(change), message, self._hooks)
 
     async def _find(self) -> tuple[SharedRepository | None, str | None]:
         """The repository as it is now, and why nothing may be committed in it."""
@@ -107,12 +121,14 @@ class Commits:
         return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
 
 
-async def _about_hooks(found: SharedRepository | None) -> list[str]:
+async def hooks_left_out(root: Path, env: Mapping[str, str]) -> list[str]:
+    """A line for the person where the commits of a run leave hooks of the repository out."""
     try:
-        hooks = await skipped_hooks(found) if found is not None else []
+        found = await Repository.find(root, env)
+        hooks = [*await find_hooks(found)] if found is not None else []
     except GitFailed as error:
-        return [f"--commit: {error}"]
+        return [f"hooks of git: {error}"]
     if not hooks:
         return []
     named = "these hooks" if len(hooks) > 1 else "this hook"
-    return [f"--commit: rundry's commits do not run {named} of the repository: {', '.join(hooks)}"]
+    return [f"rundry's commits do not run {named} of the repository: {', '.join(hooks)} (--commit-hooks runs them)"]

@@ -36,6 +36,7 @@ from ..protocol import (
 from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
+from ..workspace.git.hooks import CommitHooks
 from .background import Background
 from .commits import Commits
 from .constrained import Constrained
@@ -106,6 +107,8 @@ class Kit:
     """Commands that run on beside the steps."""
     commits: Commits | None = None
     """Of `--commit`."""
+    hooks: CommitHooks | None = None
+    """Of `--commit-hooks`."""
     constrained: Constrained | None = None
     """Of `--edit-format constrained`."""
     noted_shortenings: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])

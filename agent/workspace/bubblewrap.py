@@ -59,13 +59,14 @@ def bubblewrap(
     stage: Stage | None = None,
     git: GitMounts = _READ_ONLY_GIT,
     env: Mapping[str, str] | None = None,
+    seen: Sequence[Path] = (),
 ) -> list[str]:
     """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
 
     No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
     network; without them it has one of its own. `programs`: folders of `ws` from which programs run outside.
     `stage`: what is seen at `ws` instead. `git`: how repositories are seen.
-    `env`: further variables.
+    `env`: further variables. `seen`: folders that are shown as they are outside, read-only.
     """
     own = str(temp)
     words = [
@@ -89,6 +90,8 @@ def bubblewrap(
         words += ["--bind", str(ws), str(ws), *_read_only(ws, programs, writable, read_only, git)]
     else:
         words += _staged(ws, stage)
+    for place in seen:
+        words += ["--ro-bind-try", str(place), str(place)]
     if empty is not None:
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
     blank = _blank(temp)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from .own_temp import temp_folder
-from .repository import GitFailed, Repository
+from .repository import AroundCommit, GitFailed, Repository
 
 _UNDER_WAY = {
     "index.lock": "another git works in it",
@@ -33,7 +33,9 @@ class SharedRepository(Repository):
             return "HEAD stands on no branch (detached)"
         return None if await self.head() is not None else "the branch has no commit yet"
 
-    async def commit_one(self, path: str, was: Collection[bytes | None], message: str) -> str | None:
+    async def commit_one(
+        self, path: str, was: Collection[bytes | None], message: str, hooks: AroundCommit | None = None
+    ) -> str | None:
         """Commits that file as it is on the disk, and nothing else; the commit's id. None: there is nothing to commit.
 
         `was`: contents that it had without anyone's own change; None: no file. Raises GitFailed, also where the last
@@ -42,9 +44,9 @@ class SharedRepository(Repository):
         await self._refuse_filters([path])
         await self._check_clean(path, was)
         with temp_folder("index") as folder:
-            beside = self._with_index(folder / "index")
+            beside = self.with_index(folder / "index")
             await beside.must("read-tree", "HEAD")
-            commit = await beside.commit([path], message)
+            commit = await beside.commit([path], message, hooks)
         if commit is not None:
             await self.forget_staged([path])
         return commit
@@ -61,10 +63,3 @@ class SharedRepository(Repository):
         if data is None:
             return None
         return (await self.must("hash-object", "--stdin", "--path", path, stdin=data)).line
-
-    def _with_index(self, index: Path) -> SharedRepository:
-        """The same with an index of its own."""
-        beside = SharedRepository(self.folder, {})
-        beside._config, beside._identity = self._config, self._identity
-        beside._env = {**self._env, "GIT_INDEX_FILE": str(index)}
-        return beside

@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-_KINDS = ("bundle", "commands", "edit", "index", "probe", "try")
+_KINDS = ("bundle", "commands", "edit", "hooks", "index", "probe", "try")
 """What such a folder is for: a part of its name."""
 _LOCK = "owner.lock"
 """Locked as long as the process lives that a temp folder belongs to."""

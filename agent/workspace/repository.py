@@ -7,18 +7,19 @@ but the paths that are named and one branch moves.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from ..protocol import RundryError
 from ..system import find_program
 from .processes import run_process
 
 _SECONDS = 120.0
-_SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf)|safe\.directory|(filter|hook)\..*\..*)$"
+_SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf|hookspath)|safe\.directory|(filter|hook)\..*\..*)$"
 SAFE_SETTINGS = (
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
@@ -70,6 +71,18 @@ class GitAnswer(NamedTuple):
         return self.out.decode("utf-8", "surrogateescape").strip()
 
 
+class AroundCommit(Protocol):
+    """The repository's hooks, or what stands for them."""
+
+    async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
+        """Return the message of the commit. Raises GitFailed if the tree may not be committed."""
+        ...
+
+    async def after(self, repository: Repository) -> None:
+        """Act on the commit that was made."""
+        ...
+
+
 class Repository:
     """The git repository around a folder. Every method starts git anew and looks at the disk as it is."""
 
@@ -80,6 +93,8 @@ class Repository:
         self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
         self._config: list[tuple[str, str]] = []
         self._identity = dict[str, str]()
+        self.hooks_path: str | None = None
+        """`core.hooksPath` of the user's config, local or global; `~` is replaced by the home folder."""
 
     @classmethod
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
@@ -92,10 +107,16 @@ class Repository:
         inside, _, top = said.line.partition("\n")
         return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
 
-    def at(self, folder: Path) -> Repository:
+    def at(self, folder: Path) -> Self:
         """The same repository, with git started in another folder of the same working tree."""
-        other = Repository(folder, self._env)
-        other._config, other._identity = self._config, self._identity
+        other = copy.copy(self)
+        other.folder = folder
+        return other
+
+    def with_index(self, index: Path) -> Self:
+        """The same repository with another index file."""
+        other = copy.copy(self)
+        other._env = {**self._env, "GIT_INDEX_FILE": str(index)}
         return other
 
     async def open(self, folder: Path) -> Repository | None:
@@ -122,7 +143,7 @@ class Repository:
         raw = await self.must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
         return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
 
-    async def commit(self, paths: Sequence[str], message: str) -> str | None:
+    async def commit(self, paths: Sequence[str], message: str, hooks: AroundCommit | None = None) -> str | None:
         """Commits these files as they are on the disk, on the branch that HEAD stands on; the commit's id.
 
         None: there was nothing to commit. Ignored files are left out. Raises GitFailed; nothing is committed then.
@@ -131,8 +152,12 @@ class Repository:
         tree = await self.stage(paths)
         if head is not None and tree == (await self.must("rev-parse", f"{head}^{{tree}}")).line:
             return None
+        if hooks is not None:
+            message = await hooks.before(self, tree, paths, message)
         new = await self.commit_tree(tree, head, message)
         await self.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
+        if hooks is not None:
+            await hooks.after(self)
         return new
 
     async def stage(self, paths: Sequence[str]) -> str:
@@ -194,6 +219,7 @@ class Repository:
             if key.startswith("filter."):
                 config.append((f"{key.rpartition('.')[0]}.required", "false"))
         self._config = [*config, *SAFE_SETTINGS]
+        self.hooks_path = _at_home(latest.get("core.hookspath"), self._env.get("HOME"))
         name, email = latest.get("user.name") or _NEUTRAL[0], latest.get("user.email") or _NEUTRAL[1]
         self._identity = {f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")} | {
             f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
@@ -289,6 +315,13 @@ def _holds(top: str, folder: Path) -> bool:
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def _at_home(path: str | None, home: str | None) -> str | None:
+    """A path of git's config (git-config(1), pathname)."""
+    if path is not None and home and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return str(Path(path).expanduser()) if path else None
 
 
 def _joined(paths: Sequence[str]) -> bytes:

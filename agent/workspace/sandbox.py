@@ -133,8 +133,11 @@ class Sandbox(Confinement):
         apart: bool = False,
         keep: int = FULL,
         on_start: Callable[[Family], object] | None = None,
+        seen: Sequence[Path] = (),
     ) -> Finished:
         """`run_process` in the sandbox.
+
+        `seen`: folders that the command can read although the sandbox shows something else there.
 
         `may_configure`: whoever calls judges a `.rundry.toml` that the command made. Else a new one is moved aside, and
         the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
@@ -148,7 +151,9 @@ class Sandbox(Confinement):
         git = await around.begin(put_back=self.kind != "bubblewrap", more=more, copies=copies)
         try:
             done = await run_process(
-                self.wrap(argv, ws, network=network, writable=writable, read_only=read_only, empty=empty, git=git),
+                self.wrap(
+                    argv, ws, network=network, writable=writable, read_only=read_only, empty=empty, git=git, seen=seen
+                ),
                 cwd=cwd,
                 env=env,
                 timeout=timeout,

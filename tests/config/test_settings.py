@@ -123,6 +123,7 @@ guard = ["*.lock"]
 on_stall = "stop"
 worktree = true
 commit = true
+commit_hooks = true
 edit_format = "constrained"
 protected = ["release"]
 cache_ttl = "1h"

@@ -149,6 +149,15 @@ def test_edits_are_committed_where_asked_and_passes_instead_of_them(folder: Path
         spec_of(folder, every="5m", commit=True)
 
 
+def test_hooks_of_commits_are_run_where_something_is_committed(folder: Path):
+    assert spec_of(folder, commit=True, commit_hooks=True).commit_hooks
+    assert not spec_of(folder, commit=True).commit_hooks
+    assert spec_of(folder, every="5m", config="commit_hooks = true").commit_hooks
+    assert not spec_of(folder, config="commit_hooks = true").commit_hooks
+    with pytest.raises(UserError, match="this run makes no commits"):
+        spec_of(folder, commit_hooks=True)
+
+
 def test_constrained_edits_need_a_check_to_work_towards(folder: Path) -> None:
     assert spec_of(folder, edit_format="constrained", until=("true",)).edit_format == "constrained"
     assert spec_of(folder, config="edit_format = 'constrained'").edit_format == "tools"

@@ -11,7 +11,7 @@ from fakes.hours import make_repository, subjects
 from fakes.project import changed_files, git
 
 from rundry.agent.workspace import Change
-from rundry.agent.workspace.git.hooks import skipped_hooks
+from rundry.agent.workspace.git.hooks import find_hooks
 from rundry.agent.workspace.patches import change_hash, patch_of
 from rundry.agent.workspace.repository import GitFailed, Repository, why_not_here
 
@@ -185,11 +185,11 @@ def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
 
 @pytest.mark.parametrize("folder", [".git/hooks", ".husky"])
 async def test_hooks_that_a_commit_of_rundry_does_not_run_are_named(place: Path, env: dict[str, str], folder: str):
-    assert await skipped_hooks(await found(place, env)) == []
+    assert await find_hooks(await found(place, env)) == {}
     (place / folder).mkdir(exist_ok=True)
     for name, mode in (("pre-commit", 0o755), ("commit-msg", 0o644), ("pre-push", 0o755)):
         (place / folder / name).write_text("#!/bin/sh\nexit 1\n")
         (place / folder / name).chmod(mode)
     if folder != ".git/hooks":
         git(place, "config", "core.hooksPath", folder)
-    assert await skipped_hooks(await found(place / "sub", env)) == ["pre-commit"]
+    assert [*await find_hooks(await found(place / "sub", env))] == ["pre-commit"]

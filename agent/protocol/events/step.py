@@ -171,6 +171,8 @@ class ChangeCommitted(EventBase, frozen=True, kw_only=True):
     path: str
     commit: str | None = None
     why_not: str = ""
+    note: str = ""
+    """What a hook that runs after the commit reports."""
 
 
 class Snapshotted(EventBase, frozen=True, kw_only=True):

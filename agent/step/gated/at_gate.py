@@ -122,6 +122,7 @@ async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolR
         result = await land(draft, ruling, kit.tools)
     crash_point("change: made")
     kit.changed = kit.changed or bool(result.files)
+    notes: list[str] = []
     for change in result.files:
         changed = FileChanged(
             path=change.path,
@@ -134,8 +135,10 @@ async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolR
         record(changed)
         crash_point("change: recorded")
         if kit.commits is not None:
-            await kit.commits.add(changed, record, kit.facts.step)
-    return result
+            refused = await kit.commits.add(changed, record, kit.facts.step)
+            kit.changed = True  # a hook may have run
+            notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
+    return result.with_notes(notes)
 
 
 def _what(draft: Draft) -> str:

@@ -161,7 +161,7 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             block.right = done
         case ChangeCommitted():
             text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
-            note(state, stamped, f"{event.path} {text}")
+            note(state, stamped, f"{event.path} {text}{f'; {event.note}' if event.note else ''}")
         case Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
             pass  # the change has an event of its own; the parts can only be read by their maker
         case Unknown():

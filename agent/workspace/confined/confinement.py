@@ -94,12 +94,13 @@ class Confinement:
         read_only: Sequence[Path] = (),
         empty: Path | None = None,
         git: GitMounts | None = None,
+        seen: Sequence[Path] = (),
     ) -> list[str]:
         """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
 
         `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
         workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
-        `git`: how it sees repositories; without it they are read-only under bubblewrap.
+        `git`: how it sees repositories; without it they are read-only under bubblewrap. `seen`: as in `Sandbox.run`.
         """
         if self.kind is None:
             return argv
@@ -115,7 +116,7 @@ class Confinement:
                 writable=writable,
                 processes=_PROCESSES,
                 read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
-                show=[*self._unseen.show, *repository_places(ws)],
+                show=[*self._unseen.show, *repository_places(ws), *seen],
             )
         joined = [] if network else self._join()
         return bubblewrap(
@@ -134,6 +135,7 @@ class Confinement:
             env=self._egress.env if self._egress is not None and joined else {},
             stage=self._stage,
             git=git or GitMounts([]),
+            seen=seen,
         )
 
     def _look(self, ws: Path) -> Sight:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from ...system import read_plain
 from ..own_temp import temp_folder
-from ..repository import GitFailed, Repository
+from ..repository import AroundCommit, GitFailed, Repository
 from .places import places_of
 from .record import open_submodule
 from .state import REMOTES, GitState
@@ -30,7 +33,12 @@ class Kept(NamedTuple):
 
 
 async def commit_pass(
-    repository: Repository, start: GitState, have: GitState, paths: Sequence[str], message: str
+    repository: Repository,
+    start: GitState,
+    have: GitState,
+    paths: Sequence[str],
+    message: str,
+    hooks: AroundCommit | None = None,
 ) -> tuple[str, bool]:
     """Commit the pass on the branch that it started from, and return to it; the branch's new tip.
 
@@ -45,7 +53,10 @@ async def commit_pass(
     base = have.commit if ancestor.code == 0 else start.commit
     staged = await repository.must("diff-index", "--cached", "--name-only", "--relative", "-z", base)
     names = {*paths, *(os.fsdecode(name) for name in staged.out.split(b"\0") if name)}
-    tree = await repository.stage(await _without_submodules(repository, start, have, sorted(names)))
+    wanted = await _without_submodules(repository, start, have, sorted(names))
+    if hooks is not None:
+        message = await _judged(repository, base, wanted, message, hooks)
+    tree = await repository.stage(wanted)
     tip = base
     if tree != (await repository.must("rev-parse", f"{base}^{{tree}}")).line:
         tip = await repository.commit_tree(tree, base, message)
@@ -53,7 +64,21 @@ async def commit_pass(
     await repository.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", branch, tip, where)
     if have.head != start.head:
         await repository.must("symbolic-ref", "-m", "rundry: back to the branch of the run", "HEAD", branch)
+    if hooks is not None and tip != base:
+        await hooks.after(repository)
     return tip, base != have.commit
+
+
+async def _judged(repository: Repository, base: str, names: Sequence[str], message: str, hooks: AroundCommit) -> str:
+    """Return the message of a commit that the hooks let through. The repository's index stays as it is."""
+    index = (await repository.must("rev-parse", "--path-format=absolute", "--git-path", "index")).line
+    with temp_folder("index") as folder:
+        with suppress(FileNotFoundError):
+            (folder / "index").write_bytes(await asyncio.to_thread(read_plain, index, 1 << 30))
+        tree = await repository.with_index(folder / "index").stage(names)
+    if tree == (await repository.must("rev-parse", f"{base}^{{tree}}")).line:
+        return message
+    return await hooks.before(repository, tree, names, message)
 
 
 async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> Kept | None:

@@ -1,22 +1,177 @@
-"""Hooks of the user's repository that rundry's own commits do not run (githooks(5))."""
+"""Hooks of the user's repository around the commits that rundry makes (githooks(5))."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..repository import Repository
+from ...protocol import RundryError
+from ...system import read_plain
+from ..gitbox.index_file import BadIndex, parse
+from ..own_temp import temp_folder
+from ..paths import Workspace
+from ..processes import Finished
+from ..repository import GitFailed, Repository
+from ..sandbox import Sandbox
+from ..states import FileState, read_state
+from ..write import drop_file, land_file
 
-_OF_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
+OF_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
+_MOST_SHOWN = 2_000
+"""Characters of a hook's output, from its end."""
+_LARGEST_MESSAGE = 1_000_000
 
 
-async def skipped_hooks(repository: Repository) -> list[str]:
-    """Return the names of hooks that `git commit` would run. Raises GitFailed.
+class HookRefused(GitFailed):
+    """A hook failed, or changed what would be committed. The text says which, and what it printed."""
 
-    The repository's own `core.hooksPath` counts, one of the user's global config does not.
-    """
-    said = await repository.ask("config", "--local", "--get", "core.hooksPath")
+
+async def find_hooks(repository: Repository) -> dict[str, Path]:
+    """Return the hooks that `git commit` would run, by name. Raises GitFailed."""
+    folder, _ = await _places(repository)
+    return {
+        name: folder / name for name in OF_COMMIT if (folder / name).is_file() and os.access(folder / name, os.X_OK)
+    }
+
+
+class CommitHooks:
+    """Run the hooks of one run's repository in the sandbox, around each commit."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        workspace: Workspace,
+        env: Callable[[], Mapping[str, str]],
+        seconds: Callable[[], float],
+    ) -> None:
+        """`env`, `seconds`: of a command, at that moment."""
+        self._sandbox, self._ws, self._env, self._seconds = sandbox, workspace, env, seconds
+        self._notes: list[str] = []
+
+    def take_notes(self) -> str:
+        """Return what the person should know of the hooks of the last commit; empty: nothing."""
+        notes, self._notes = self._notes, []
+        return "; ".join(notes)
+
+    async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
+        """Run pre-commit, prepare-commit-msg and commit-msg; return the message. Raises HookRefused, GitFailed.
+
+        The hooks see this tree as the index. `paths`: its new files; they keep their content whatever a hook writes.
+        """
+        hooks = await find_hooks(repository)
+        if not hooks.keys() & set(OF_COMMIT[:-1]):
+            return message
+        files = await asyncio.to_thread(self._states, repository.folder, paths)
+        with temp_folder("hooks") as folder:
+            index, text = folder / "index", folder / "COMMIT_EDITMSG"
+            beside = repository.with_index(index)
+            await beside.must("read-tree", tree)
+            await beside.ask("update-index", "-q", "--refresh")
+            listed = _entries(index, len(tree) // 2)
+            text.write_text(f"{message}\n", "utf-8")
+            try:
+                for name, argv in (
+                    ("pre-commit", []),
+                    ("prepare-commit-msg", [str(text), "message"]),
+                    ("commit-msg", [str(text)]),
+                ):
+                    if name in hooks:
+                        await self._must(repository, [str(hooks[name]), *argv], index)
+            finally:
+                restored = await asyncio.to_thread(self._restore, files)
+            if restored or _entries(index, len(tree) // 2) != listed:
+                what = ", ".join(restored) or "the index"
+                raise HookRefused(f"a hook changed {what}, and rundry commits only what was decided")
+            return _message(text)
+
+    async def after(self, repository: Repository) -> None:
+        """Run post-commit. The commit stands, whatever the hook does."""
+        hook = (await find_hooks(repository)).get("post-commit")
+        if hook is not None:
+            try:
+                await self._must(repository, [str(hook)], None)
+            except HookRefused as error:
+                self._notes.append(str(error))
+
+    async def _must(self, repository: Repository, argv: list[str], index: Path | None) -> None:
+        folder, top = await _places(repository)
+        more = {} if index is None else {"GIT_INDEX_FILE": str(index)}
+        try:
+            done = await self._sandbox.run(
+                argv,
+                self._ws.root,
+                cwd=top,
+                env={**self._env(), **more, "GIT_EDITOR": ":"},
+                timeout=self._seconds(),
+                writable=[] if index is None else [index.parent],
+                seen=[folder],
+            )
+        except RundryError as error:
+            raise HookRefused(f"the hook {Path(argv[0]).name} could not be started: {error}") from error
+        if done.exit_code != 0:
+            raise HookRefused(f"the hook {Path(argv[0]).name} failed ({_how(done)}){_shown(done.output)}")
+
+    def _states(self, folder: Path, paths: Sequence[str]) -> list[FileState]:
+        states: list[FileState] = []
+        for path in paths:
+            try:
+                states.append(read_state(folder / path, beneath=self._ws.root))
+            except (RundryError, OSError, ValueError):  # a link or a large file: only the index is compared
+                continue
+        return states
+
+    def _restore(self, before: Sequence[FileState]) -> list[str]:
+        """Restore what a hook wrote to these files; their paths. Raises HookRefused where that cannot be done."""
+        restored: list[str] = []
+        for old in before:
+            name = self._ws.relative(old.real)
+            try:
+                now = read_state(old.real, beneath=self._ws.root)
+                if now.sha256 == old.sha256:
+                    continue
+                if old.exists:
+                    land_file(self._ws, now, old.data, old.mode)
+                else:
+                    drop_file(self._ws, now)
+            except (RundryError, OSError) as error:
+                raise HookRefused(f"a hook changed {name}, and it cannot be restored: {error}") from error
+            restored.append(name)
+        return restored
+
+
+async def _places(repository: Repository) -> tuple[Path, Path]:
+    """The folder of the hooks, and the top of the working tree. Raises GitFailed."""
     common = Path((await repository.must("rev-parse", "--path-format=absolute", "--git-common-dir")).line)
     top = Path((await repository.must("rev-parse", "--show-toplevel")).line)
-    folder = top / said.line if said.code == 0 and said.line else common / "hooks"
-    return [name for name in _OF_COMMIT if (folder / name).is_file() and os.access(folder / name, os.X_OK)]
+    return (top / repository.hooks_path if repository.hooks_path else common / "hooks"), top
+
+
+def _entries(index: Path, width: int) -> list[object]:
+    """What the index lists, without the times of files. Raises HookRefused if git would not write such an index."""
+    try:
+        return [entry.key for entry in parse(read_plain(index, 1 << 30), width)]
+    except (OSError, BadIndex) as error:
+        raise HookRefused(f"a hook damaged the index: {error}") from error
+
+
+def _message(file: Path) -> str:
+    try:
+        text = read_plain(file, _LARGEST_MESSAGE).decode("utf-8", "replace").strip()
+    except OSError as error:
+        raise HookRefused(f"a hook damaged the commit message: {error.strerror}") from error
+    if not text:
+        raise HookRefused("the hooks left an empty commit message")
+    return text
+
+
+def _how(done: Finished) -> str:
+    if done.exit_code is not None:
+        return f"exit code {done.exit_code}"
+    return f"not finished after {done.seconds:.0f} s" if done.timed_out else done.error or "not started"
+
+
+def _shown(output: bytes) -> str:
+    text = output.decode("utf-8", "replace").strip()
+    return f": {text[-_MOST_SHOWN:]}" if text else ""

@@ -82,7 +82,9 @@ def _parse(data: bytes, width: int) -> list[Entry]:
         (flags,) = struct.unpack_from(">H", fixed, _STAT + width)
         at += len(fixed)
         extended = 0
-        if flags & _EXTENDED and version > 2:
+        if flags & _EXTENDED:
+            if version == 2:  # git reads the flags all the same: the two would see different paths
+                raise BadIndex("an entry has flags that version 2 does not have")
             (extended,) = struct.unpack_from(">H", data, at)
             at += 2
         if version == 4:
@@ -94,7 +96,7 @@ def _parse(data: bytes, width: int) -> list[Entry]:
         path = (previous if version == 4 else b"") + data[at:stop]
         at = stop + 1 if version == 4 else start + ((stop - start) // 8 + 1) * 8
         previous = path
-        entry = Entry(fixed[:_STAT], fixed[_STAT : _STAT + width], flags, extended, path)
+        entry = Entry(fixed[:_STAT], fixed[_STAT : _STAT + width], flags & ~_EXTENDED, extended, path)
         last = _checked(entry, last, at <= end)
         entries.append(entry)
     _no_required_extension(data, at, end)

@@ -97,7 +97,11 @@ def git_index(data: bytes) -> None:
 
 
 ENTRY = b"\0" * 40 + b"\x11" * 20 + b"\0\x01a" + b"\0" * 9
-INDEX = b"DIRC\0\0\0\x02\0\0\0\x01" + ENTRY[:24] + b"\0\0\x81\xa4" + ENTRY[28:]
+INDEX = b"DIRC\0\0\0\x02\0\0\0\x01" + ENTRY[:24] + b"\0\0\x81\xa4" + ENTRY[28:] + b"\0" * 20
+EXTENDED = (
+    INDEX.replace(b"\0\x01a", b"\x40\x01a"),
+    INDEX.replace(b"DIRC\0\0\0\x02", b"DIRC\0\0\0\x03").replace(b"\0\x01a\0\0", b"\x40\x01\0\0a"),
+)
 CONFIG = (
     b'model = "openai/x"\ngate = "edits"\n[budget]\nsteps = 3\ntime = "5m"\nusd = 1.5\n[sandbox]\nnetwork = true\n'
     b'[[gate.rules]]\nverdict = "allow"\ntool = "run_command"\ncommand = "pytest -q"\n[env]\nA = "b"\n',
@@ -148,5 +152,5 @@ TARGETS = {
     "git-ignore": Target(
         in_folder(ignore), (b"*.pyc\n/a/\n!b.txt\n**/x[a-z]\n",), (b"[", b"**", b"!", b"\\", b"\0", b"[!", b"{a,")
     ),
-    "git-index": Target(git_index, (INDEX,), (b"\0", b"\xff", b"TREE", b"DIRC", b"../", b".git")),
+    "git-index": Target(git_index, (INDEX, *EXTENDED), (b"\0", b"\xff", b"TREE", b"DIRC", b"../", b".git")),
 }
