@@ -15,6 +15,7 @@ from fakes.rundry import Home, Ran
 from rundry.agent.journal import Journal
 from rundry.agent.journal.facts import fold
 from rundry.agent.journal.integrity.check import check_journal
+from rundry.agent.journal.waiting import what_waits
 from rundry.agent.protocol import Stamped
 
 from .kinds import Kind
@@ -22,6 +23,7 @@ from .kinds import Kind
 MOST_RESUMES = 6
 HEADLESS = ("--headless", "--json")
 KILLED = -signal.SIGKILL
+HANDED_OVER = 5
 
 
 @dataclass
@@ -65,16 +67,34 @@ class Case:
         """The names of the crash points that were reached."""
         return (self.root / "points").read_text().splitlines()
 
-    def next_argv(self) -> list[str]:
-        """What goes on where the last process stopped."""
-        return ["resume", *HEADLESS] if self.home.journals() else self.start_argv
+    def prepare(self) -> None:
+        """Do what comes before the command that is crashed."""
+        if self.kind.is_approved:
+            handed_over = self.run(*self.start_argv)
+            assert handed_over.exit_code == HANDED_OVER, handed_over
+
+    def next_argv(self, *options: str) -> list[str]:
+        """The command that starts the run, or continues where the last process stopped. `options`: of a resume."""
+        if not self.home.journals():
+            return self.start_argv
+        if digests := self._waiting():
+            return ["approve", self.journal.stem, "--digest", digests[0], *HEADLESS]
+        return ["resume", self.journal.stem, *HEADLESS, *options]
+
+    def _waiting(self) -> list[str]:
+        """Digests of the proposals that wait for a person; whether one was decided is in the journal."""
+        if not self.kind.is_approved:
+            return []
+        journal = Journal.open(self.journal)
+        try:
+            return [proposal.digest for proposal in what_waits(journal).lasting().values()]
+        finally:
+            journal.close()
 
     def finish(self, *options: str) -> Ran:
         """Resume until the run ends by itself. `options`: of the first resume."""
         for _ in range(MOST_RESUMES):
-            journals = self.home.journals()
-            resume = ["resume", journals[0].stem, *HEADLESS, *options] if journals else self.start_argv
-            ran, options = self.run(*resume), ()
+            ran, options = self.run(*self.next_argv(*options)), ()
             if ran.exit_code in self.kind.exit_codes:
                 return ran
         raise AssertionError(f"{self.kind.name}: no end after {MOST_RESUMES} resumes\n{ran}")

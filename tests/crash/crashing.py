@@ -29,7 +29,8 @@ def run_whole(kind: Kind, root: Path) -> Whole:
     """Run it without a crash, and count its crash points."""
     case = Case.make(kind, root)
     try:
-        ran = case.run(*case.start_argv, at=0)
+        case.prepare()
+        ran = case.run(*case.next_argv(), at=0)
         assert ran.exit_code in kind.exit_codes, ran
         assert (case.litter(), case.damage()) == ([], []), case.litter()
         return Whole(case.points(), case.files(), _below(case, case.items()), len(case.server.requests))
@@ -50,7 +51,8 @@ def crash_and_resume(kind: Kind, root: Path, at: int, whole: Whole) -> list[str]
     """What is wrong after a crash at that point, a line each."""
     case = Case.make(kind, root)
     try:
-        ran = case.run(*case.start_argv, at=at)
+        case.prepare()
+        ran = case.run(*case.next_argv(), at=at)
         if ran.exit_code != KILLED:  # this run had fewer points: time decides how many
             return [] if ran.exit_code in kind.exit_codes else [f"exit {ran.exit_code} without a crash: {ran.stderr}"]
         before = case.recorded()

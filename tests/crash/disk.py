@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -39,10 +39,11 @@ class _File:
 class Disk:
     """Files in one folder, by the calls that changed them. A name is safe once its folder was forced out."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, there: Mapping[Path, bytes] | None = None) -> None:
+        """`there`: files that are on the disk already."""
         self.folder = str(folder)
-        self._names: dict[str, _File] = {}
-        self._safe_names: dict[str, _File] = {}
+        self._names = {str(path): _File(data, end=len(data)) for path, data in (there or {}).items()}
+        self._safe_names = dict(self._names)
 
     def apply(self, op: Op) -> None:
         """Take in one call; those that concern other folders change nothing."""

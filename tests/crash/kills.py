@@ -21,8 +21,10 @@ def kill_and_resume(kind: Kind, root: Path, seed: int, whole: Whole) -> list[str
     """What is wrong after one to three kills at random times, a line each."""
     chance = random.Random(seed)
     case = Case.make(kind, root)
-    kills, before = 0, case.recorded()
+    kills = 0
     try:
+        case.prepare()
+        before = case.recorded()
         for _ in range(chance.randint(1, MOST_KILLS)):
             if not _run_and_kill(case, chance):
                 break

@@ -45,6 +45,8 @@ class Kind:
     """Files whose newest lines may be missing or there twice, because a command was under way."""
     has_model: bool = True
     exit_codes: Sequence[int] = (0,)
+    is_approved: bool = False
+    """The run hands over a proposal, and it is `rundry approve` that is crashed."""
 
 
 def of_texts(folder: Path) -> None:
@@ -115,6 +117,13 @@ KINDS = {
             ["run", "look at it", "--gate", "edits"],
             make_project,
             lambda _: in_turn(read("NOTES.md"), ADD_LINE, NEW, finish("looked", "NOTES.md")),
+        ),
+        Kind(
+            "approve",
+            ["run", "look at it", "--gate", "ask", "--on-ask", "handoff"],
+            make_project,
+            lambda _: in_turn(ADD_LINE, finish("looked", "NOTES.md")),
+            is_approved=True,
         ),
         Kind("worker", ["find", "search.toml"], of_worker, lambda _: in_turn(say("")), 2, ["worked.txt"], False),
         Kind("find", ["find", "search.toml"], of_lenses, lambda _: searching, 2),

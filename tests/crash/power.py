@@ -26,11 +26,13 @@ def cut_and_resume(kind: Kind, root: Path, at: int, whole: Whole, chance: random
     case = Case.make(kind, root)
     try:
         log = root / "trace"
-        ran = case.run(*case.start_argv, at=at, through=through(log))
+        case.prepare()
+        there = {path: path.read_bytes() for path in case.home.runs.glob("*") if path.is_file()}
+        ran = case.run(*case.next_argv(), at=at, through=through(log))
         if ran.exit_code != KILLED:  # this run had fewer points: time decides how many
             return [] if ran.exit_code in kind.exit_codes else [f"exit {ran.exit_code} without a crash: {ran.stderr}"]
         known = case.recorded()
-        drop_unforced(case, log, chance)
+        drop_unforced(case, Disk(case.home.runs, there), log, chance)
         return list(_wrong(case, known, whole))
     except AssertionError as error:
         return [str(error)[-2000:]]
@@ -39,9 +41,8 @@ def cut_and_resume(kind: Kind, root: Path, at: int, whole: Whole, chance: random
         shutil.rmtree(root, ignore_errors=True)
 
 
-def drop_unforced(case: Case, log: Path, chance: random.Random | None) -> None:
+def drop_unforced(case: Case, disk: Disk, log: Path, chance: random.Random | None) -> None:
     """Put in place of the journal's files what the disk holds of them."""
-    disk = Disk(case.home.runs)
     for op in ops_of(log):
         disk.apply(op)
     kept = disk.after_cut(chance)

@@ -55,13 +55,19 @@ def outside_effects(case: Case) -> Iterator[tuple[int, Op]]:
             yield number, op
 
 
-def test_calls_and_approvals_are_on_the_disk_before_the_request_is_sent_and_the_file_is_written(tmp_path: Path):
-    case = Case.make(KINDS["task"], tmp_path)
+@pytest.mark.parametrize(("name", "files"), [("task", 2), ("approve", 1)])
+def test_calls_and_approvals_are_on_the_disk_before_the_request_is_sent_and_the_file_is_written(
+    name: str, files: int, tmp_path: Path
+):
+    case = Case.make(KINDS[name], tmp_path)
     try:
-        ran = case.run(*case.start_argv, through=through(tmp_path / "trace"))
+        case.prepare()
+        there = {path: path.read_bytes() for path in case.home.runs.glob("*") if path.is_file()}
+        requests, writes = len(case.server.requests), 0
+        ran = case.run(*case.next_argv(), through=through(tmp_path / "trace"))
         assert ran.exit_code == 0, ran
         effects = dict(outside_effects(case))
-        disk, requests, writes = Disk(case.home.runs), 0, 0
+        disk = Disk(case.home.runs, there)
         for number, op in enumerate(ops_of(tmp_path / "trace")):
             disk.apply(op)
             if number not in effects:
@@ -72,12 +78,12 @@ def test_calls_and_approvals_are_on_the_disk_before_the_request_is_sent_and_the_
             approved = [e for e in events if isinstance(e, ProposalDecided) and e.decision != "reject"]
             assert sum(isinstance(e, CallAdmitted) for e in events) >= requests
             assert len(approved) >= writes
-        assert (requests, writes) == (len(case.server.requests), 2)
+        assert (requests, writes) == (len(case.server.requests), files)
     finally:
         case.close()
 
 
-@pytest.mark.parametrize(("name", "loses_all"), [("task", True), ("find", False)])
+@pytest.mark.parametrize(("name", "loses_all"), [("task", True), ("approve", False)])
 def test_a_run_whose_power_is_cut_is_resumed_to_the_same_end(name: str, loses_all: bool, tmp_path: Path):
     whole = run_whole(KINDS[name], tmp_path / "whole")
     (at,) = sample(whole.points, random.Random(f"{SEED} {name}"), 1)
