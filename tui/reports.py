@@ -90,6 +90,10 @@ def _print_shares(told: Report) -> None:
 
 
 def _print_besides(told: Report) -> None:
+    if told.evidenced:
+        _say("complete runs, by the evidence of their end", gap=True)
+        for kind in told.evidenced:
+            _say(f"{kind.runs:>6}x  {kind.kind}")
     if told.detectors:
         _say("detectors", gap=True)
         for each in told.detectors[:_MOST]:

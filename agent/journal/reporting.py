@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..protocol import JournalError, Reason
+from ..protocol import EVIDENCE_KINDS, JournalError, Reason
 from .listing import LIMITS, RunLine, RunsFolder, RunTally, Spend
 from .search.ended import Searched
 
@@ -57,6 +57,14 @@ class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[str]
 
 
+class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
+    """Complete runs whose end is evidenced in one way."""
+
+    kind: str
+    """One of `EVIDENCE_KINDS`."""
+    runs: int
+
+
 class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
     """What one model used."""
 
@@ -98,6 +106,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     models: list[ModelSpend]
     """The dearest first."""
     advice: list[Advice]
+    evidenced: list[Evidenced] = []
+    """The complete runs, by how well their end is evidenced; the strongest kind first."""
     searches: list[Searched] = []
     """The newest first."""
 
@@ -151,6 +161,7 @@ def report(folder: Path, days: float, now: float) -> Report:
         handoffs=_handoffs(runs),
         models=_models(runs),
         advice=[_advice(limit, runs) for limit in LIMITS],
+        evidenced=_evidenced(runs),
         searches=[run.tally.search for run in runs if run.tally.search is not None],
     )
 
@@ -164,6 +175,11 @@ def _exits(runs: Sequence[_Run]) -> list[Exits]:
         for reason, some in by_reason.items()
     ]
     return sorted(found, key=lambda each: (-each.runs, each.reason))
+
+
+def _evidenced(runs: Sequence[_Run]) -> list[Evidenced]:
+    counts = Counter(run.line.evidence_kind for run in runs)
+    return [Evidenced(kind=kind, runs=counts[kind]) for kind in EVIDENCE_KINDS if counts[kind]]
 
 
 def _shares(runs: Iterable[_Run]) -> dict[str, Share]:

@@ -170,12 +170,14 @@ from .events import (
     try_name,
 )
 from .evidence import (
+    EVIDENCE_KINDS,
     CheckEvidence,
     Confirmation,
     Confirmed,
     Evidence,
     TestCounts,
     confirmation_words,
+    evidence_kind,
     evidence_words,
 )
 from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
@@ -243,6 +245,7 @@ __all__ = [
     "CACHE_TTL",
     "CONSTRAINED",
     "EFFORTS",
+    "EVIDENCE_KINDS",
     "FREE",
     "LIMITS",
     "PROTECTED",
@@ -470,6 +473,7 @@ __all__ = [
     "estimate_words",
     "event_name",
     "event_type",
+    "evidence_kind",
     "evidence_words",
     "exit_code",
     "is_try",

@@ -6,6 +6,12 @@ from enum import StrEnum
 
 import msgspec
 
+CONFIRMED, COUNTED, EXIT_CODE_ONLY = "confirmed", "counted", "exit code only"
+NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK = "predicate or score", "not guaranteed", "no check"
+EVIDENCE_KINDS = (CONFIRMED, COUNTED, EXIT_CODE_ONLY, NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK)
+"""In a clean checkout; by tests that ran; by the exit code, or a suspect result that a person accepted; by something
+else than a check; without guarded files; by nothing."""
+
 
 class Confirmed(StrEnum):
     """What a confirmation in a clean checkout of the result said."""
@@ -86,6 +92,24 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     not_guaranteed: list[str] = []
     """Promises that could not be kept here, for people; for example without a sandbox."""
     confirmation: Confirmation | None = None
+
+
+def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> str:
+    """How well the end of a run is evidenced: one of `EVIDENCE_KINDS`, the strongest that holds.
+
+    `verified`: what the newest `rundry verify` since then said.
+    """
+    if verified is Confirmed.PASSED:
+        return CONFIRMED
+    if evidence is None:
+        return NO_CHECK
+    if evidence.confirmation is not None and evidence.confirmation.result is Confirmed.PASSED:
+        return CONFIRMED
+    if evidence.guarded_unchanged is None:
+        return NOT_GUARANTEED
+    if not evidence.checks:
+        return NOT_A_CHECK
+    return EXIT_CODE_ONLY if evidence.after is None or evidence.accepted else COUNTED
 
 
 def evidence_words(evidence: Evidence) -> str:

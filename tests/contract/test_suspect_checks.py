@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.project import CHECK, FIX_BOTH
+from fakes.project import CHECK, FIX_BOTH, git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer, text_of
 from fakes.turns import Turn, edit, say
@@ -68,7 +68,24 @@ def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project
     assert ran.exit_code == 0, ran
     *_, evidence, last = ran.stderr.strip().splitlines()
     assert last.startswith("-> done after 1 step")
-    assert evidence == "evidence: 3 tests as at the start, 2 -> 0 failing, guarded files unchanged"
+    said = "3 tests as at the start, 2 -> 0 failing, guarded files unchanged"
+    assert evidence == f"evidence: {said}"
+    (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
+    assert (line["evidence"], line["evidence_kind"]) == (said, "counted")
+
+
+def test_a_report_counts_complete_runs_by_the_evidence_of_their_end(home: Home, project: Path):
+    only_code = 'python3 -c "import calc.core as c; assert c.add(1, 1) == 2"'
+    for argv in ([CHECK, "--confirm"], [CHECK], [only_code], [only_code, "--guard", "none"]):
+        with ScriptedServer([FIX_BOTH]) as server:
+            assert start(home, project, server, *argv).exit_code == 0
+        git(project, "checkout", "-q", ".")
+    goal(home, project, LEAVES)
+    told = json.loads(home.run("report", "--json", cwd=project).stdout)
+    kinds = ("confirmed", "counted", "exit code only", "not guaranteed")
+    assert told["evidenced"] == [{"kind": kind, "runs": 1} for kind in kinds]
+    shown = home.run("report", cwd=project).stdout
+    assert "complete runs, by the evidence of their end\n     1x  confirmed\n     1x  counted\n" in shown
 
 
 def test_a_check_that_counts_nothing_says_that_only_its_exit_code_is_known(home: Home, project: Path):

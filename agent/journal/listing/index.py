@@ -18,7 +18,7 @@ from .line import RunLine
 from .tally import RunTally
 
 _NAME = "runs.index"
-_FORMAT = 1
+_FORMAT = 2
 """Raise it when an entry means something else."""
 _LARGEST = 64 << 20
 _RACY = 2.0

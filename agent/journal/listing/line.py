@@ -22,6 +22,8 @@ from ...protocol import (
     RunStarted,
     RunVerified,
     StepStarted,
+    evidence_kind,
+    evidence_words,
 )
 from ..claim import holder
 from ..journal import Journal
@@ -50,6 +52,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Of its outcome; None: it has not ended."""
     detail: str = ""
     complete: bool = False
+    evidence: str = ""
+    """Why its outcome can be believed, in one line; empty: nothing decided about it, or it has not ended."""
+    evidence_kind: str = ""
+    """How well its end is evidenced, one of `EVIDENCE_KINDS`; empty: it is not complete."""
     steps: int = 0
     usd: float | None = 0.0
     """None: a call had no price."""
@@ -115,6 +121,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
     if ended is None and (ends := [event for event in events if isinstance(event, RunEnded | RunResumed)]):
         ended = ends[-1] if isinstance(ends[-1], RunEnded) else None
     state = "ended" if ended is not None else "running" if holder(path) is not None else "interrupted"
+    verified = _verified(newest) if ended is not None else None
     return RunLine(
         run_id=spec.run_id,
         path=str(path),
@@ -125,10 +132,12 @@ def _read(path: Path, journal: Journal) -> RunLine:
         model=model,
         started=float(journal.meta("created") or 0),
         forked_from=journal.meta("forked_from"),
-        verified=_verified(newest) if ended is not None else None,
+        verified=verified,
         reason=ended.reason if ended else None,
         detail=ended.detail if ended else "",
         complete=ended.complete if ended else False,
+        evidence=evidence_words(ended.evidence) if ended and ended.evidence is not None else "",
+        evidence_kind=evidence_kind(ended.evidence, verified) if ended and ended.complete else "",
         steps=ended.steps if ended else steps,
         usd=ended.usd if ended else usd,
     )
