@@ -1,4 +1,4 @@
-"""What rundry asks of the operating system: reports of changes, the places of programs, plain files."""
+"""What rundry asks of the operating system: reports of changes, the places of programs, plain files and tables."""
 
 from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host
@@ -6,6 +6,7 @@ from .inotify import Inotify
 from .internet import may_lead, named_address
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
+from .tables import read_table
 
 __all__ = [
     "Inotify",
@@ -17,6 +18,7 @@ __all__ = [
     "path_outside",
     "read_host",
     "read_plain",
+    "read_table",
     "read_target",
     "split_host",
     "walk_folders",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
 import msgspec
+
+from ...system import read_table
 
 _FILE = Path(__file__).with_name("environment.toml")
 _PROVIDER_KEYS = re.compile(
@@ -117,7 +118,7 @@ def _is_secret(name: str, value: str, table: _Table) -> bool:
 
 @cache
 def _table() -> _Table:
-    file = msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _File)
+    file = read_table(_FILE, _File)
     names = [name for group in file.passes.values() for name in group]
     words, parts = ("|".join(map(re.escape, texts)) for texts in (file.secret.words, file.secret.parts))
     values = "|".join(map(re.escape, file.secret.values))

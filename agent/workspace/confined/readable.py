@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from ...system import read_table
 from .mounts import PACKAGE, tool_folders
 from .secret_places import outermost
 from .sight import Sight
@@ -60,4 +60,4 @@ def _of_user() -> Iterator[Path]:
 
 @cache
 def _table() -> _Table:
-    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _Table)
+    return read_table(_FILE, _Table)

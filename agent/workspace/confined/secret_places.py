@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from ...system import read_plain
+from ...system import read_plain, read_table
 
 _FILE = Path(__file__).with_name("secret_places.toml")
 _LINE = re.compile(
@@ -108,4 +107,4 @@ def _holds_a_secret(path: str) -> bool:
 
 @cache
 def _table() -> _Table:
-    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _Table)
+    return read_table(_FILE, _Table)

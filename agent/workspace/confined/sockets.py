@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import msgspec
+
+from ...system import read_table
 
 _FILE = Path(__file__).with_name("sockets.toml")
 _TABLE = Path("/proc/net/unix")
@@ -81,4 +82,4 @@ def _is_socket(path: Path) -> bool:
 
 @cache
 def _table() -> _Known:
-    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _Known)
+    return read_table(_FILE, _Known)

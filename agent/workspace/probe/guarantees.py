@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from ...system import read_table
 
 _FILE = Path(__file__).with_name("guarantees.toml")
 
@@ -66,4 +67,4 @@ def _line(guarantee: _Guarantee, verdict: Verdict) -> str:
 
 @cache
 def _table() -> dict[str, _Guarantee]:
-    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), dict[str, _Guarantee])
+    return read_table(_FILE, dict[str, _Guarantee])
