@@ -1,4 +1,4 @@
-"""A `git` on the PATH that ends the runner, as `kill -9` does, right after a call that changed the repository."""
+"""A `git` on the PATH that ends the runner, as `kill -9` does, at a call of a roll-back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from pathlib import Path
 
 _SCRIPT = """#!/bin/sh
 echo "$*" >> '{log}'
+at=none
+[ -e '{armed}' ] && at=$(cat '{armed}')
+number=$(sed -n '/^bundle create/,$p' '{log}' | sed 1d | wc -l)
+[ "$at" = "before $number" ] && kill -9 $PPID && exit 1
 '{git}' "$@"
 code=$?
-case "$1 $2" in
-"stash store"|"symbolic-ref -m"|"update-ref "*) [ -e '{armed}' ] && kill -9 $PPID;;
+[ "$at" = "after $number" ] && kill -9 $PPID
+case "$at $1 $2" in
+"change stash store"|"change symbolic-ref -m"|"change update-ref "*) kill -9 $PPID;;
 esac
 exit $code
 """
+
+CHANGE = "change"
+"""Right after the first call that changes HEAD, a ref or the stash."""
 
 
 class KillingGit:
@@ -28,13 +36,19 @@ class KillingGit:
         script.chmod(0o755)
         self._folder = folder
 
-    def env(self, path: str, *, is_armed: bool) -> dict[str, str]:
-        """The PATH for a runner. `is_armed`: the first such call ends it."""
+    def env(self, path: str, *, at: str | None) -> dict[str, str]:
+        """The PATH for a runner. `at`: CHANGE, or `before 3` or `after 3`, a call of its roll-back; None: it lives."""
         self._log.write_text("")
-        self._armed.touch() if is_armed else self._armed.unlink(missing_ok=True)
+        self._armed.unlink(missing_ok=True) if at is None else self._armed.write_text(at)
         return {"PATH": f"{self._folder}{os.pathsep}{path}"}
 
     @property
     def calls(self) -> list[str]:
         """Arguments of each call of the last runner, oldest first."""
         return self._log.read_text().splitlines()
+
+    @property
+    def of_roll_back(self) -> list[str]:
+        """The calls after the commits of the pass were bundled: its roll-back begins with them."""
+        bundled = next(n for n, line in enumerate(self.calls) if line.startswith("bundle create"))
+        return self.calls[bundled + 1 :]
