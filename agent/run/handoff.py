@@ -37,6 +37,7 @@ _LARGEST = 1 << 20
 _RESULT = 300
 _CHANGES = ("edit_file", "write_file")
 ASKS = "the model asks: "
+DECIDES = "someone has to decide: "
 """What a hand-off's reason begins with where the model has a question."""
 LoadBlob = Callable[[str], bytes]
 
@@ -92,8 +93,10 @@ def standing(journal: Journal) -> HandoffOpened | None:
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
     """One sentence: what the person who takes it up would do first."""
-    if facts.asking.questions or reason.startswith(ASKS):
+    if reason.startswith(ASKS) or (facts.asking.questions and not reason.startswith(DECIDES)):
         return "Answer the model's question, then resume the run."
+    if reason.startswith(DECIDES):
+        return "Restore the files that were edited, or resume the run on a screen and decide there."
     if facts.asking.proposals:
         return "Look at the proposal, then approve or reject it."
     if facts.asking.turned_down:

@@ -25,8 +25,6 @@ from ..workspace.git import (
 )
 from ..workspace.repository import GitFailed, Repository
 
-_OF_TRIES = ("refs/heads/", "refs/tags/")
-
 
 @dataclass(frozen=True, slots=True)
 class Moved:
@@ -68,6 +66,8 @@ class PassRepository:
         except GitFailed:
             return None
         start, end = self._state(started.git), self._state(after)
+        if started.tries > 1:
+            after, end = self._without_new_names(start, end)
         return None if is_same(start, end) else Moved(after, differences(start, end))
 
     async def commit(
@@ -92,18 +92,6 @@ class PassRepository:
         if moved is None or started.git is None:
             return []
         return await self._rewind(started, moved.state, history_only=True)
-
-    async def drop_refs_of_tries(self, started: PassStarted) -> None:
-        """Remove branches and tags that came since the start of a pass: of a try only files are kept."""
-        moved = await self.moved(started)
-        found = None if moved is None else await self.find()
-        if moved is None or found is None or started.git is None:
-            return
-        start, have = self._state(started.git), self._state(moved.state)
-        came = {name for name in have.refs.keys() - start.refs.keys() if name.startswith(_OF_TRIES)}
-        if came:
-            want = msgspec.structs.replace(have, refs={name: to for name, to in have.refs.items() if name not in came})
-            await rewind(found, want, have, self._kit.snapshots.kept, aside=Path())
 
     async def bundle(self, started: PassStarted, moved: Moved | None) -> tuple[str | None, list[str]]:
         """Keep commits that are about to be rolled back in the journal; the blob, and a line for each commit."""
@@ -168,11 +156,25 @@ class PassRepository:
             state = await record_state(found, self._kit.snapshots.keep)
         except OSError as error:
             raise GitFailed(f"{error.filename}: {error.strerror}") from error
+        return self._store(state)
+
+    def _without_new_names(self, start: GitState, end: GitState) -> tuple[str, GitState]:
+        """Branches and tags that came while tries worked are somebody else's: a try's go with its worktree."""
+        came = {name for name in end.refs.keys() - start.refs.keys() if name.startswith(("refs/heads/", "refs/tags/"))}
+        state = msgspec.structs.replace(end, refs={name: to for name, to in end.refs.items() if name not in came})
+        return self._store(state), state
+
+    def _store(self, state: GitState) -> str:
         name = self._kit.snapshots.keep(msgspec.json.encode(state))
         self._states[name] = state
         return name
 
     def _state(self, name: str) -> GitState:
         if name not in self._states:
-            self._states[name] = msgspec.json.decode(self._kit.snapshots.kept(name), type=GitState)
+            self._states[name] = stored_state(self._kit, name)
         return self._states[name]
+
+
+def stored_state(kit: Kit, name: str) -> GitState:
+    """Return a state from the snapshot store. Raises SnapshotDamaged."""
+    return msgspec.json.decode(kit.snapshots.kept(name), type=GitState)

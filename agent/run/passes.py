@@ -91,7 +91,7 @@ class Passes:
             if work.kind == BEGIN:
                 await self._begin()
             elif work.kind == CLOSE:
-                await self._close(work.about, is_whole=True)
+                return await self._close(work.about, is_whole=True)
             elif self._improve is not None:
                 return await measure_baseline(self.kit, self._improve)
         except PersonInterrupted:
@@ -172,8 +172,8 @@ class Passes:
             return self._interval.branch
         return self._improve.branch if self._improve is not None else Branch()
 
-    async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> None:
-        """`why`: what the pass is over for. `is_whole`: it came to its end by itself."""
+    async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> WorkResult:
+        """`why`: what the pass is over for. `is_whole`: it came to its end by itself, so that it can be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.going_back is not None:
@@ -181,32 +181,35 @@ class Passes:
         elif started.tries == 1:
             await self._judge_all(started, why, is_whole=is_whole, judged=judged)
         else:
-            await self._close_tries(started, why, judged=judged)
-            await self.candidates.clear()
+            return await self._close_tries(started, why, is_whole=is_whole, judged=judged)
+        return WorkResult()
 
-    async def _close_tries(self, started: PassStarted, why: str, *, judged: bool) -> None:
+    async def _close_tries(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
         """The best try becomes the change of the pass. Where none is, nothing of the run's tree was touched."""
-        found: Measured | None = None
+        found: Measured | WorkResult | None = None
         if self.facts.chosen is None:
-            found = await self.candidates.choose(started, why, judged=judged)
+            found = await self.candidates.choose(started, why, judged=judged, may_hand_over=is_whole)
+        if isinstance(found, WorkResult):
+            return found
+        await self.candidates.clear()  # with the branches and tags that they made
         if self.facts.chosen is not None:
             assert self._improve is not None  # no other loop has tries
             if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
                 why_not = f"cannot run on it: {failed}"
                 found = record_no_score(self.kit, self._improve, started.number, why_not)
-            await self._repository.drop_refs_of_tries(started)  # no worktree has them checked out any more
         if found is None:
             await self._judge_all(self._from(started), why, is_whole=True, judged=judged)
-            return
+            return WorkResult()
         moved = await self._repository.moved(started)
-        if moved is not None and moved.history:  # a try made a branch or a tag
+        if moved is not None and moved.history:  # a try reached the run's own HEAD or refs
             world = await self.kit.snapshots.take()
             await self._keep(started, [], moved, world, found, "")
             await self._put_back(msgspec.structs.replace(started, world=world), self._going_back())
-            return
+            return WorkResult()
         changed = [end for end in self.facts.tries.values() if end is not None and end.files]
         verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
         self._finish(started, verdict, found.why)
+        return WorkResult()
 
     def _from(self, started: PassStarted) -> PassStarted:
         """The pass as it started in the run's tree: of one with tries, right before the chosen one was applied."""

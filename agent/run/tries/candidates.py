@@ -26,7 +26,7 @@ from ...workspace.patches import patch_of
 from ...workspace.repository import GitFailed
 from ..measure import Measured, Score, measure, record_no_score, record_score
 from .attempt import Attempt, Over
-from .conflict import edited_since, replace_is_decided, why_kept
+from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
 from .try_kit import drop_kit, kit_of_try
 from .verdict import why_red
 from .words import opening_words, summary, system_words
@@ -102,8 +102,13 @@ class Candidates:
             if attempt.candidate in self._facts.tries and self._facts.tries[attempt.candidate] is None:
                 await attempt.finish(Over(why))
 
-    async def choose(self, started: PassStarted, why: str, *, judged: bool) -> Measured | None:
-        """Measure the tries, and record which one is to be applied; or return why none is. Raises PersonInterrupted."""
+    async def choose(
+        self, started: PassStarted, why: str, *, judged: bool, may_hand_over: bool
+    ) -> Measured | WorkResult | None:
+        """Measure the tries, and record which one is to be applied; or return why none is.
+
+        A result: someone has to decide first. Raises PersonInterrupted.
+        """
         await self.finish_all(why)
         if not judged:
             return Measured(False, why)
@@ -118,8 +123,17 @@ class Candidates:
         assert end is not None and end.world is not None and best.score is not None  # it was measured
         base = self._kit.facts.world = await self._kit.snapshots.take()
         edited = await edited_since(self._kit, started, end, base)
-        if edited and not await replace_is_decided(self._kit, best, edited, base):
-            return record_no_score(self._kit, self._spec, started.number, why_kept(best, edited), best.seconds)
+        if edited:
+            decision = await decide_conflict(self._kit, best, edited, base, may_hand_over=may_hand_over)
+            if decision == "hand over":
+                return WorkResult(handoff=why_handed_over(best, edited))
+            if decision == "keep":
+                return record_no_score(self._kit, self._spec, started.number, why_kept(best, edited), best.seconds)
+        self._record_choice(started, best, end, base)
+        return None
+
+    def _record_choice(self, started: PassStarted, best: TryMeasured, end: TryFinished, base: str) -> None:
+        assert end.world is not None and best.score is not None  # it was measured
         self._kit.record(
             TryChosen(
                 number=started.number,
@@ -133,7 +147,6 @@ class Candidates:
             ),
             durable=True,
         )
-        return None
 
     async def _measure(self, attempt: Attempt, end: TryFinished) -> None:
         kit, why = attempt.kit, await self._why_not(attempt, end)

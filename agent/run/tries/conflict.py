@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
 from ...step import Kit
+from ..handoff import DECIDES
 
 KEEP = "Keep the edits"
 REPLACE = "Replace them with the try"
@@ -20,20 +23,33 @@ async def edited_since(kit: Kit, started: PassStarted, end: TryFinished, base: s
     return [path for path in end.files if path in moved & other]
 
 
-async def replace_is_decided(kit: Kit, best: TryMeasured, edited: list[str], base: str) -> bool:
-    """Ask the person. False: the edits stay; without a person they always do. Raises PersonInterrupted."""
+async def decide_conflict(
+    kit: Kit, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
+) -> Literal["keep", "replace", "hand over"]:
+    """Ask the person. Without one the edits stay, or the run is handed over, as its policy says.
+
+    Raises PersonInterrupted.
+    """
     name = f"try-{best.number}.{best.candidate}-{base[:12]}"
-    asking = kit.facts.asking
+    asking, hands_over = kit.facts.asking, may_hand_over and kit.gate.policy.on_ask == "handoff"
     if name not in asking.answers and name not in asking.questions:
         if not kit.watched():
-            return False
+            return "hand over" if hands_over else "keep"
         kit.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
     if name not in asking.answers:
         kit.record(Waiting(why="question"))
         await kit.interruptible(kit.until(lambda: name in asking.answers or (kit.headless and not kit.watched())))
+    if name not in asking.answers and hands_over:
+        return "hand over"  # the question stays open
     if name not in asking.answers:
         kit.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
-    return asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
+    is_replaced = asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
+    return "replace" if is_replaced else "keep"
+
+
+def why_handed_over(best: TryMeasured, edited: list[str]) -> str:
+    """What someone has to decide."""
+    return f"{DECIDES}{_question(best, edited)}"
 
 
 def why_kept(best: TryMeasured, edited: list[str]) -> str:

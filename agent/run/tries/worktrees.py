@@ -9,13 +9,23 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
+from ...protocol import try_name
 from ...step import Kit
 from ...workspace.checkout import lay_tracked
-from ...workspace.git import places_of
+from ...workspace.git import drop_refs_made_in, places_of
 from ...workspace.repository import GitFailed, Repository, repository_top
+from ..pass_repository import stored_state
 
 FOLDER = "worktrees"
 """Next to the folder of the journals."""
+
+
+class _Command(msgspec.Struct):
+    """Arguments of a tool that runs a command."""
+
+    command: str = ""
 
 
 def tries_folder(kit: Kit) -> Path:
@@ -61,10 +71,11 @@ async def workspace_in(kit: Kit, place: Path) -> Path | None:
 
 
 async def remove_worktree(kit: Kit, place: Path) -> None:
-    """Remove the worktree with all that is in it. Nothing happens where there is none."""
+    """Remove the worktree with all that is in it, and the refs made in it. Nothing happens where there is none."""
     try:
         found = await Repository.find(kit.workspace.root, kit.env)
         if found is not None:
+            await _drop_refs(kit, found, place)
             await found.ask("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
         pass  # the folder goes; git forgets it with its next `git worktree prune`
@@ -85,6 +96,29 @@ def drop_folder(folder: Path) -> None:
         folder.rmdir()
         if folder.parent.name == FOLDER:
             folder.parent.rmdir()
+
+
+async def _drop_refs(kit: Kit, found: Repository, place: Path) -> None:
+    """Raises GitFailed."""
+    started = None if kit.facts.passing is None else kit.facts.passing.last
+    if started is None or started.git is None or not await asyncio.to_thread((place / ".git").is_file):
+        return
+    tree = await found.open(place)
+    number, _, candidate = place.name.partition(".")
+    if tree is not None:
+        commands = _commands_of(kit, try_name(int(number), int(candidate)))
+        await drop_refs_made_in(tree, stored_state(kit, started.git), commands)
+
+
+def _commands_of(kit: Kit, work: str) -> list[str]:
+    """The commands that a try asked for."""
+    conversation = kit.facts.conversations.get(work)
+    calls = [] if conversation is None else [call for message in conversation.messages for call in message.calls]
+    found: list[str] = []
+    for call in calls:
+        with suppress(msgspec.DecodeError):  # the model wrote it: nothing of it ran
+            found.append(msgspec.json.decode(call.arguments, type=_Command).command)
+    return found
 
 
 def _same_folder(workspace: Path, top: Path, place: Path) -> Path:

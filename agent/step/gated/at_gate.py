@@ -17,7 +17,7 @@ from ..kit import Kit, tell_waiting
 
 Arguments = msgspec.Struct | None
 """Of a call, checked."""
-NOT_KEPT = "The proposal of an item does not wait: attach a screen and resume, then the item is worked again and asks"
+NOT_KEPT = "The proposal of {one} does not wait: resume on a screen, then {it} is worked again and asks"
 LOST = "it cannot be shown again as it was"
 
 
@@ -77,7 +77,8 @@ async def _from(
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
-                gated.handoff += f". {NOT_KEPT}"
+                one, it = ("an item", "the item") if kit.work is None else ("a try", "the try")
+                gated.handoff += f". {NOT_KEPT.format(one=one, it=it)}"
         if ruling.is_left_open:
             return gated
         gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"

@@ -2,6 +2,7 @@
 
 from .commits import bundle_of, commit_pass
 from .locks import wait_for_locks
+from .of_worktree import drop_refs_made_in
 from .places import GitPlaces, places_of
 from .record import record_state
 from .refs import commits_of_head
@@ -15,6 +16,7 @@ __all__ = [
     "commit_pass",
     "commits_of_head",
     "differences",
+    "drop_refs_made_in",
     "is_same",
     "places_of",
     "record_state",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...system import read_plain
 from ..repository import Repository
 from .places import LARGEST_KEPT, GitPlaces
@@ -10,6 +12,7 @@ from .state import REMOTES, STASH, GitState, Stashed
 
 _WHY = "rundry: pass rolled back"
 _BRANCHES = "refs/heads/"
+_STOOD_ON = re.compile(rb"\t(?:checkout: moving from .* to|Branch: renamed .* to) (\S+)$")
 
 
 async def restore_refs(
@@ -21,7 +24,7 @@ async def restore_refs(
     before (an editor may fetch at any time). In a linked working tree the user's own tree shares all refs, so only the
     branches go back that this working tree's HEAD stood on.
     """
-    elsewhere = await _checked_out_elsewhere(repository, places)
+    elsewhere = await checked_out_elsewhere(repository, places)
     own = commits_of_head(places, want.head_log) if places.is_linked else None
     known_remotes = {name.removeprefix(REMOTES).partition("/")[0] for name in want.refs if name.startswith(REMOTES)}
     moved: list[str] = []
@@ -79,7 +82,8 @@ async def _restore_stash(repository: Repository, want: list[Stashed], have: list
     return []
 
 
-async def _checked_out_elsewhere(repository: Repository, places: GitPlaces) -> set[str]:
+async def checked_out_elsewhere(repository: Repository, places: GitPlaces) -> set[str]:
+    """Return the branches that other working trees of this repository stand on. Raises GitFailed."""
     said = await repository.must("worktree", "list", "--porcelain")
     found: set[str] = set()
     for tree in said.out.decode("utf-8", "surrogateescape").split("\n\n"):
@@ -94,7 +98,25 @@ async def _checked_out_elsewhere(repository: Repository, places: GitPlaces) -> s
 
 def commits_of_head(places: GitPlaces, since: int) -> set[str]:
     """Commits that this working tree's HEAD stood on after that place of its log."""
+    return {
+        fields[1].decode("ascii", "replace") for line in _log(places, since) if len(fields := line.split(b" ", 2)) > 1
+    }
+
+
+def first_of_head(places: GitPlaces) -> str | None:
+    """The commit that this working tree's HEAD began with."""
+    fields = next(iter(_log(places, 0)), b"").split(b" ", 2)
+    return fields[1].decode("ascii", "replace") if len(fields) > 1 else None
+
+
+def visited_by_head(places: GitPlaces) -> set[str]:
+    """Branches that this working tree's HEAD stood on, by its log."""
+    found = (_STOOD_ON.search(line) for line in _log(places, 0))
+    names = {match[1].decode("utf-8", "surrogateescape") for match in found if match is not None}
+    return {_BRANCHES + name.removeprefix(_BRANCHES) for name in names}
+
+
+def _log(places: GitPlaces, since: int) -> list[bytes]:
     log = places.folder / "logs" / "HEAD"
     data = read_plain(log, LARGEST_KEPT) if log.is_file() else b""
-    lines = (data[since:] if len(data) >= since else data).splitlines()
-    return {fields[1].decode("ascii", "replace") for line in lines if len(fields := line.split(b" ", 2)) > 1}
+    return (data[since:] if len(data) >= since else data).splitlines()

@@ -1,0 +1,120 @@
+"""`--tries N` next to a person who uses the same repository, and hand-offs of tries and of items."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from fakes.hours import subjects
+from fakes.project import changed_files, git
+from fakes.rundry import Home, Ran, Running
+from fakes.server import ScriptedServer
+from fakes.tries import rule, writes
+from fakes.turns import Call, call, calls, say
+
+HELD = dataclasses.replace(writes("score.txt", 9), hold_after=0)
+"""The second try, which waits until the server releases it."""
+MAKES_REFS = (
+    "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m GIT_COMMITTER_EMAIL=m@x; "
+    "git branch try-branch; git tag try-tag; git switch -qc try-switched; echo {score} > score.txt; "
+    'git commit -qam mine; name=v; git tag "$name-light"; git tag -m x "$name-annotated"'
+)
+
+
+@pytest.fixture
+def scored(project: Path) -> Path:
+    """The project with a score in a file, committed."""
+    (project / "score.txt").write_text("5\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "A score")
+    return project
+
+
+def started(home: Home, server: ScriptedServer, project: Path, *more: str, gate: str = "auto") -> Running:
+    argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", gate, "--headless"]
+    limits = ["--score", "cat score.txt", "--patience", "1", "--tries", "2", "--steps", "20", "--json"]
+    return home.start(*argv, *limits, *more, cwd=project)
+
+
+def in_mid_pass(running: Running, server: ScriptedServer, requests: int = 2) -> None:
+    """Try 1 has ended, try 2 waits for its answer."""
+    running.wait_event("try_finished", candidate=1)
+    server.wait_requests(requests)
+
+
+def refs_of(project: Path) -> list[str]:
+    return git(project, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags").split()
+
+
+@pytest.mark.parametrize(("scores", "verdict"), [((6, 9), "kept"), ((9, 6), "kept"), ((4, 3), "reverted")])
+def test_names_that_a_person_makes_stay_and_those_of_a_try_go(
+    home: Home, scored: Path, scores: tuple[int, int], verdict: str
+):
+    made = Call("run_command", {"command": MAKES_REFS.format(score=scores[0])})
+    first = calls(made, Call("finish", {"answer": "did it", "citations": ["score.txt"]}))
+    rules = [rule(1, 1, first), rule(1, 2, dataclasses.replace(writes("score.txt", scores[1]), hold_after=0))]
+    server = ScriptedServer(rules=rules, then=say("nothing more"))
+    with server, started(home, server, scored) as running:
+        in_mid_pass(running, server)
+        assert "refs/heads/try-switched" in refs_of(scored), "the try made it in the repository of the person"
+        git(scored, "branch", "mine")
+        git(scored, "tag", "score")
+        git(scored, "tag", "-m", "x", "mine-annotated")
+        git(scored, "branch", "elsewhere", git(scored, "commit-tree", "HEAD^{tree}", "-m", "mine").strip())
+        server.release()
+        ran = running.finish()
+    assert ran.of("pass_finished")[0]["verdict"] == verdict, ran.story()
+    mine = ["refs/heads/elsewhere", "refs/heads/mine", "refs/tags/mine-annotated", "refs/tags/score"]
+    assert refs_of(scored) == sorted([*mine, "refs/heads/work"]), ran.story()
+    assert changed_files(scored) == []
+
+
+@pytest.fixture
+def handed_over(home: Home, scored: Path):
+    """Ended while the best try conflicts with an edit of the person, with a server that still answers."""
+    rules = [rule(1, 1, writes("score.txt", 6)), rule(1, 2, HELD)]
+    with ScriptedServer(rules=rules, then=say("nothing more")) as server:
+        with started(home, server, scored, "--on-ask", "handoff") as running:
+            in_mid_pass(running, server)
+            (scored / "score.txt").write_text("7\n")
+            server.release()
+            ran = running.finish()
+        yield ran
+
+
+def test_a_conflict_of_a_try_is_handed_over_and_the_edit_stays(home: Home, scored: Path, handed_over: Ran):
+    assert (handed_over.exit_code, handed_over.outcome["reason"]) == (5, "handoff"), handed_over.story()
+    assert handed_over.outcome["detail"].startswith("someone has to decide: Try 2 of 2 is the best one (score 9)")
+    assert "score.txt" in home.run("handoffs", cwd=scored).stdout
+    assert (scored / "score.txt").read_text() == "7\n" and git(scored, "worktree", "list").count("\n") == 1
+    again = home.run("resume", "--headless", "--json", "--on-ask", "handoff", cwd=scored)
+    assert (again.exit_code, (scored / "score.txt").read_text()) == (5, "7\n"), again.story()
+
+
+def test_a_handed_over_try_is_applied_once_the_edit_is_gone(home: Home, scored: Path, handed_over: Ran):
+    assert handed_over.exit_code == 5, handed_over.story()
+    git(scored, "checkout", "-q", "score.txt")
+    ran = home.run("resume", "--headless", "--json", cwd=scored)
+    assert ran.of("pass_finished")[0]["verdict"] == "kept", ran.story()
+    assert (scored / "score.txt").read_text() == "9\n" and subjects(scored)[0] == "rundry pass 1: wrote 9"
+
+
+def test_a_handed_over_try_is_decided_on_the_screen(home: Home, scored: Path, handed_over: Ran):
+    assert handed_over.exit_code == 5, handed_over.story()
+    with home.screen("resume", cwd=scored) as terminal:
+        terminal.wait_for("Replace them with the try")
+        assert home.run("ctl", "answer", "2", cwd=scored).exit_code == 0
+        terminal.wait_for("plateau")
+    assert (scored / "score.txt").read_text() == "9\n"
+
+
+def test_a_command_of_a_try_that_nobody_approves_is_handed_over_as_that_of_a_try(home: Home, scored: Path):
+    asks = call("run_command", command="touch made")
+    server = ScriptedServer(rules=[rule(1, 1, asks), rule(1, 2, asks)], then=say("nothing more"))
+    with server, started(home, server, scored, "--on-ask", "handoff", gate="ask") as running:
+        ran = running.finish()
+    detail = ran.outcome["detail"]
+    assert (ran.exit_code, "The proposal of a try does not wait" in detail) == (5, True), ran.story()
+    assert "item" not in detail and detail.endswith("then the try is worked again and asks")
+    assert git(scored, "worktree", "list").count("\n") == 1 and changed_files(scored) == []
