@@ -204,6 +204,7 @@ RESUMED = (
     "repeat",
     "tries",
     "gate",
+    "on_ask",
     "on_stall",
     "quiet",
     "cwd",

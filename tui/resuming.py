@@ -66,6 +66,7 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
         model=setup.model if "model" in asked else _with_effort(setup, path) if "effort" in asked else None,
         gate=mode,
         unsandboxed_ok=mode is GateMode.AUTO,
+        on_ask=setup.settings.get("on_ask", str) if "on_ask" in asked else None,
         on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
         hint=hint,
         damaged=bool(flags.get("damaged")),

@@ -68,7 +68,11 @@ def with_limits(spec: RunSpec, limits: Mapping[str, LimitValue]) -> RunSpec:
     quotas = {name: str(rate) for name, rate in limits.items() if name not in LIMITS and rate is not None}
     kept = {tool: rate for tool, rate in spec.gate.quotas.items() if tool not in limits}
     changes: dict[str, object] = {"gate": msgspec.structs.replace(spec.gate, quotas={**kept, **quotas})}
-    changes |= {limit.field: limits[name] for name, limit in LIMITS.items() if name in limits and not limit.parts}
+    changes |= {
+        limit.field: _of_type(getattr(spec, limit.field), limits[name])
+        for name, limit in LIMITS.items()
+        if name in limits and not limit.parts
+    }
     for holder in {part for limit in LIMITS.values() for part in limit.parts}:
         part = getattr(spec, holder)
         if part is not None:
@@ -78,12 +82,17 @@ def with_limits(spec: RunSpec, limits: Mapping[str, LimitValue]) -> RunSpec:
 
 def part_with(part: Part, holder: str, limits: Mapping[str, LimitValue]) -> Part:
     """Return one part of a spec (`holder`: its field there) with these limits changed."""
-    changes: dict[str, LimitValue] = {
-        _field(part, limit.field): limits[name]
-        for name, limit in LIMITS.items()
-        if name in limits and holder in limit.parts
-    }
+    changes: dict[str, LimitValue] = {}
+    for name, limit in LIMITS.items():
+        if name in limits and holder in limit.parts:
+            field = _field(part, limit.field)
+            changes[field] = _of_type(getattr(part, field), limits[name])
     return msgspec.structs.replace(part, **changes)
+
+
+def _of_type(before: object, value: LimitValue) -> LimitValue:
+    """A command and an event hold every number as a float: one that counts something stays a whole number."""
+    return int(value) if isinstance(before, int) and isinstance(value, float) else value
 
 
 def _field(part: msgspec.Struct, field: str) -> str:

@@ -15,6 +15,7 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelSpec | None = None
     gate: GateMode | None = None
     unsandboxed_ok: bool = False
+    on_ask: str | None = None
     on_stall: str | None = None
     hint: str | None = None
     """A first message for the model."""

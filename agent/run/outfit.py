@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from ..config import remember_rule
 from ..gate import Gate
 from ..journal import Journal
@@ -164,10 +166,11 @@ def _gate(
     rules: list[Rule],
 ) -> Gate:
     """`rules`: those of the policy; the gate adds what the person says `always` to, and the sandbox sees it."""
+    policy = journal.spec.gate
     gate = Gate(
         workspace=workspace,
         keep=journal.keep,
-        policy=journal.spec.gate,
+        policy=msgspec.structs.replace(policy, on_ask=order.changes.on_ask or policy.on_ask),
         guard=guard.matches,
         sandbox=sandbox.kind,
         attended=journal.watched,
