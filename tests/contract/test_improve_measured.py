@@ -1,0 +1,62 @@
+"""`--repeat` and `--min-delta` by the real command: what is kept, what is stale, and what is no measurement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+from fakes.project import git
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
+from fakes.turns import Call, calls
+
+NOISY = "python3 -c 'import os; print(float(open(\"score.txt\").read()) + os.urandom(1)[0] % 3 / 10)'"
+"""The number in the file, or up to 0.2 more."""
+
+
+def writes(number: object):
+    return calls(
+        Call("write_file", {"path": "score.txt", "content": f"{number}\n"}),
+        Call("finish", {"answer": f"wrote {number}", "citations": ["score.txt"]}),
+    )
+
+
+def improve(home: Home, project: Path, numbers: list[object], *more: str) -> Ran:
+    (project / "score.txt").write_text("5\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "A score")
+    with ScriptedServer([writes(number) for number in numbers]) as server:
+        argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
+        return home.run(*argv, "--headless", "--json", "--steps", str(len(numbers)), *more, cwd=project)
+
+
+def verdicts(ran: Ran) -> list[str]:
+    return [event["verdict"] for event in ran.of("pass_finished")]
+
+
+def test_small_steps_are_kept_and_add_up_to_more_than_min_delta(home: Home, project: Path):
+    numbers = [5.3, 5.6, 5.7, 5.8, 9]
+    ran = improve(home, project, numbers, "--score", "cat score.txt", "--min-delta", "0.5", "--patience", "2")
+    assert verdicts(ran) == ["kept"] * 4, ran.story()
+    assert [event["stale_passes"] for event in ran.of("score_measured")] == [0, 1, 0, 1, 2]
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "plateau") and (project / "score.txt").read_text() == "5.8\n"
+
+
+def test_the_median_of_an_even_number_of_measurements_is_compared(home: Home, project: Path):
+    ran = improve(home, project, [6, 5.9, 4], "--score", NOISY, "--repeat", "4", "--goal", "max")
+    measured = ran.of("score_measured")
+    assert [len(event["values"]) for event in measured] == [4] * 4, ran.story()
+    assert all(event["score"] == median(event["values"]) for event in measured)
+    best = [measured[0]["score"]]
+    for event in measured[1:]:
+        assert event["kept"] == (event["score"] > best[-1]), ran.story()
+        best.append(max(best[-1], event["score"]))
+    assert measured[1]["kept"] and not measured[1]["within_noise"] and not measured[3]["kept"]
+
+
+def test_repeated_measurements_that_fail_are_no_measurement_and_no_plateau(home: Home, project: Path):
+    fails = "grep -q 7 score.txt && exit 1; cat score.txt"
+    ran = improve(home, project, [7, 77, 6], "--score", fails, "--repeat", "3", "--patience", "2")
+    assert verdicts(ran) == ["unmeasured", "unmeasured"], ran.story()
+    assert (ran.exit_code, ran.outcome["reason"], ran.outcome["retryable"]) == (75, "error", True), ran.story()
+    assert (project / "score.txt").read_text() == "5\n"
