@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -21,7 +22,7 @@ def writes(number: object):
     )
 
 
-def improve(home: Home, project: Path, numbers: list[object], *more: str) -> Ran:
+def improve(home: Home, project: Path, numbers: Sequence[object], *more: str) -> Ran:
     (project / "score.txt").write_text("5\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "A score")
