@@ -75,6 +75,24 @@ def test_a_script_pauses_limits_steers_and_stops_a_run_that_someone_else_drives(
     refused(gone, "has ended (user:", "rundry resume")
 
 
+@pytest.mark.parametrize("verb", ["steer", "interrupt"])
+def test_a_cut_call_books_its_prompt_and_what_arrived_and_shows_the_rest_as_held(home: Home, project: Path, verb: str):
+    limits = ["--tokens", "200k", "--usd", "0.50", "--price", "1/2"]
+    with ScriptedServer([HELD, HELD]) as server, headless(home, project, server, *limits) as running:
+        words = ["steer", "use plain sums"] if verb == "steer" else ["interrupt"]
+        assert home.run("ctl", *words, cwd=project).exit_code == 0
+        charged = running.wait_event("charged")
+        assert home.run("ctl", "stop", "--now", cwd=project).exit_code == 0
+        ended = running.finish()
+    (admitted, *_) = ended.of("call_admitted")
+    assert charged["estimated"] is True
+    assert 0 < charged["tokens_in"] <= admitted["prompt_tokens"]
+    assert 0 < charged["tokens_out"] < 50
+    assert charged["held_tokens"] > 1000 and charged["held_usd"] > 0
+    assert charged["usd"] < 0.01
+    assert ended.outcome["usd"] < 0.02
+
+
 def test_a_script_lists_queued_messages_and_takes_them_back(home: Home, project: Path):
     with ScriptedServer([HELD, HELD]) as server, headless(home, project, server, "--gate", "edits") as running:
 

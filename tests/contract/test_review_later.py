@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_BOTH, FIX_MEAN
@@ -68,6 +70,21 @@ def test_a_changed_file_refuses_the_old_digest_and_gives_a_new_one(home: Home, p
         assert now["digest"] != waiting["digest"]
         home.run("approve", run_id, "--digest", now["digest"], "--headless", cwd=project)
     assert core.read_text() == mine.replace("a - b", "a + b")
+
+
+def test_a_proposal_whose_bytes_were_changed_in_the_journal_is_never_applied(home: Home, project: Path):
+    core = project / "calc/core.py"
+    with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
+        run_id = hand_over(home, project, server)
+        (waiting,) = inbox(home, project)
+        with closing(sqlite3.connect(home.journals()[0])) as database, database:
+            swapped = database.execute(
+                "UPDATE blobs SET data = ? WHERE instr(data, 'a + b') > 0", (CORE.replace("a - b", "0").encode(),)
+            )
+            assert swapped.rowcount >= 1
+        ran = home.run("approve", run_id, "--digest", waiting["digest"], "--json", cwd=project)
+    assert ran.exit_code != 0, ran
+    assert core.read_text() == CORE
 
 
 def test_a_server_that_is_down_leaves_the_proposal_as_it_was(home: Home, project: Path):
