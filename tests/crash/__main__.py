@@ -58,8 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         failed = 0
         with ThreadPoolExecutor(options.jobs) as pool:
-            for label, found in pool.map(one, work):
+            for done, (label, found) in enumerate(pool.map(one, work), 1):
                 failed += bool(found)
+                print(f"{done} of {len(work)}", end="\r", file=sys.stderr, flush=True)
                 for line in found:
                     print(f"{label}: {line}", flush=True)
     print(f"{len(work)} cases, {failed} failed, {time.monotonic() - began:.0f} s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ def crash_and_resume(kind: Kind, root: Path, at: int, whole: Whole) -> list[str]
         before = case.recorded()
         case.finish()
         return list(differences(case, whole, before, crashes=1))
-    except AssertionError as error:
+    except (AssertionError, subprocess.TimeoutExpired) as error:
         return [str(error)[-2000:]]
     finally:
         case.close()

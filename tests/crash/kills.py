@@ -35,7 +35,7 @@ def kill_and_resume(kind: Kind, root: Path, seed: int, whole: Whole) -> list[str
             before = now
         case.finish()
         return [f"{line} (after {kills} kills)" for line in differences(case, whole, before, crashes=kills)]
-    except AssertionError as error:
+    except (AssertionError, subprocess.TimeoutExpired) as error:
         return [str(error)[-2000:]]
     finally:
         case.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def cut_and_resume(kind: Kind, root: Path, at: int, whole: Whole, chance: random
         known = case.recorded()
         drop_unforced(case, Disk(case.home.runs, there), log, chance)
         return list(_wrong(case, known, whole))
-    except AssertionError as error:
+    except (AssertionError, subprocess.TimeoutExpired) as error:
         return [str(error)[-2000:]]
     finally:
         case.close()

@@ -163,6 +163,7 @@ class ScriptedServer:
         self._loop, self._stop, self._released = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         app = web.Application(client_max_size=64 << 20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/messages", self._chat)  # Anthropic's format, for raw answers
         app.router.add_get("/v1/models", self._list_models)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.2)
         await runner.setup()
