@@ -37,6 +37,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "All commands", "ctrl+p", hint="commands", typed=False),
     Action("interrupt", "Interrupt; what arrived is kept", "escape", hint="interrupt"),
     Action("gate", "What passes without you: ask, edits, auto, read", "shift+tab", takes="[MODE]"),
+    Action("deny", "Deny a path or a command from now on", takes="path:GLOB"),
     Action("to_gate", "Go to the gate, or to the board of a search", "f2", hint="gate", typed=False),
     Action("board", "The board of a search, or its transcript", "ctrl+l", hint="transcript"),
     Action("pause", "Pause after this step, or go on", "f4", hint="pause"),

@@ -11,6 +11,7 @@ from rundry.agent import (
     EFFORTS,
     AddItem,
     AddLens,
+    AddRule,
     Answer,
     Command,
     Decide,
@@ -241,6 +242,13 @@ def _gate(given: Given, waits: Waits) -> list[Command]:
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
 
 
+def _deny(given: Given, waits: Waits) -> list[Command]:
+    from .deciding.rule import parse_deny
+
+    del waits
+    return [AddRule(rule=parse_deny(" ".join(given.words)))]
+
+
 VERBS: Mapping[str, Verb] = {
     "pause": Verb("", "after this step; --now: at once", _plain(lambda given: Pause(now=given.now))),
     "unpause": Verb("", "go on; `resume` is the same", _plain(lambda _: Unpause())),
@@ -273,5 +281,6 @@ VERBS: Mapping[str, Verb] = {
     ),
     "undo": Verb("[N | step N]", "the last change, the last N, back to a step", _undo, after_end=True),
     "gate": Verb("MODE", "read, ask, edits or auto", _gate, after_end=True),
+    "deny": Verb("path:GLOB | command:WORDS", "from now on, for every tool and command", _deny, after_end=True),
 }
 """In the order of the help."""

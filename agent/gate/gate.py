@@ -181,6 +181,20 @@ class Gate:
             return settle(command, waiting.draft, waiting.conflict)
         return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
 
+    def restrict(self, rule: Rule) -> None:
+        """Add a rule that denies; it also decides on what waits."""
+        self.rules.append(rule)
+        for gate in (self, *self._beside):
+            gate.apply_denials()
+
+    def apply_denials(self) -> None:
+        """Reject what waits and is denied by now."""
+        for waiting in (*self._open.values(), *self.later.proposals.values()):
+            verdict = self._judge(waiting.draft)
+            if verdict.action == "deny":
+                waiting.verdict = verdict
+                self._settle_by_policy(waiting)
+
     def settle_alone(self) -> None:
         """Nobody is here any more: the policy decides on what waits, or it stays open where it can."""
         for waiting in self._open.values():

@@ -27,6 +27,8 @@ from ..protocol import (
     Recipe,
     ReplyFinished,
     Rewound,
+    Rule,
+    RuleAdded,
     RunEnded,
     RunResumed,
     RunSpec,
@@ -71,6 +73,8 @@ class RunFacts:
     """As the run began, with the limits that were changed since."""
     budget: Budget = field(init=False)
     gate_mode: GateMode = field(init=False)
+    rules: list[Rule] = field(init=False)
+    """Of the policy, and what a person added to the run."""
     model: str = field(init=False)
     model_spec: ModelSpec = field(init=False)
     """The one that answers now: the spec's, or what a person switched to."""
@@ -134,6 +138,7 @@ class RunFacts:
         self.passing = passing_of(self.spec)
         self.budget = self.spec.budget
         self.gate_mode = self.spec.gate.mode
+        self.rules = list(self.spec.gate.rules)
         self.model = self.spec.model.name
         self.model_spec = self.spec.model
 
@@ -310,6 +315,8 @@ class RunFacts:
                 self.spec = with_limits(self.spec, limits)
             case GateModeChanged(mode=mode):
                 self.gate_mode = mode
+            case RuleAdded(rule=rule):
+                self.rules.append(rule)
             case ModelSwitched(model=model, spec=spec):
                 self.model = model
                 self.model_spec = spec or self.model_spec

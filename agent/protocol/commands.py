@@ -9,7 +9,7 @@ import msgspec
 
 from .events.base import snake
 from .messages import ImageRef
-from .spec import GateMode, ModelSpec
+from .spec import GateMode, ModelSpec, Rule
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=snake):
@@ -109,6 +109,12 @@ class SwitchModel(_Command, frozen=True, kw_only=True):
 class SetGateMode(_Command, frozen=True, kw_only=True):
     mode: GateMode
     unsandboxed_ok: bool = False
+
+
+class AddRule(_Command, frozen=True, kw_only=True):
+    """One more rule of the gate, from now on and after a resume. Only a rule that denies can be added."""
+
+    rule: Rule
 
 
 class TakeWheel(_Command, frozen=True, kw_only=True):
@@ -213,6 +219,7 @@ Command = (
     | SetLimit
     | SwitchModel
     | SetGateMode
+    | AddRule
     | TakeWheel
     | GiveWheel
     | Act

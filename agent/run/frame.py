@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from math import isfinite
 
 from ..config import read_limit
+from ..gate import nonsense
 from ..model import RemoteModel
 from ..protocol import (
     BUDGET,
@@ -17,6 +18,8 @@ from ..protocol import (
     ModelQuoted,
     ModelSpec,
     ModelSwitched,
+    Rule,
+    RuleAdded,
     RundryError,
     Tokens,
     UserError,
@@ -137,6 +140,20 @@ def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "pers
         prompt_tokens=tokens,
         cold_usd=usd,
     )
+
+
+def add_rule(run: Conduct, rule: Rule) -> str | None:
+    """A rule that denies, from now on. A command that runs already keeps what it sees."""
+    gate = run.kit.gate
+    if rule.verdict != "deny":
+        return "only a rule that denies can be added to a run"
+    if wrong := nonsense(rule):
+        return wrong
+    if rule in gate.rules:
+        return "the run has this rule already"
+    run.kit.record(RuleAdded(rule=rule))
+    gate.restrict(rule)
+    return None
 
 
 def set_mode(run: Conduct, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:

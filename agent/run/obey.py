@@ -10,6 +10,7 @@ from ..protocol import (
     Act,
     AddItem,
     AddLens,
+    AddRule,
     Answer,
     Clear,
     Command,
@@ -49,7 +50,7 @@ from ..protocol import (
 from .attachments import refuse_images
 from .compacting import compact
 from .conduct import Conduct
-from .frame import OpenModel, set_limit, set_mode, switch_model
+from .frame import OpenModel, add_rule, set_limit, set_mode, switch_model
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
@@ -69,6 +70,8 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
             return await switch_model(run, model, open_model, ask_above=ask_above)
         case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
             return set_mode(run, mode, unsandboxed_ok=unsandboxed_ok)
+        case AddRule(rule=rule):
+            return add_rule(run, rule)
         case Wake():
             return _wake(run)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():

@@ -72,7 +72,7 @@ async def outfit(
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(Path(spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path))
     notes += workspace.leftovers.sweep()
-    rules = list(spec.gate.rules)
+    rules = list(facts.rules)
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules)
     sandbox.leftovers = workspace.leftovers
     await sandbox.probe(workspace.root)
@@ -101,7 +101,7 @@ async def outfit(
         workspace=workspace,
         snapshots=snapshots,
         sandbox=sandbox,
-        tools=_tools_of_run(journal, facts, workspace, env, sandbox, model),
+        tools=_tools_of_run(journal, facts, workspace, env, sandbox, model, rules),
         guard=guard,
         quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
         env=env,
@@ -165,7 +165,7 @@ def _gate(
     outside: Outside,
     rules: list[Rule],
 ) -> Gate:
-    """`rules`: those of the policy; the gate adds what the person says `always` to, and the sandbox sees it."""
+    """`rules`: of the run so far; the gate adds to them, and the sandbox and the tools see it."""
     policy = journal.spec.gate
     gate = Gate(
         workspace=workspace,
@@ -185,9 +185,15 @@ def _gate(
 
 
 def _tools_of_run(
-    journal: Journal, facts: RunFacts, workspace: Workspace, env: Mapping[str, str], sandbox: Sandbox, model: Model
+    journal: Journal,
+    facts: RunFacts,
+    workspace: Workspace,
+    env: Mapping[str, str],
+    sandbox: Sandbox,
+    model: Model,
+    rules: list[Rule],
 ) -> ToolContext:
-    tools = tool_context(journal, workspace, env, sandbox, model)
+    tools = tool_context(journal, workspace, env, sandbox, model, rules)
     if journal.spec.finder is not None and journal.spec.finder.hosts:
         tools.fetcher = Fetcher(journal.spec.finder.hosts)
     for name, sha in facts.hands.outputs.items():

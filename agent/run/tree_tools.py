@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..config import EVERY_FILE
 from ..journal import Journal
-from ..protocol import Model, RunSpec
+from ..protocol import Model, Rule, RunSpec
 from ..stops import Guard, default_guard, guard_of_items
 from ..tools import ToolContext
 from ..workspace import Sandbox, Workspace
@@ -24,9 +24,14 @@ def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
 
 
 def tool_context(
-    journal: Journal, workspace: Workspace, env: Mapping[str, str], sandbox: Sandbox, model: Model
+    journal: Journal,
+    workspace: Workspace,
+    env: Mapping[str, str],
+    sandbox: Sandbox,
+    model: Model,
+    rules: Sequence[Rule],
 ) -> ToolContext:
-    """What the tools of one tree of files work with."""
+    """What the tools of one tree of files work with. `rules`: the gate's own list, which grows."""
     return ToolContext(
         workspace=workspace,
         env=env,
@@ -34,7 +39,7 @@ def tool_context(
         keep=journal.keep,
         load=journal.blob,
         limit=_result_limit(model.window),
-        rules=journal.spec.gate.rules,
+        rules=rules,
     )
 
 

@@ -28,6 +28,7 @@ from rundry.agent import (
     Reason,
     ReasoningArrived,
     ReplyFinished,
+    Rule,
     RunEnded,
     RunResumed,
     Said,
@@ -378,6 +379,8 @@ def _made(hint: object) -> object:
         return Budget()
     if hint is LoopKind:
         return LoopKind.GOAL
+    if hint is Rule:
+        return Rule(verdict="deny", path="x")
     if isinstance(hint, type) and hasattr(hint, "__members__"):
         return next(iter(hint))  # type: ignore[call-overload]
     return [] if "list" in str(hint) else {} if str(hint).startswith("dict") else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import (
     EFFORTS,
+    AddRule,
     Clear,
     GateMode,
     Interrupt,
@@ -22,6 +23,7 @@ from rundry.agent import (
     Wake,
 )
 
+from ..deciding.rule import parse_deny
 from ..limits import parse_limit
 from ..resuming import raised
 
@@ -64,6 +66,13 @@ def _gate(screen: MainScreen, argument: str) -> None:
         screen.tell("auto is left out: no sandbox here. /gate auto asks for it")
     else:
         screen.desk.set_gate(mode)
+
+
+def _deny(screen: MainScreen, argument: str) -> None:
+    if argument:
+        screen.desk.put(AddRule(rule=parse_deny(argument)))
+    else:
+        screen.fill("/deny path:")
 
 
 def _pause(screen: MainScreen, argument: str) -> None:
@@ -215,6 +224,7 @@ def _clear(screen: MainScreen, argument: str) -> None:
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     "interrupt": _interrupt,
     "gate": _gate,
+    "deny": _deny,
     "pause": _pause,
     "resume": _resume,
     "step": _step,

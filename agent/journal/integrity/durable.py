@@ -11,10 +11,11 @@ from ...protocol import (
     LimitsChanged,
     ProposalDecided,
     QuestionAnswered,
+    RuleAdded,
     RunStarted,
 )
 
-_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered, RunStarted)
+_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered, RuleAdded, RunStarted)
 """RunStarted: a journal without its first event cannot be resumed."""
 
 

@@ -63,6 +63,7 @@ from .run import (
     PassStarted,
     PatchKept,
     Paused,
+    RuleAdded,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -184,6 +185,7 @@ __all__ = [
     "Record",
     "ReplyFinished",
     "Rewound",
+    "RuleAdded",
     "RunEnded",
     "RunResumed",
     "RunStarted",
@@ -249,6 +251,7 @@ KnownEvent = (
     | BudgetChanged
     | LimitsChanged
     | GateModeChanged
+    | RuleAdded
     | Paused
     | Unpaused
     | Waiting

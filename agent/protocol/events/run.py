@@ -11,7 +11,7 @@ from ..evidence import Evidence
 from ..finder import FinderSpec
 from ..handoff import HandoffRecord
 from ..outcome import FindingCounts, Reason
-from ..spec import GateMode, LoopKind, ModelSpec
+from ..spec import GateMode, LoopKind, ModelSpec, Rule
 from .base import EventBase
 
 
@@ -183,6 +183,13 @@ class LimitsChanged(EventBase, frozen=True, kw_only=True):
 
 class GateModeChanged(EventBase, frozen=True, kw_only=True):
     mode: GateMode
+    by: str = "person"
+
+
+class RuleAdded(EventBase, frozen=True, kw_only=True):
+    """A person added a rule to the gate of the run."""
+
+    rule: Rule
     by: str = "person"
 
 

@@ -28,7 +28,7 @@ async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassSta
         workspace=workspace,
         snapshots=Snapshots(workspace, journal.path.with_suffix(".snapshots")),
         sandbox=sandbox,
-        tools=tool_context(journal, workspace, kit.env, sandbox, kit.run_model),
+        tools=tool_context(journal, workspace, kit.env, sandbox, kit.run_model, kit.gate.rules),
         guard=guard,
         quotas=kit.quotas,
         env=kit.env,

@@ -19,6 +19,7 @@ from ...protocol import (
     PassStarted,
     PatchKept,
     Paused,
+    RuleAdded,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -46,6 +47,7 @@ RunFrame = (
     | BudgetChanged
     | LimitsChanged
     | GateModeChanged
+    | RuleAdded
     | Paused
     | Unpaused
     | Waiting
@@ -53,7 +55,7 @@ RunFrame = (
     | Woken
     | RunEnded
 )
-_Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged
+_Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded
 RUN = (
     RunStarted,
     RunResumed,
@@ -64,6 +66,7 @@ RUN = (
     BudgetChanged,
     LimitsChanged,
     GateModeChanged,
+    RuleAdded,
     Paused,
     Unpaused,
     Waiting,
@@ -88,7 +91,7 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             see_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
-        case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged():
+        case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged() | RuleAdded():
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
             _standstill(state, stamped, event)
@@ -178,6 +181,9 @@ def _changed(state: ViewState, stamped: Stamped, event: _Change) -> None:
         case GateModeChanged():
             state.gate_mode = event.mode
             note(state, stamped, f"gate is now {event.mode.value}", right=_unless_person(event.by))
+        case RuleAdded():
+            what = event.rule.path or event.rule.command or event.rule.tool or "everything"
+            note(state, stamped, f"rule added: {event.rule.verdict} {what}", right=_unless_person(event.by))
         case _:
             assert_never(event)
 
