@@ -15,11 +15,12 @@ from fakes.turns import Turn
 from fakes.wires import WIRES, Said
 
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Command, Pause
+from rundry.agent.protocol import Command, Pause, Steer
 
 FORMATS = ("chat", "anthropic")
 CALLS = 10_000
 MEGABYTES = 100
+KEEP_ALIVE = {"chat": b": nothing yet\n\n", "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n'}
 
 
 def turn(name: str, said: Said) -> Turn:
@@ -84,3 +85,16 @@ def test_an_answer_of_a_hundred_megabytes_is_cut_and_the_run_ends_in_seconds(hom
     assert ran.events[-1]["type"] == "run_ended", ran
     shown = sum(len(e["text"]) for e in ran.of("text_arrived"))
     assert 0 < shown < 5_000_000
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_message_interrupts_an_answer_that_never_ends_within_a_second(home: Home, project: Path, name: str):
+    said = WIRES[name].write(Said(texts=["go on, and "]))
+    begun = WIRES[name].encode(said[: -WIRES[name].tail - (name == "anthropic")]).removesuffix(b"data: [DONE]\n\n")
+    flood = Turn(raw=begun + KEEP_ALIVE[name] * (MEGABYTES * 1_000_000 // len(KEEP_ALIVE[name])), hold_after=0)
+    with ScriptedServer([flood, last_words(name)]) as server, task(home, project, name, server) as running:
+        assert taken_after(home, running, "text_arrived", Steer(text="stop that"), "interrupted") < 1.0
+        ran = running.finish()
+        server.release()
+    assert ran.events[-1]["type"] == "run_ended", ran
+    assert "stop that" in server.requests[1].text
