@@ -11,6 +11,8 @@ from importlib.metadata import version
 
 import msgspec
 
+from ..protocol import ConversationRestored, Rewound
+from .conversation import main_conversation
 from .facts import RunFacts
 from .finder_facts import FinderFacts
 from .journal import Journal
@@ -20,6 +22,8 @@ EVERY = 2_000
 VIEW = 2
 """Row of the state of a view; that of the run's facts is 1."""
 _FACTS = 1
+_GOING_BACK = (Rewound, ConversationRestored)
+"""What brings messages back."""
 _BATCH = 10_000
 _DIGEST_BYTES = 16
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
@@ -36,10 +40,13 @@ class _OfSearch(msgspec.Struct):
 
 def facts_of(journal: Journal) -> RunFacts:
     """The fold of all events."""
-    facts = _saved(journal) or RunFacts(journal.spec)
+    facts, goes_back = _saved(journal) or RunFacts(journal.spec), False
     while events := journal.read(facts.last_seq, _BATCH):
         for stamped in events:
             facts.apply(stamped)
+            goes_back = goes_back or (stamped.work is None and isinstance(stamped.event, _GOING_BACK))
+    if goes_back and facts.main.is_partial:  # the stored messages lack those that were not sent any more
+        facts.conversations[None] = main_conversation(journal, facts.last_seq)
     return facts
 
 
@@ -85,7 +92,7 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Another version may count otherwise, or does not know the digest behind the body."""
-    return f"{version('rundry')} with view"
+    return f"{version('rundry')} with view and facts"
 
 
 def _saved(journal: Journal) -> RunFacts | None:

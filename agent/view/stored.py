@@ -52,15 +52,14 @@ def stored_page(journal: Journal, page: Page) -> bytes | None:
 
 
 def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool) -> None:
-    """Store the state, its new pages and the facts of a search, in one commit. All are of the same event.
+    """Store the state, its new pages and the run's facts, in one commit. All are of the same event.
 
     `is_first`: what an earlier version stored no longer counts. Raises JournalError.
     """
     pages = state.blocks.pages
     new = [(page.seq, page.first, made_by(), page.state) for page in pages if page.state is not None]
     with journal.transaction():
-        if facts.finder is not None:
-            save(journal, facts)
+        save(journal, facts)
         save_body(journal, VIEW, pack(state))
         if new or is_first:
             journal.rows(_TABLE)

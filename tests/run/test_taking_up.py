@@ -220,7 +220,7 @@ async def _left_alone(run, clock):
 
     going = asyncio.create_task(hour())
     try:
-        return await run.run(watched=True, clock=clock)
+        return await run.run(watched=True, clock=clock, linger=True)  # a run that a screen began
     finally:
         going.cancel()
 

@@ -11,6 +11,7 @@ from fakes.played import spec, started
 from rundry.agent import Journal
 from rundry.agent.journal.action_log import ActionLog
 from rundry.agent.journal.actions import Action
+from rundry.agent.journal.checkpoint import checkpoint_seq, facts_of, save
 from rundry.agent.journal.conversation import main_conversation
 from rundry.agent.journal.facts import RunFacts
 from rundry.agent.journal.step_places import StepPlaces
@@ -99,3 +100,18 @@ def test_a_conversation_that_forgot_its_dropped_messages_sends_the_same(journal:
         facts.conversations[None] = whole
     assert facts.main.current() == whole.current()
     assert len(facts.main.messages) == len(whole.messages)
+
+
+def test_a_run_that_went_back_after_a_checkpoint_has_its_forgotten_messages_again(journal: Journal):
+    facts = RunFacts(journal.spec)
+    events: list[Event] = [started(), Prompted(kind="system", text="system"), Said(text="task", kind="task")]
+    for number in range(1, 30):
+        events += step(number)
+    for event in [*events, trimmed(40)]:
+        facts.apply(journal.append(event))
+    facts.main.forget_dropped()
+    save(journal, facts)
+    journal.append(Rewound(upto=12, step=2))
+    found = facts_of(journal)
+    assert checkpoint_seq(journal) == facts.last_seq == found.last_seq - 1
+    assert found.main.current() == main_conversation(journal, found.last_seq).current() != []

@@ -14,6 +14,7 @@ from attacks.hostile import filled
 from fakes.played import spec, started
 
 from rundry.agent import Block, FinderSpec, Journal, Lens, LoopKind, ViewState, load_older, reduce
+from rundry.agent.journal.checkpoint import checkpoint_seq, facts_of
 from rundry.agent.journal.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
@@ -105,4 +106,28 @@ def test_from_any_checkpoint_everything_shown_is_as_in_the_fold_of_all_events(tm
         found = shown(attached(journal))
         for name, value in expected.items():
             assert found[name] == value, (stop, name)
+    journal.close()
+
+
+def as_stored(facts: RunFacts) -> Any:
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(facts), strict=False)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("seed", range(2))
+def test_from_any_checkpoint_a_runner_knows_what_the_fold_of_all_events_tells(tmp_path: Path, loop: str, seed: int):
+    pick = random.Random(seed)
+    journal = Journal.create(tmp_path / "r1.db", spec(**LOOPS[loop]()))
+    with journal.transaction():
+        journal.append(started(**LOOPS[loop]()))
+        for event, step, work in random_events(pick, 1_200):
+            journal.append(event, step=step, work=work)
+    events = journal.read()
+    whole_facts = RunFacts(journal.spec)
+    for stamped in events:
+        whole_facts.apply(stamped)
+    for stop in (1, len(events), *(pick.randrange(2, len(events)) for _ in range(3))):
+        kept(journal, stop)
+        assert checkpoint_seq(journal) == stop
+        assert as_stored(facts_of(journal)) == as_stored(whole_facts), stop
     journal.close()
