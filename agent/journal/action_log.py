@@ -33,7 +33,7 @@ class ActionLog(Sequence[Action]):
     def append(self, action: Action) -> None:
         """Add one; the oldest of the newest are packed once enough of them are finished."""
         self.newest.append(action)
-        if len(self.newest) >= 2 * _CHUNK and all(old.ok is not None for old in self.newest[:_CHUNK]):
+        if len(self.newest) > 2 * _CHUNK and all(old.ok is not None for old in self.newest[:_CHUNK]):
             self.packed.append(zlib.compress(msgspec.msgpack.encode(self.newest[:_CHUNK])))
             del self.newest[:_CHUNK]
 

@@ -32,9 +32,9 @@ ELSEWHERE = [
     "a branch without tests",
     "a FIFO in place of a test",
 ]
-TEETH = (1, 3, 6, 14, 15)
+TEETH = (2, 6, 7, 11, 15)
 """Seeds of the attacker whose moves work where nothing is guarded."""
-SEEDS = (*TEETH, 2, 4, 5, 7, 8)
+SEEDS = (*TEETH, 1, 3, 4, 5, 8)
 HELD = Turn(text="I think about it", hold_after=2)
 HONEST = {
     "ruff": edit("calc/core.py", "import os\n", '"""Nothing is imported."""\n'),
