@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..journal import Journal
-from ..journal.checkpoint import EVERY
+from ..journal.checkpoint import EVERY, checkpoint_seq
 from ..journal.facts import RunFacts
 from ..protocol import Stamped
 from .loading import load_older
@@ -16,6 +16,8 @@ from .transcript import Blocks
 
 _IN_MEMORY = 64
 _BATCH = 10_000
+_SHARE = 10
+"""Facts grow with a run: stored after each further tenth of its events, they cost the same per event at any length."""
 
 
 class ViewKeeper:
@@ -28,6 +30,7 @@ class ViewKeeper:
         self._journal, self._facts = journal, facts
         self._is_first = stored is None
         self._saved_seq = self.state.last_seq
+        self._facts_seq = checkpoint_seq(journal)
         load_older(self.state, journal)
         self._catch_up()
 
@@ -46,8 +49,10 @@ class ViewKeeper:
         else:
             self._catch_up()
         if stamped.seq - self._saved_seq >= EVERY and self._is_level and not self._journal.in_transaction:
+            with_facts = stamped.seq - self._facts_seq >= max(EVERY, stamped.seq // _SHARE)
             self._saved_seq = stamped.seq
-            store_view(self._journal, self._facts, self.state, is_first=self._is_first)
+            self._facts_seq = stamped.seq if with_facts else self._facts_seq
+            store_view(self._journal, self._facts, self.state, is_first=self._is_first, with_facts=with_facts)
             self._is_first = False
 
     @property

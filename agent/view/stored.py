@@ -51,15 +51,17 @@ def stored_page(journal: Journal, page: Page) -> bytes | None:
     return bytes(rows[0][0]) if rows else None
 
 
-def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool) -> None:
+def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> None:
     """Store the state, its new pages and the run's facts, in one commit. All are of the same event.
 
-    `is_first`: what an earlier version stored no longer counts. Raises JournalError.
+    `is_first`: what an earlier version stored no longer counts. `with_facts`: a view of a search needs them.
+    Raises JournalError.
     """
     pages = state.blocks.pages
     new = [(page.seq, page.first, made_by(), page.state) for page in pages if page.state is not None]
     with journal.transaction():
-        save(journal, facts)
+        if with_facts or facts.finder is not None:
+            save(journal, facts)
         save_body(journal, VIEW, pack(state))
         if new or is_first:
             journal.rows(_TABLE)
