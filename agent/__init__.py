@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 __all__ = [
     "TOOLS",
     "Advice",
-    "Attached",
     "Background",
     "Bars",
     "Block",
@@ -27,7 +26,6 @@ __all__ = [
     "LensFacts",
     "Mention",
     "ModelLine",
-    "Pending",
     "PendingProposal",
     "Point",
     "Progress",
@@ -35,7 +33,6 @@ __all__ = [
     "Redactor",
     "Report",
     "ResumeChanges",
-    "RunLine",
     "Sandbox",
     "Session",
     "Setting",
@@ -44,12 +41,10 @@ __all__ = [
     "Survey",
     "SuspectResult",
     "Trust",
-    "Verified",
     "ViewState",
     "Waits",
     "Wanted",
     "WriteWatch",
-    "add_charge",
     "admit_damage",
     "as_mention",
     "attach",
@@ -154,7 +149,6 @@ if TYPE_CHECKING:
     from .finder.view import FrontierView
     from .gate import compare_contents
     from .images import (
-        Attached,
         Mention,
         as_mention,
         attach,
@@ -164,7 +158,7 @@ if TYPE_CHECKING:
         mentions,
         no_images,
     )
-    from .journal import Journal, Redactor, RunLine, find_run, holder, list_runs, new_run_id, runs_dir
+    from .journal import Journal, Redactor, find_run, holder, list_runs, new_run_id, runs_dir
     from .journal.checkpoint import facts_of
     from .journal.export import exported, exported_lines
     from .journal.finder_facts import FinderFacts
@@ -172,10 +166,9 @@ if TYPE_CHECKING:
     from .journal.handoffs import deciding_commands, digests_of, handoff_markdown
     from .journal.integrity.backup import backup as backup_journal
     from .journal.integrity.check import check_journal
-    from .journal.pending import Pending, PendingProposal, SuspectResult, pending, suspect_result
+    from .journal.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .journal.points import Point, earlier_points
     from .journal.reporting import Advice, Report, Share, report
-    from .journal.shares import add_charge
     from .journal.undoing import Changes, Landed, standing_changes
     from .journal.waiting import Waits, what_waits
     from .journal.write_watch import WriteWatch
@@ -183,7 +176,7 @@ if TYPE_CHECKING:
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
     from .run.calling import call_hook
-    from .run.confirming.later import Verified, verify_run
+    from .run.confirming.later import verify_run
     from .run.damaged.admission import admit_damage
     from .run.fork import fork as fork_run
     from .run.handoff import standing
@@ -237,7 +230,6 @@ _HOMES: dict[str, str] = {
     "try_label": "view.reducer.tries",
     "Advice": "journal.reporting",
     "verify_run": "run.confirming.later",
-    "Verified": "run.confirming.later",
     "mentions": "images",
     "no_images": "images",
     "looks_like_picture": "images",
@@ -246,8 +238,6 @@ _HOMES: dict[str, str] = {
     "attach": "images",
     "Mention": "images",
     "as_mention": "images",
-    "Attached": "images",
-    "Pending": "journal.pending",
     "PendingProposal": "journal.pending",
     "SuspectResult": "journal.pending",
     "suspect_result": "journal.pending",
@@ -260,7 +250,6 @@ _HOMES: dict[str, str] = {
     "refresh_proposals": "run.proposals.refresh",
     "report": "journal.reporting",
     "beside": "config",
-    "add_charge": "journal.shares",
     "backup_journal": "journal.integrity.backup:backup",
     "check_journal": "journal.integrity.check",
     "admit_damage": "run.damaged.admission",
@@ -291,7 +280,6 @@ _HOMES: dict[str, str] = {
     "Point": "journal.points",
     "earlier_points": "journal.points",
     "ResumeChanges": "run.orders",
-    "RunLine": "journal",
     "Sandbox": "workspace",
     "variables_left_out": "run.surroundings",
     "Session": "run.session",

@@ -134,14 +134,19 @@ class Spending:
 
     def _charge(self, charged: Charged) -> None:
         add_charge(self.shares, charged)
-        self.spent += Spent(
-            tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
-            usd=charged.usd or 0.0,
-            held_tokens=charged.held_tokens,
-            held_usd=charged.held_usd,
-            unpriced=charged.usd is None,
-            estimated=charged.estimated,
-        )
+        self.spent += spent_by(charged)
         if not charged.estimated and charged.prompt_counted:
             self.margins.append((charged.prompt_counted, charged.tokens_in))
             del self.margins[:-_REMEMBERED]
+
+
+def spent_by(charged: Charged) -> Spent:
+    """What one call used, and what its provider may still bill."""
+    return Spent(
+        tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
+        usd=charged.usd or 0.0,
+        held_tokens=charged.held_tokens,
+        held_usd=charged.held_usd,
+        unpriced=charged.usd is None,
+        estimated=charged.estimated,
+    )

@@ -7,14 +7,14 @@ from ..step import NotSummarised, summarise
 from .conduct import Conduct
 
 LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""The others begin their conversations anew by themselves."""
+"""The others start their conversations over by themselves."""
 
 
 async def compact(run: Conduct, command: Compact) -> str | None:
     """None: it was done. Else why it was refused; the conversation is as it was then."""
     kit, loop = run.kit, run.facts.spec.loop
     if loop not in LOOPS:
-        return f"{loop.a_run} begins its conversations anew by itself"
+        return f"{loop.a_run} starts its conversations over by itself"
     if kit.active:
         return "a step runs: interrupt it first, or wait for its end"
     if command.undo:

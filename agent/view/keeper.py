@@ -35,7 +35,7 @@ class ViewKeeper:
         self._catch_up()
 
     def heard_by(self, on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
-        """What is to be called with each event after the facts took it in: it goes to `on_event`, too."""
+        """Return a listener that folds an event into the view, then passes it to `on_event`; the facts come first."""
 
         def take(stamped: Stamped) -> None:
             self._take(stamped)

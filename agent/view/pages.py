@@ -14,9 +14,9 @@ from .state import Shown, ViewState
 from .transcript import Blocks, Page
 
 PAGE_BLOCKS = 250
-"""A page has at least so many blocks, unless it has very many events."""
+"""Fewest blocks of a page, unless it reaches `PAGE_EVENTS` before."""
 PAGE_EVENTS = 20_000
-"""A page has at most so many events."""
+"""Most events of a page."""
 _NAMES = tuple(each.name for each in fields(Shown))
 _Packed = tuple[int, dict[int, Block], Shown]
 """The number of blocks, those that can still change, and the rest of what is shown."""

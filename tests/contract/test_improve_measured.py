@@ -1,4 +1,4 @@
-"""`--repeat` and `--min-delta` by the real command: what is kept, what is stale, and what is no measurement."""
+"""`--repeat` and `--min-delta` with the real command: kept changes, stale passes, and failed measurements."""
 
 from __future__ import annotations
 

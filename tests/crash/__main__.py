@@ -1,7 +1,7 @@
 """Crash every kind of loop at every point, or kill it at random times.
 
     cd tests && python -m crash --all                    # every crash point of every kind
-    cd tests && python -m crash --sample 20 --seed 3     # so many points of each kind
+    cd tests && python -m crash --sample 20 --seed 3     # 20 random points of each kind
     cd tests && python -m crash --kills 200 --seed 1     # SIGKILL at random times
     cd tests && python -m crash --power 5                # a power cut at 5 points of each kind (needs strace)
     cd tests && python -m crash --kind goal --at 17      # one case

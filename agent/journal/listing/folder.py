@@ -75,7 +75,7 @@ class RunsFolder:
 
 
 def _as_of_now(line: RunLine, path: Path) -> RunLine:
-    """Who drives a run is not written into its journal, and a folder can be moved."""
+    """The line of the index, with what is not in the journal: whether a runner is there, and the current path."""
     try:
         state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
     except JournalError:

@@ -57,7 +57,7 @@ class Rewound(EventBase, frozen=True, kw_only=True):
 
     upto: int
     text: str = ""
-    """The person's message that stood there, to be written anew."""
+    """The person's message at that place, for the person to edit and send again."""
     step: int | None = None
     """The step that it went back to, where it was no message."""
     by: str = "person"

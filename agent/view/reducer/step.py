@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ...journal.shares import add_charge
+from ...journal.spending import spent_by
 from ...protocol import (
     CallAdmitted,
     ChangeCommitted,
@@ -34,7 +35,6 @@ from ...protocol import (
     StepFinished,
     StepStarted,
     TextArrived,
-    Tokens,
     ToolCalled,
     ToolFinished,
     Unknown,
@@ -207,14 +207,7 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
 
 def _charge(state: ViewState, event: Charged) -> None:
     add_charge(state.shares, event)
-    state.spent += Spent(
-        tokens=Tokens(event.tokens_in, event.tokens_out, event.tokens_cached, event.tokens_reasoning),
-        usd=event.usd or 0.0,
-        held_tokens=event.held_tokens,
-        held_usd=event.held_usd,
-        unpriced=event.usd is None,
-        estimated=event.estimated,
-    )
+    state.spent += spent_by(event)
 
 
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:

@@ -47,7 +47,7 @@ class Confinement:
         self.kind = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
-        """Where there is none, or only the second best: why, one line with the mend."""
+        """Why there is no sandbox, or only the second choice: one line that says how to fix it."""
         self.network = network or kind is None or (kind == "landlock" and not holds_network())
         """Commands reach the network: they may, or nothing holds it."""
         self._may_use_network = network

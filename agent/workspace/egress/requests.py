@@ -10,7 +10,7 @@ from ...system import Target, read_target
 _LINE = re.compile(r"([A-Z]{1,20}) (\S{1,8000}) HTTP/1\.[01]")
 _URL = re.compile(r"http://([^/?#\s@]+)(/[^\s#]*|\?[^\s#]*)?", re.IGNORECASE)
 _OWN = frozenset({"host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"})
-"""Headers that concern this connection only, or that are written anew."""
+"""Headers that are not forwarded: they concern this connection only, or the proxy writes its own."""
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
