@@ -233,7 +233,7 @@ def test_an_item_of_a_megabyte_is_an_item_like_others(home: Home, place: Path):
 
 
 class Writer(threading.Thread):
-    """Writes into the newest journal of a home, and into a file that nobody else uses; keeps the longest wait of each."""
+    """Writes into the newest journal of a home, and into an unused file; keeps the longest wait of each."""
 
     def __init__(self, home: Home, unused: Path) -> None:
         super().__init__(daemon=True)
