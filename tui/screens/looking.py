@@ -15,7 +15,7 @@ CLOCK_SECONDS = 0.25
 """Between two redraws without news, while a clock on the screen runs or the person does something."""
 STILL_SECONDS = 2.0
 """Between two looks while nothing happens: the end of a runner is not written to the journal."""
-REST_SECONDS = 10.0
+REST_SECONDS = 20.0
 """Between two redraws while nothing happens."""
 GRACE_SECONDS = 1 / 20
 """Between two redraws while the gate waits for a moment without keys."""
