@@ -9,8 +9,8 @@ from .state import LoopState, ends
 from .tries import decide_tries
 
 NO_BUDGET = (
-    "improve needs an explicit budget: give a finite --steps, --tokens, --usd, --time or --deadline; "
-    "without one there are no passes, not endless ones"
+    "a run with --score needs an explicit budget: add --steps, --tokens, --usd, --time or --deadline, "
+    "with a value other than none"
 )
 
 

@@ -32,6 +32,12 @@ def refuse_blind(spec: RunSpec, model: Model) -> None:
         raise Refusal(no_images(model.name))
 
 
+def refuse_images_of_search(spec: RunSpec) -> None:
+    """Raises Refusal where the task of a search has images."""
+    if spec.images and spec.finder is not None:
+        raise Refusal(IN_A_SEARCH)
+
+
 def _refused(images: Sequence[ImageRef], model: Model, facts: RunFacts, journal: Journal) -> str | None:
     if not images:
         return None

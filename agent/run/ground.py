@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ..loops.improve import NO_BUDGET, is_finite
 from ..protocol import Branch, Predicates, Refusal, RunSpec
 from ..workspace import Snapshots
 from ..workspace.repository import GitFailed, Repository, repository_top, why_not_here
+from ..workspace.scan import TooLarge, measure
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
@@ -57,8 +59,6 @@ async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> 
             await found.add_worktree(root, branch.name)
         except GitFailed as error:
             raise Refusal(f"no worktree: {error}") from error
-    if not place.is_dir():  # noqa: ASYNC240 - one look at the disk
-        raise Refusal(f"{origin} is in no commit yet: commit it first, a worktree has what was committed")
     return [
         f"worktree {place} on the branch {branch.name}; {origin} is not touched "
         f"(`git merge {branch.name}` takes it over, `git worktree remove {place}` clears it away)"
@@ -66,9 +66,24 @@ async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> 
 
 
 def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
-    """A pass that could not be put back must not begin. Raises Refusal."""
-    if snapshots.too_large and (spec.interval is not None or spec.improve is not None):
-        raise Refusal(f"{snapshots.too_large}, so a pass could not be put back")
+    """A pass that could not be rolled back must not begin. Raises Refusal."""
+    if snapshots.too_large and branch_of(spec) is not None:
+        raise Refusal(_no_roll_back(snapshots.too_large))
+
+
+async def check_size(spec: RunSpec) -> None:
+    """The same, before there is a store for snapshots. Raises Refusal."""
+    branch = branch_of(spec)
+    if branch is None:
+        return
+    try:
+        await asyncio.to_thread(measure, Path(branch.worktree_of or spec.workspace))
+    except TooLarge as error:
+        raise Refusal(_no_roll_back(str(error))) from None
+
+
+def _no_roll_back(why: str) -> str:
+    return f"{why}, so a pass could not be rolled back: add what the task does not need to .gitignore"
 
 
 def guarded(spec: RunSpec) -> Predicates:
@@ -93,6 +108,10 @@ async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
     found = await Repository.find(origin, env)
     if found is None:
         raise Refusal(f"{origin} is in no git repository: a worktree needs one (`git init`, then commit)")
-    if await found.head() is None:
+    head = await found.head()
+    if head is None:
         raise Refusal(f"{origin} has no commit yet: a worktree begins with one, commit first")
+    below = origin.relative_to(repository_top(origin) or origin)
+    if below.parts and (await found.ask("cat-file", "-e", f"{head}:{below.as_posix()}")).code != 0:
+        raise Refusal(f"{origin} is in no commit yet: commit it first, a worktree has what was committed")
     return found

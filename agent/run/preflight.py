@@ -1,4 +1,4 @@
-"""Whether a run can begin at all, found out before it has a journal: its model, its server, its key, its price."""
+"""Whether a run can begin at all, found out before it has a journal: its options, its folder, its model, its price."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import msgspec
 from ..journal.facts import RunFacts
 from ..model import RemoteModel, close_connections, is_direct, refuse_missing_key
 from ..protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped
-from .attachments import refuse_blind
+from ..workspace import OWN_GIT, command_env
+from .attachments import refuse_blind, refuse_images_of_search
 from .beginning import bare_start
+from .ground import check_ground, check_size
 from .outcome import ended_event, outcome_of
 from .outfit import Outside, unpriced
+from .small_window import refuse_window
+from .usable import check_usable
 
 Found = TypeVar("Found")
 Tell = Callable[[str], None]
@@ -26,11 +30,13 @@ _PATIENT_SECONDS = 0.4
 
 
 async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
-    """Open and probe the run's model. The result opens it without a second probe. Raises Refusal, UserError.
+    """Check everything that can be checked before there is a journal. Raises Refusal, UserError.
 
-    `tell` gets a line for the person whenever they have to wait.
+    The result opens the run's model without a second probe. `tell` gets a line for the person whenever they have to
+    wait.
     """
     asked = spec.model
+    await _check_spec(spec, outside)
     refuse_missing_key(asked, outside.env)
     try:
         model = await _told(_open(spec, outside), tell, _waits_for(asked))
@@ -45,6 +51,14 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
         return model if wanted == asked else await outside.open_model(wanted)
 
     return replace(outside, open_model=open_model, checked=model)
+
+
+async def _check_spec(spec: RunSpec, outside: Outside) -> None:
+    """What needs no model: impossible options, and a folder in which no pass may start."""
+    check_usable(spec)
+    refuse_images_of_search(spec)
+    await check_ground(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
+    await check_size(spec)
 
 
 def refuse_unpriced(spec: RunSpec, model: Model) -> None:
@@ -63,6 +77,8 @@ async def _open(spec: RunSpec, outside: Outside) -> Model:
     refuse_unpriced(spec, model)
     refuse_blind(spec, model)
     await model.probe()
+    if small := refuse_window(spec, model):
+        raise Refusal(small)
     return model
 
 

@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -31,6 +32,26 @@ class TooLarge(Exception):
     """The workspace has more than a snapshot holds; the text says what."""
 
 
+def measure(root: Path, most_files: int = MOST_FILES) -> None:
+    """Count the files and bytes that a scan would keep, without reading a file. Raises TooLarge where it would."""
+    ignore, size, waiting = Ignore(root), _Size(most_files), [""]
+    while waiting:
+        path = waiting.pop()
+        ignore.notice(path)
+        for entry in _listing(f"{root}/{path}"):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if _is_ignored(ignore, path, entry.name, is_folder):
+                continue
+            if is_folder:
+                waiting.append(f"{path}{entry.name}/")
+                continue
+            size.count(1)
+            with suppress(FileNotFoundError):
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT:
+                    size.weigh(status.st_size)
+
+
 class Scanner:
     """Remembers what it saw: a second scan costs a stat a file."""
 
@@ -40,11 +61,11 @@ class Scanner:
         self._most_files = most_files
         self._ignore = Ignore(root)
         self._top: _Folder | None = None
-        self._files = self._bytes = 0
+        self._size = _Size(most_files)
 
     def scan(self) -> str:
         """The id of the tree as it is now. Raises TooLarge, and OSError where the store cannot be written."""
-        self._files = self._bytes = 0
+        self._size = _Size(self._most_files)
         self._top = _run(self._folder("", self._top))
         return self._top.sha or self._store.put_tree({})
 
@@ -56,7 +77,7 @@ class Scanner:
         if old is not None and mark is not None and mark == old.mark:
             return (yield self._known_names(path, old))
         seen = _Folder(mark)
-        for entry in self._listing(path):
+        for entry in _listing(f"{self._root}/{path}"):
             name = entry.name
             inside = entry.is_dir(follow_symlinks=False)
             if self._left_out(path, name, inside):
@@ -68,14 +89,11 @@ class Scanner:
         return self._settled(seen, old)
 
     def _left_out(self, path: str, name: str, is_folder: bool) -> bool:
-        """Ignored files are left out, but for those that a program obeys: who made them has to be known."""
-        if f"{self._root}/{path}{name}" in self._skipped:
-            return True
-        return self._ignore.names(path, name, is_folder) and (is_folder or cautioned((name,)) is None)
+        return f"{self._root}/{path}{name}" in self._skipped or _is_ignored(self._ignore, path, name, is_folder)
 
     def _known_names(self, path: str, old: _Folder) -> _Scan:
         """A folder whose names are the same: a stat a file, and nothing else."""
-        self._count(len(old.files))
+        self._size.count(len(old.files))
         folders = dict[str, _Folder]()
         for name, child in old.folders.items():
             folders[name] = yield self._folder(f"{path}{name}/", child)
@@ -109,15 +127,8 @@ class Scanner:
         seen.sha = self._store.put_tree(entries) if entries else None
         return seen
 
-    def _listing(self, path: str) -> list[os.DirEntry[str]]:
-        try:
-            with os.scandir(f"{self._root}/{path}") as listing:
-                return list(listing)
-        except OSError:  # gone meanwhile, or not ours to read: as good as empty
-            return []
-
     def _look(self, path: str, name: str, known: _File | None, seen: _Folder) -> None:
-        self._count(1)
+        self._size.count(1)
         whole = f"{self._root}/{path}{name}"
         try:
             status = os.lstat(whole)
@@ -134,19 +145,12 @@ class Scanner:
         if found is None:
             return None
         if found.mode != LARGE:
-            self._bytes += status.st_size
-            if self._bytes > MOST_BYTES:
-                raise TooLarge(f"the workspace has more than {MOST_BYTES // 1_000_000:,} MB that are not ignored")
+            self._size.weigh(status.st_size)
         racy = _is_racy(status.st_ctime_ns, now)
         if known is not None and known.entry == found:
             known.ctime, known.ino, known.racy = status.st_ctime_ns, status.st_ino, racy
             return known
         return _File(status.st_ctime_ns, status.st_ino, found, racy)
-
-    def _count(self, files: int) -> None:
-        self._files += files
-        if self._files > self._most_files:
-            raise TooLarge(f"the workspace has more than {self._most_files:,} files that are not ignored")
 
 
 def _run(scan: _Scan) -> _Folder:
@@ -164,6 +168,37 @@ def _run(scan: _Scan) -> _Folder:
         else:
             stack.append(inner)
             found = None
+
+
+class _Size:
+    """Files and bytes of one scan so far."""
+
+    def __init__(self, most_files: int) -> None:
+        self._most_files = most_files
+        self._files = self._bytes = 0
+
+    def count(self, files: int) -> None:
+        self._files += files
+        if self._files > self._most_files:
+            raise TooLarge(f"the workspace has more than {self._most_files:,} files that are not ignored")
+
+    def weigh(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MOST_BYTES:
+            raise TooLarge(f"the workspace has more than {MOST_BYTES // 1_000_000:,} MB that are not ignored")
+
+
+def _is_ignored(ignore: Ignore, path: str, name: str, is_folder: bool) -> bool:
+    """Ignored files are left out, but for those that a program obeys: who made them has to be known."""
+    return ignore.names(path, name, is_folder) and (is_folder or cautioned((name,)) is None)
+
+
+def _listing(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listing:
+            return list(listing)
+    except OSError:  # gone meanwhile, or not ours to read: as good as empty
+        return []
 
 
 class _File:

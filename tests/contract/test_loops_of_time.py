@@ -173,8 +173,8 @@ def test_three_skipped_passes_in_a_row_ask_a_person_with_the_reason(home: Home, 
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--score", "echo 1"], "improve needs an explicit budget"),
-        (["--score", "echo 1", "--usd", "none"], "improve needs an explicit budget"),
+        (["--score", "echo 1"], "needs an explicit budget"),
+        (["--score", "echo 1", "--usd", "none"], "needs an explicit budget"),
         (["--score", "echo none", "--steps", "3"], "printed no number"),
         (["--score", "echo NaN", "--steps", "3"], "printed NaN"),
     ],
