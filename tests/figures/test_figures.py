@@ -1,0 +1,146 @@
+"""The figures of small source trees, by the functions and by the command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .__main__ import at_revision
+from .docstrings import short_docstrings
+from .imports import circles, import_graph, longest_chain
+from .sizes import is_data, large_folders, long_files, long_functions
+from .source import Source, code_of, read_tree
+from .table import NAMES, figures
+from .walks import walks
+from .writes import outside_writes
+
+TESTS = Path(__file__).parents[1]
+AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+
+
+def tree(root: Path, files: dict[str, str]) -> list[Source]:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return read_tree(root)
+
+
+def test_type_only_and_inner_imports_are_links_of_the_longest_chain(tmp_path: Path):
+    code = tree(
+        tmp_path,
+        {
+            "agent/a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .b import B\n",
+            "agent/b.py": "def load():\n    from .deep import c\n",
+            "agent/deep/__init__.py": "",
+            "agent/deep/c.py": "import json\n",
+            "tui/app.py": "from rundry.agent import a\n",
+        },
+    )
+    assert longest_chain(import_graph(code)) == ["tui.app", "agent.a", "agent.b", "agent.deep.c"]
+
+
+def test_a_lazy_package_imports_nothing(tmp_path: Path):
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .b import B\ndef __getattr__(name): ...\n"
+    code = tree(tmp_path, {"agent/__init__.py": lazy, "agent/b.py": "from . import c\n", "agent/c.py": ""})
+    assert import_graph(code) == {"agent": set(), "agent.b": {"agent.c"}, "agent.c": set()}
+
+
+def test_modules_that_import_each_other_are_a_circle_and_all_count_in_the_chain(tmp_path: Path):
+    code = tree(
+        tmp_path,
+        {
+            "agent/a.py": "from . import b\n",
+            "agent/b.py": "from . import c\n",
+            "agent/c.py": "from . import a, d\n",
+            "agent/d.py": "",
+        },
+    )
+    graph = import_graph(code)
+    assert circles(graph) == [["agent.a", "agent.b", "agent.c"]]
+    assert longest_chain(graph) == ["agent.a", "agent.b", "agent.c", "agent.d"]
+
+
+def test_limits_are_counted_from_one_above(tmp_path: Path):
+    body = "    pass\n"
+    code = tree(
+        tmp_path,
+        {
+            **{f"agent/full/m{number}.py": "" for number in range(15)},
+            **{f"agent/over/m{number}.py": "" for number in range(16)},
+            "agent/full/__init__.py": "",
+            "tests/right.py": "def f():\n" + body * 39,
+            "tests/long.py": "class A:\n    def f(self):\n" + f"    {body}" * 40,
+            "tui/file.py": "def f(): ...\n" * 300,
+            "tui/more.py": "def f(): ...\n" * 301,
+        },
+    )
+    assert [(place.path, place.amount) for place in large_folders(code)] == [("agent/over", 16)]
+    assert [str(place) for place in long_functions(code)] == ["tests/long.py:2: A.f has 41 lines"]
+    assert [str(place) for place in long_files(code)] == ["tui/more.py:1: 301 lines"]
+
+
+def test_a_table_of_literals_is_data_and_a_table_of_functions_is_not():
+    numbers = "\n".join(f"    {number}," for number in range(400))
+    assert is_data(Source("a.py", f'"""Numbers."""\nNUMBERS = [\n{numbers}\n]\n'))
+    assert not is_data(Source("a.py", "CALLS = [\n" + "    lambda: 1,\n" * 400 + "]\n"))
+
+
+def test_only_short_docstrings_of_public_names_count(tmp_path: Path):
+    text = '"""A module."""\ndef run():\n    """Runs it all now."""\ndef _hidden():\n    """Too short."""\n'
+    text += 'class Loop:\n    """Repeat a task until its check passes."""\n    def go(self):\n        """Works."""\n'
+    found = [place.what for place in short_docstrings(tree(tmp_path, {"agent/a.py": text}))]
+    assert found == ["module: A module.", "run: Runs it all now.", "Loop.go: Works."]
+
+
+def test_only_writes_into_objects_of_others_count(tmp_path: Path):
+    text = """
+def f(self, given, names):
+    self.a = 1
+    self.styles.height = 2
+    made = Thing()
+    made.a = 3
+    with Window() as window:
+        window.title = ""
+    given.a = 4
+    self.b.c += 5
+    found = lookup()
+    found.a, local = 6, 7
+    setattr(given, names, 8)
+    def inner():
+        made.b = 9
+        given.b = 10
+"""
+    found = [place.line for place in outside_writes(code_of(tree(tmp_path, {"tui/a.py": text})))]
+    assert found == [9, 10, 12, 13, 16]
+
+
+def test_walks_are_numbered_lists_below_their_headings(tmp_path: Path):
+    page = "# Code\n1. `no.py`\n## Walk: a step\nText.\n1. `a.py`: first\n2. Then `b.py` and `c.py`.\n"
+    page += "## Other\n3. `no.py`\n"
+    assert walks(tmp_path) == {}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/architecture.md").write_text(page)
+    assert {name: [place.what for place in places] for name, places in walks(tmp_path).items()} == {
+        "a step": ["a.py", "b.py"]
+    }
+
+
+def test_the_figures_of_an_earlier_revision_stay_what_they_were(tmp_path: Path):
+    tree(tmp_path, {"agent/a.py": "from . import b\n", "agent/b.py": "from . import a\n"})
+    for args in (["init", "-q"], ["add", "."], [*AUTHOR, "commit", "-qm", "Add a circle"]):
+        subprocess.run(["git", *args], cwd=tmp_path, check=True)
+    (tmp_path / "agent/b.py").write_text("")
+    before = {row.name: row.value for row in at_revision(tmp_path, "HEAD")}
+    today = {row.name: row.value for row in figures(tmp_path)}
+    assert (before["circles"], before["chain"], before["walks"]) == ("1", "2", "-")
+    assert (today["circles"], today["chain"]) == ("0", "2")
+    assert tuple(today) == NAMES
+
+
+def test_an_unknown_figure_is_refused_with_the_names_of_all():
+    command = [sys.executable, "-m", "figures", "--list", "colours"]
+    ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "'walks', 'chain', 'circles'" in ran.stderr
