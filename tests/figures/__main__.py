@@ -15,9 +15,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from .source import ROOT
 from .table import NAMES, Figure, figures
-
-ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+"""The root of this repository."""
+
 CODE = ("agent", "tui")
 ALL = (*CODE, "tests")
 DEMO = "agent/model/demo/project/"

@@ -1,0 +1,119 @@
+"""The limits on sizes, complexity and wording, with the exceptions that exist today."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from .prose import texts_of
+from .ratchet import allowed, grown, refusals, sizes_today, wording_today
+from .source import ROOT, Source, read_tree
+from .walks import walks
+from .wording import Hit, patterns
+
+HOW = "cd tests && python -m figures.ratchet"
+RULES = {"C901", "PLR0911", "PLR0912", "PLR0913", "PLR0915"}
+
+
+@cache
+def sources() -> list[Source]:
+    return read_tree(ROOT)
+
+
+@pytest.mark.parametrize("kind", ["folders", "files", "functions"])
+def test_no_folder_file_or_function_outgrows_its_limit(kind: str):
+    assert grown(sizes_today(sources())[kind], allowed()[kind]) == {}
+
+
+@pytest.mark.parametrize("kind", ["folders", "files", "functions"])
+def test_an_exception_to_a_size_limit_is_deleted_once_it_is_not_needed(kind: str):
+    assert sorted(set(allowed()[kind]) - set(sizes_today(sources())[kind])) == [], HOW
+
+
+def test_no_package_gains_forbidden_wording_and_the_list_follows_each_rewrite():
+    today, before = wording_today(ROOT, sources())["wording"], allowed()["wording"]
+    assert grown(today, before) == {}, "see them: cd tests && python -m figures.wording PACKAGE"
+    assert {name: today.get(name, 0) for name in before} == before, HOW
+
+
+def test_the_list_of_exceptions_only_shrinks():
+    before = {"files": {"a.py": 400, "b.py": 500}, "wording": {"agent/run": 3, "tui": 1}}
+    assert refusals({"files": {"c.py": 450}, "wording": {"agent/run": 1, "tui": 3}}, before) == []
+    refused = refusals({"files": {"a.py": 310, "b.py": 310, "c.py": 310}, "wording": {"tui": 5}}, before)
+    assert [line.partition(";")[0] for line in refused] == ["files: 3 instead of 2", "wording: 5 instead of 4"]
+
+
+def test_an_exception_to_a_rule_of_ruff_is_deleted_once_it_is_not_needed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]["per-file-ignores"]
+    listed = {(glob, rule) for glob, rules in settings.items() for rule in rules if rule in RULES}
+    command = [
+        Path(sys.executable).with_name("ruff"),
+        "check",
+        "--select",
+        ",".join(RULES),
+        "--output-format",
+        "json",
+        ".",
+    ]
+    ran = subprocess.run(
+        [*command, "--config", "lint.per-file-ignores={}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    found = {(Path(row["filename"]).relative_to(ROOT).as_posix(), row["code"]) for row in json.loads(ran.stdout)}
+    used = {(glob, rule) for glob, rule in listed for path, code in found if code == rule and _matches(path, glob)}
+    assert sorted(listed - used) == []
+
+
+def _matches(path: str, glob: str) -> bool:
+    return fnmatch(path, glob) or fnmatch(path, glob.replace("/**/", "/"))
+
+
+def test_each_file_on_a_walk_exists():
+    missing = [str(place) for places in walks(ROOT).values() for place in places if not (ROOT / place.what).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"""Start the loop anew."""', ["anew"]),
+        ('"""Close the connection at once."""', ["at once"]),
+        ('"""Read several files at once, or all of them at once."""', []),
+        ('"""The person is told what failed."""', ["is told"]),
+        ('"""Two runs that cannot be told apart."""', []),
+        ('"""A path that is no text. There is no run, and it is no longer open."""', ["is no"]),
+        ("# It is put back, for good, and the mend is named.\n", ["for good", "put back", "the mend"]),
+        ("# A run taken up goes on beside so many others.\n", ["take up", "go on", "beside", "so many"]),
+        ("# None may end.\n", ["none may"]),
+        ('"""Who leaves a run reads its end."""', ["Who ..."]),
+        ('"""Who is asked first?"""', []),
+        ('def f():\n    """The fold."""', ["The X.", "one or two words"]),
+        ('def _f():\n    """Works."""', []),
+        ('def test_a_run_is_told():\n    """A run that works."""', ["is told"]),
+        ('NAME = "anew"\nLINE = f"start {NAME} anew"', ["anew"]),
+    ],
+)
+def test_each_pattern_finds_its_words_and_nothing_else(text: str, found: list[str]):
+    hits = [
+        Hit(pattern, part)
+        for part in texts_of(Source("agent/a.py", text), with_strings=True)
+        for pattern in patterns()
+        for _ in range(pattern.hits(part))
+    ]
+    assert sorted(hit.pattern.name for hit in hits) == sorted(found)
+
+
+def test_subjects_of_commits_have_at_most_72_characters(tmp_path: Path):
+    for subject, code in (("x" * 72, 0), ("x" * 73, 1), (f"{'x' * 60}\n\n{'a long body ' * 20}", 0)):
+        message = tmp_path / "message"
+        message.write_text(subject)
+        ran = subprocess.run([ROOT / ".dev/commit-msg", message], capture_output=True, text=True, check=False)
+        assert ran.returncode == code, subject
+        assert bool(re.search("73 characters", ran.stderr)) == bool(code)
