@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from attacks.hostile import ALL, HOSTILE, flood
+from fakes.painted import shows, strips
 from fakes.screens import PlayedStart, Stage
-from textual.pilot import Pilot
 
 import rundry.tui
 from rundry.agent.protocol import ProposalDecided, ProposalOpened
@@ -29,20 +29,12 @@ def assert_harmless(text: str) -> None:
 
 def assert_drawn_as_text(stage: Stage) -> None:
     """Every segment of the screen, as it goes to the terminal."""
-    for strip_ in stage.app.screen._compositor.render_strips():
+    for strip_ in strips(stage.app):
         for segment in strip_:
             assert_harmless(segment.text)
             style = segment.style
             assert style is None or not style.link, segment
             assert style is None or "@click" not in (style.meta or {}), segment
-
-
-async def until_shown(stage: Stage, pilot: Pilot[object], wanted: str) -> str:
-    for _ in range(300):
-        await pilot.pause(0.01)
-        if wanted in stage.text():
-            return stage.text()
-    raise AssertionError(f"never showed {wanted}\n{stage.text()}")
 
 
 @pytest.mark.parametrize("number", HOSTILE)
@@ -51,7 +43,7 @@ async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: st
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*flood(text))
-        await until_shown(stage, pilot, "n reject")
+        await shows(pilot, "n reject")
         assert_drawn_as_text(stage)  # the finder's side
         await pilot.press("ctrl+l")
         stage.screen.action_do("unfold_all")
@@ -71,7 +63,7 @@ async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: st
             ProposalDecided(proposal_id="waits", decision="reject", by="person", reason=text),
             ProposalOpened(proposal_id="file", tool=text, path=text, **asks),
         )
-        await until_shown(stage, pilot, "e edit")
+        await shows(pilot, "e edit")
         assert_drawn_as_text(stage)
 
 
@@ -87,7 +79,7 @@ async def test_what_is_told_before_a_run_is_plain_text_too(tmp_path: Path) -> No
         folder = tmp_path / HOSTILE["4.6"].replace("/", "_")
         stage = Stage(start=Start(folder, model=model))
         async with stage.app.run_test(size=SIZE) as pilot:
-            await until_shown(stage, pilot, "No model is set up" if model is None else "folder")
+            await shows(pilot, "No model is set up" if model is None else "folder")
             stage.screen.fill(ALL)
             await pilot.pause()
             assert "es␛cape" in stage.text()

@@ -11,6 +11,7 @@ from rundry.agent.gate import split_bytes, unified
 from rundry.agent.journal import Journal
 from rundry.agent.workspace import FileState
 
+from .painted import until
 from .played import proposal, spec
 from .screens import Stage
 
@@ -66,19 +67,12 @@ class GateStage(Stage):
         named = [e for e in events if isinstance(e, ProposalOpened | ProposalRebased)]
         digest = next(e.digest for e in reversed(named) if e.proposal_id == named[0].proposal_id)
         self.play(*events)
-        await self.until(pilot, lambda: self.takes_keys(digest))
+        await until(pilot, lambda: self.takes_keys(digest))
 
     def takes_keys(self, digest: str | None = None) -> bool:
         gate = self.screen.gate
         painted = gate.arming.painted
         return painted is not None and digest in (None, painted.digest) and gate.has_focus_within
-
-    async def until(self, pilot: Pilot, fact: object, rounds: int = 150) -> None:
-        for _ in range(rounds):
-            if fact():  # type: ignore[operator]
-                return
-            await pilot.pause(0.02)
-        raise AssertionError(f"it never came about\n{self.text()}")
 
 
 __all__ = ["NEW", "OLD", "GateStage"]

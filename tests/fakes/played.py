@@ -110,6 +110,11 @@ class PlayedLink:
         news, self._news = self._news, []
         return news
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the view has taken every event that was played."""
+        return not self._news
+
     def beat(self) -> None:
         pass
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
 from rundry.tui.app import RundryApp
 from rundry.tui.desk import Desk
 from rundry.tui.screens.main import MainScreen
 
+from .painted import painted, until
 from .played import PlayedLink, Script, spec
 
 
@@ -63,6 +67,9 @@ class Stage:
 
     def text(self) -> str:
         """What stands on the screen."""
-        return "\n".join(
-            "".join(s.text for s in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
-        )
+        return painted(self.app)
+
+    async def caught_up(self, pilot: Pilot[Any]) -> None:
+        """Wait until the screen has taken every event that was played, and has handled what followed from it."""
+        await until(pilot, lambda: self.link.is_read and not self.desk.is_behind)
+        await pilot.pause()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fakes.inside import spec_of, take_up
 from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.painted import painted, shows, until
 from fakes.site import Site
 from fakes.turns import call
 from textual.pilot import Pilot
@@ -86,27 +87,14 @@ def folded(journal: Journal, seq: int) -> ViewState:
     return state
 
 
-def shown(app: RundryApp) -> str:
-    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return "\n".join("".join(s.text for s in strip).rstrip() for strip in strips)
-
-
 def first(journal: Journal, kind: type, nth: int = 1) -> Stamped:
     found = [each for each in journal.read(0, 100_000) if isinstance(each.event, kind)]
     return found[nth - 1]
 
 
-async def until(pilot: Pilot[Any], fact: Callable[[], object], rounds: int = 150) -> None:
-    for _ in range(rounds):
-        if fact():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(f"it never came about:\n{shown(pilot.app)}")  # type: ignore[arg-type]
-
-
 async def replaying(pilot: Pilot[Any]) -> ReplayScreen:
     """The replay, at its start and not playing."""
-    await until(pilot, lambda: "dry" in shown(pilot.app) or "budget" in shown(pilot.app))  # type: ignore[arg-type]
+    await until(pilot, lambda: "dry" in painted(pilot.app) or "budget" in painted(pilot.app))
     await pilot.press("f11")
     await until(pilot, lambda: isinstance(pilot.app.screen, ReplayScreen) and pilot.app.screen.is_mounted)
     screen = pilot.app.screen
@@ -211,27 +199,27 @@ async def test_the_replay_shows_the_board_of_the_moment_and_leaving_shows_the_en
         live = app.screen_stack[-2]
         journal = replay.player.film.journal
         replay.player.go_to(first(journal, FindingReported).seq)
-        await until(pilot, lambda: "x is wrong" in shown(app))
-        await until(pilot, lambda: "1 judging" in shown(app) and "pass 1/" in shown(app))
-        assert "y is wrong" not in shown(app) and "nothing is missing" not in shown(app)
+        await shows(pilot, "x is wrong")
+        await until(pilot, lambda: "1 judging" in painted(app) and "pass 1/" in painted(app))
+        assert "y is wrong" not in painted(app) and "nothing is missing" not in painted(app)
         assert replay.board.has_focus
         replay.player.go_to(first(journal, PassFinished).seq)
-        await until(pilot, lambda: "✓ 1/1" in shown(app))
+        await shows(pilot, "✓ 1/1")
         await pilot.press("right", "right")
-        await until(pilot, lambda: "pass 3/" in shown(app))
-        assert "✗ 0/1" in shown(app) and "y is wrong" in shown(app)
+        await shows(pilot, "pass 3/")
+        assert "✗ 0/1" in painted(app) and "y is wrong" in painted(app)
         await pilot.press("end")
-        await until(pilot, lambda: "✓ dry" in shown(app))
+        await shows(pilot, "✓ dry")
         await pilot.press("enter")
-        await until(pilot, lambda: "esc back" in shown(app))
+        await shows(pilot, "esc back")
         await pilot.press("escape", "home")
-        await until(pilot, lambda: "event 0/" in shown(app))
+        await shows(pilot, "event 0/")
         assert isinstance(app.screen, ReplayScreen), "the first escape left what was open"
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is live)
         assert isinstance(live, MainScreen)
-        await until(pilot, lambda: "✓ dry" in shown(app))
-        assert "x is wrong" in shown(app) and "y is wrong" in shown(app)
+        await shows(pilot, "✓ dry")
+        assert "x is wrong" in painted(app) and "y is wrong" in painted(app)
 
 
 async def test_the_queue_of_the_moment_is_listed_and_digits_are_for_the_speed(crawled: Path):
@@ -245,8 +233,8 @@ async def test_the_queue_of_the_moment_is_listed_and_digits_are_for_the_speed(cr
         await until(pilot, lambda: replay.board.view.tab == "queue")
         facts = replay.player.film.state.finder
         assert facts is not None and facts.queued
-        assert sum("/page/" in line for line in shown(app).splitlines()[5:]) >= min(facts.queued, 5)
-        assert "3 queue" not in shown(app)
+        assert sum("/page/" in line for line in painted(app).splitlines()[5:]) >= min(facts.queued, 5)
+        assert "3 queue" not in painted(app)
         await pilot.press("2")
         assert (replay.player.speed, replay.board.view.tab) == (4, "queue")
         await until(pilot, lambda: replay.player.film.position > first(journal, PassFinished).seq)
@@ -257,10 +245,10 @@ async def test_ctrl_l_turns_to_the_transcript_of_the_moment_and_back(looked: Pat
     async with app.run_test(size=(100, 30)) as pilot:
         replay = await replaying(pilot)
         await pilot.press("end", "ctrl+l")
-        await until(pilot, lambda: replay.transcript.display and "confirmed x is wrong" in shown(app))
+        await until(pilot, lambda: replay.transcript.display and "confirmed x is wrong" in painted(app))
         assert not replay.board.display
         await pilot.press("ctrl+l")
-        await until(pilot, lambda: "✓ dry" in shown(app) and replay.board.display)
+        await until(pilot, lambda: "✓ dry" in painted(app) and replay.board.display)
 
 
 def test_the_player_plays_as_fast_as_it_was_asked_to(tmp_path: Path):

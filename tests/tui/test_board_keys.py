@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from fakes.painted import shows, until
 from fakes.screens import Stage
 from fakes.searched import Search, a_pass, crawl, found, judged, lens_search
 from textual.pilot import Pilot
@@ -52,14 +53,6 @@ def three() -> Searching:
     return Searching(lens_search(), *(found(f"f{n}", f"finding {n}", evidence="a.py:1") for n in range(3)))
 
 
-async def until(pilot: Pilot, fact: Callable[[], object], rounds: int = 100) -> None:
-    for _ in range(rounds):
-        if fact():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never came about")
-
-
 async def on_board(pilot: Pilot, stage: Searching) -> None:
     """The board has the focus, and its keys count."""
     await until(pilot, lambda: stage.board.picked is not None)
@@ -74,7 +67,7 @@ async def on_board(pilot: Pilot, stage: Searching) -> None:
 async def test_a_search_begins_with_its_board_and_the_focus_in_the_message_box():
     stage = three()
     async with stage.app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "finding 2" in stage.text())
+        await shows(pilot, "finding 2")
         assert stage.screen.message.box.has_focus
         await pilot.press(*"check xvm")
         assert (stage.box, stage.link.commands) == ("check xvm", [])
@@ -167,7 +160,7 @@ async def test_confirm_refute_and_evidence_name_the_finding_and_go_out_with_the_
         await on_board(pilot, stage)
         await pilot.press("c", "enter")
         await pilot.press("up", "x")
-        await until(pilot, lambda: "refute  finding 1" in stage.text())
+        await shows(pilot, "refute  finding 1")
         await pilot.press(*"no way", "enter")
         await pilot.press("up", "v", *"which line", "enter")
         await until(pilot, lambda: len(stage.link.commands) == 3)
@@ -193,7 +186,7 @@ async def test_a_verdict_is_dropped_once_the_person_goes_elsewhere_and_none_is_a
     async with stage.app.run_test(size=SIZE) as pilot:
         await on_board(pilot, stage)
         await pilot.press("x", *"not")
-        await until(pilot, lambda: "refute  finding" in stage.text())
+        await shows(pilot, "refute  finding")
         await pilot.click(stage.screen.message.box)
         await until(pilot, lambda: "refute  finding" not in stage.text())
         await pilot.press(*"hello")
@@ -205,7 +198,7 @@ async def test_a_duplicate_is_marked_and_merged_into_the_other():
     async with stage.app.run_test(size=SIZE) as pilot:
         await on_board(pilot, stage)
         await pilot.press("m")
-        await until(pilot, lambda: "merge?" in stage.text())
+        await shows(pilot, "merge?")
         await pilot.press("up", "up", "m")
         await until(pilot, lambda: stage.link.commands)
         assert stage.link.commands == [Merge(key="f2", into="f0")]
@@ -222,7 +215,7 @@ async def test_what_the_runner_refuses_is_said():
         await pilot.press("v", "enter")
         await until(pilot, lambda: stage.link.commands)
         stage.play(CommandRefused(command_id=1, command="judge", why="there is no model in this run"))
-        await until(pilot, lambda: "refused: there is no model in this run" in stage.text())
+        await shows(pilot, "refused: there is no model in this run")
 
 
 # items and lenses
@@ -251,7 +244,7 @@ async def test_a_command_without_its_words_says_what_it_takes_and_keeps_what_was
         await until(pilot, lambda: stage.board.picked is not None)
         stage.screen.fill("/lens cookies")
         await pilot.press("enter")
-        await until(pilot, lambda: "/lens NAME and how it is to look" in stage.text())
+        await shows(pilot, "/lens NAME and how it is to look")
         assert (stage.box, stage.link.commands) == ("/lens cookies", [])
 
 
@@ -262,7 +255,7 @@ async def test_findings_of_a_search_that_is_over_can_be_judged_and_nothing_else_
     async with stage.app.run_test(size=SIZE) as pilot:
         await on_board(pilot, stage)
         await pilot.press("a")
-        await until(pilot, lambda: "the search is over" in stage.text())
+        await shows(pilot, "the search is over")
         assert stage.link.commands == []
         await pilot.press("c")
         await until(pilot, lambda: stage.screen.search._line.display)
@@ -280,7 +273,7 @@ async def test_a_run_that_is_no_search_has_no_board():
         await pilot.pause()
         assert not stage.screen.search.display
         await pilot.press("ctrl+l")
-        await until(pilot, lambda: "this run is no search" in stage.text())
+        await shows(pilot, "this run is no search")
 
 
 # views
@@ -330,9 +323,9 @@ async def test_the_transcript_is_a_key_away_and_back():
 async def test_the_footer_names_the_keys_of_the_board_while_it_has_the_focus():
     stage = three()
     async with stage.app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "F2 board" in stage.text())
+        await shows(pilot, "F2 board")
         await on_board(pilot, stage)
-        await until(pilot, lambda: "c confirm   x refute   v evidence   m merge" in stage.text())
+        await shows(pilot, "c confirm   x refute   v evidence   m merge")
 
 
 async def test_every_action_of_the_board_is_in_the_palette_of_a_search():
@@ -361,13 +354,13 @@ async def test_pause_works_from_the_board_and_is_said():
         await pilot.press("f4")
         assert stage.link.commands == [Pause()]
         stage.play(Paused())
-        await until(pilot, lambda: "nothing new begins until you go on" in stage.text())
+        await shows(pilot, "nothing new begins until you go on")
 
 
 async def test_a_search_without_lenses_offers_no_lens_and_names_its_pages():
     stage = Searching(crawl())
     async with stage.app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "page" in stage.text())
+        await shows(pilot, "page")
         assert "tok" not in stage.text().splitlines()[1]
         await pilot.press("f2")
         await until(pilot, lambda: stage.board.has_focus)

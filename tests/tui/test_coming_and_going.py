@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.painted import shows, until
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
-from textual.pilot import Pilot
 
 from rundry.agent import (
     BackgroundStarted,
@@ -42,23 +41,15 @@ RUN = (
 )
 
 
-async def until(pilot: Pilot[Parting], fact: Callable[[], bool], rounds: int = 150) -> None:
-    for _ in range(rounds):
-        if fact():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never came about")
-
-
 async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: Path):
     stage = Stage(start=PlayedStart(tmp_path))
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.link.state = "warming"
         stage.desk.begin("fix it")
-        await until(pilot, lambda: "the runner is coming up" in stage.text())
+        await shows(pilot, "the runner is coming up")
         assert "fix it" in stage.text().splitlines()[0]
         stage.link.state = "gone"
-        await until(pilot, lambda: "The runner is gone" in stage.text())
+        await shows(pilot, "The runner is gone")
         await until(pilot, lambda: "the runner is coming up" not in stage.text())
         assert "runner.log" in stage.text()
 
@@ -67,7 +58,7 @@ async def test_what_ran_beside_a_dead_runner_does_not_run_again_while_the_next_o
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*RUN, BackgroundStarted(name="server", command="python -m http.server"))
-        await until(pilot, lambda: "▸ server" in stage.text())
+        await shows(pilot, "▸ server")
         stage.link.state = "gone"
         await until(pilot, lambda: "▸ server" not in stage.text())
         stage.link.state = "warming"
@@ -82,11 +73,11 @@ async def test_what_was_refused_is_no_longer_said_to_be_asked_for():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press(*"/compact", "enter")
-        await until(pilot, lambda: "asks for a summary" in stage.text())
+        await shows(pilot, "asks for a summary")
         stage.play(CommandRefused(command_id=len(stage.link.commands), command="compact", why="there is nothing old"))
-        await until(pilot, lambda: "there is nothing old" in stage.text())
+        await shows(pilot, "there is nothing old")
         assert "asks for a summary" not in stage.text()
 
 
@@ -94,9 +85,9 @@ async def test_what_was_done_is_no_longer_said_to_be_asked_for():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press(*"/compact", "enter")
-        await until(pilot, lambda: "asks for a summary" in stage.text())
+        await shows(pilot, "asks for a summary")
         stage.play(CommandTaken(command_id=len(stage.link.commands), command="compact"))
         await until(pilot, lambda: "asks for a summary" not in stage.text())
 
@@ -105,7 +96,7 @@ async def test_a_queued_message_that_comes_back_stands_before_the_draft():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*RUN, Queued(queued_id=4, text="later"))
-        await until(pilot, lambda: "1 queued" in stage.text())
+        await shows(pilot, "1 queued")
         await pilot.press(*"draft", "alt+up")
         await until(pilot, lambda: stage.screen.message.box.text != "draft")
         assert stage.screen.message.box.text == "later\ndraft"
@@ -115,9 +106,9 @@ async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_s
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*RUN)
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("ctrl+c", "ctrl+c", "w", "ctrl+c", "ctrl+c")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: stage.app.return_value is not None)
     parting = stage.app.return_value
     assert parting == Parting()
     assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
@@ -141,22 +132,22 @@ async def test_the_key_for_the_best_score_says_what_holds_it_back():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(loop=LoopKind.IMPROVE, improve=ImproveSpec(score="cat score", bounded=True)))
-        await until(pilot, lambda: "improve" in stage.text())
+        await shows(pilot, "improve")
         await pilot.press("alt+r")
-        await until(pilot, lambda: "nothing was measured yet" in stage.text())
+        await shows(pilot, "nothing was measured yet")
         stage.play(
             ScoreMeasured(score=4, best=4, kept=True, stale_passes=0, number=0),
         )
-        await until(pilot, lambda: "best 4" in stage.text())
+        await shows(pilot, "best 4")
         await pilot.press("alt+r")
-        await until(pilot, lambda: "the files are at the best score already: 4" in stage.text())
+        await shows(pilot, "the files are at the best score already: 4")
         stage.play(PassStarted(number=1), StepStarted(number=1), TextArrived(text="Now the parser."))
-        await until(pilot, lambda: "Now the parser." in stage.text())
+        await shows(pilot, "Now the parser.")
         await pilot.press("alt+r")
-        await until(pilot, lambda: "a step runs: esc interrupts it, then /best" in stage.text())
+        await shows(pilot, "a step runs: esc interrupts it, then /best")
         stage.play(Interrupted(what="model"), Paused(why="interrupted"))
-        await until(pilot, lambda: "paused" in stage.text())
+        await shows(pilot, "paused")
         await pilot.press("alt+r")
-        await until(pilot, lambda: "this pass changed nothing" in stage.text())
+        await shows(pilot, "this pass changed nothing")
         stage.screen.tell("")
-        await until(pilot, lambda: "⌥r best score" in stage.text())
+        await shows(pilot, "⌥r best score")

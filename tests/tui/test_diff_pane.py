@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import asyncio
 import time
 
 import pytest
+from fakes.painted import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
@@ -38,9 +38,7 @@ def _text(pane: DiffPane) -> str:
 
 
 async def _until_compared(pane: DiffPane, pilot: Pilot[None]) -> None:
-    async with asyncio.timeout(20):
-        while pane.diff is None:
-            await pilot.pause(0.02)
+    await until(pilot, lambda: pane.diff is not None)
 
 
 async def test_hunks_are_gone_through_by_keys_and_bear_marks() -> None:
@@ -166,10 +164,11 @@ async def test_a_thread_that_comes_late_does_not_replace_what_is_shown() -> None
         pane = app.query_one(DiffPane)
         pane.show_change("large.py", OLD * 60, NEW * 60)
         pane.show_change("small.py", b"a\n", b"b\n")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: pane.diff is not None and pane.diff.path == "small.py")
         await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
         assert pane.diff is not None
-        assert pane.diff.path == "small.py"
+        assert pane.diff.path == "small.py", "the comparison that ended last was of the other change"
 
 
 async def test_the_current_hunk_follows_the_scrolling_and_skips_none() -> None:

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import asyncio
-
 import pytest
+from fakes.painted import until
 from textual.app import App, ComposeResult
 
 from rundry.tui.diff import DiffPane, HunkMark, diff_of
@@ -198,9 +197,7 @@ async def test_of_five_thousand_lines_only_those_in_sight_are_drawn(width: int) 
     async with app.run_test(size=(width, 40)) as pilot:
         pane = app.pane
         pane.show_change("a.py", "".join(old).encode(), "".join(new).encode())
-        async with asyncio.timeout(20):
-            while pane.diff is None:
-                await pilot.pause(0.02)
+        await until(pilot, lambda: pane.diff is not None)
         pane.action_scroll_end()
         pane.go_to_hunk(0)
         await pilot.pause()

@@ -8,6 +8,7 @@ from time import monotonic
 
 import pytest
 from fakes.gated import NEW, OLD, GateStage
+from fakes.painted import shows, until
 from fakes.played import proposal, started
 from fakes.pressing import press
 
@@ -60,12 +61,12 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
         await press(pilot, "space", "[")
         assert "tab why left" in stage.text()
         await press(pilot, "tab")
-        await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
+        await shows(pilot, "keep this as why f1 is left")
         await press(pilot, *"one", "enter")
-        await stage.until(pilot, lambda: stage.screen.gate.has_focus)
+        await until(pilot, lambda: stage.screen.gate.has_focus)
         assert 'left: "one"' in stage.text()
         await press(pilot, "]", "tab", *"go on", "enter")
-        await stage.until(pilot, lambda: 'reason: "go on"' in stage.text())
+        await until(pilot, lambda: 'reason: "go on"' in stage.text())
         await press(pilot, "y")
         (command,) = stage.decided
         assert (command.verdict, command.hunks, command.hunk_reasons) == ("part", [1, 2], {0: "one"})
@@ -79,9 +80,9 @@ async def test_tab_right_after_a_hunk_was_left_asks_for_that_one(stage: GateStag
         assert stage.screen.gate.body.diff.current == 1
         assert "tab why not f1" in stage.text()
         await press(pilot, "tab")
-        await stage.until(pilot, lambda: "keep this as why f1 is left" in stage.text())
+        await shows(pilot, "keep this as why f1 is left")
         await press(pilot, *"no", "enter")
-        await stage.until(pilot, lambda: 'left: "no"' in stage.text())
+        await until(pilot, lambda: 'left: "no"' in stage.text())
         assert stage.screen.gate.body.diff.current == 1
         await press(pilot, "space", "[")
         assert "tab reason" not in stage.text()
@@ -97,15 +98,15 @@ async def test_a_long_proposal_makes_room_for_the_transcript_and_takes_the_heigh
         assert "mend the till" not in "\n".join(stage.text().splitlines()[2:])
         assert "f smaller" in stage.text()
         await press(pilot, "]", "]", "f")
-        await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
-        await stage.until(pilot, lambda: "◉ f11" in stage.text())
+        await until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
+        await shows(pilot, "◉ f11")
         assert "f full" in stage.text()
         assert "y approve" in stage.text()
         await press(pilot, "f")
-        await stage.until(pilot, lambda: stage.screen.gate.takes_all and "f smaller" in stage.text())
+        await until(pilot, lambda: stage.screen.gate.takes_all and "f smaller" in stage.text())
         await press(pilot, "a", "pageup")
         assert stage.screen.message.box.text == "a"
-        await stage.until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
+        await until(pilot, lambda: "mend the till" in "\n".join(stage.text().splitlines()[2:]))
 
 
 async def test_a_reason_goes_along_with_a_rejection_of_all(stage: GateStage):
@@ -120,10 +121,10 @@ async def test_the_new_text_is_edited_in_place_and_y_approves_the_persons_versio
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "e")
-        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await shows(pilot, "keep your version")
         assert "return 'one'" in stage.text()
         await press(pilot, "y", "n", "A", "space", "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         assert stage.decided == [], "what is typed into a text decides nothing"
         await press(pilot, "y")
         (command,) = stage.decided
@@ -137,7 +138,7 @@ async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stag
         edit = stage.edit()
         await stage.opened(pilot, started(), edit)
         stage.screen.gate.show_edited(edit, edited)
-        await stage.until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
         assert "◉ taken 2" in stage.text()
         await press(pilot, "space", "y")
         (command,) = stage.decided
@@ -148,14 +149,14 @@ async def test_escape_in_the_editor_asks_before_it_drops_a_change_and_only_then(
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "E", "escape")
-        await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
+        await until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
         await press(pilot, "E", "x", "escape")
-        await stage.until(pilot, lambda: "esc once more" in stage.text())
+        await shows(pilot, "esc once more")
         await press(pilot, "x", "escape")
         await pilot.pause()
         assert stage.screen.gate.editing is not None, "a key in between: it asks anew"
         await press(pilot, "escape")
-        await stage.until(pilot, lambda: stage.takes_keys())
+        await until(pilot, lambda: stage.takes_keys())
         await press(pilot, "y")
         assert [c.text for c in stage.decided] == [None]
 
@@ -165,10 +166,10 @@ async def test_hidden_signs_in_the_editor_are_drawn_as_signs_and_kept_as_they_ar
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="a = 1\n", new=hostile))
         await press(pilot, "E")
-        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await shows(pilot, "keep your version")
         assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text())
         await press(pilot, "x", "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         assert [c.text for c in stage.decided] == ["x" + hostile]
 
@@ -208,16 +209,16 @@ async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage
             pilot, started(), stage.edit(), stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged)
         )
         await press(pilot, "e")
-        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await shows(pilot, "keep your version")
         await press(pilot, "x", "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         assert stage.decided == []
         assert "conflict marks" in stage.text()
         await press(pilot, "e")
         stage.screen.query_one(GateEditor).text = "ab\n"
         await press(pilot, "ctrl+s")
-        await stage.until(pilot, lambda: "conflict marks" not in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "conflict marks" not in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "ab\n")]
 
@@ -227,13 +228,13 @@ async def test_a_version_that_the_file_outran_is_kept_as_it_stands_where_the_per
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
         await press(pilot, "E", "x", "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged))
         assert "e takes it up again" in stage.text()
         await press(pilot, "E")
-        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await shows(pilot, "keep your version")
         await press(pilot, "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "xtwo\n")]
 
@@ -242,7 +243,7 @@ async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
         await press(pilot, "E", "x", "ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True))
         assert "your version has no file to stand in now" in stage.text()
         assert "e takes it up again" not in stage.text()
@@ -253,10 +254,10 @@ async def test_escape_pressed_twice_in_haste_leaves_what_was_typed_into_and_reje
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, key)
-        await stage.until(pilot, lambda: not stage.screen.gate.has_focus and stage.screen.gate.has_focus_within)
+        await until(pilot, lambda: not stage.screen.gate.has_focus and stage.screen.gate.has_focus_within)
         before = monotonic()
         await press(pilot, "escape")
-        await stage.until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
+        await until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
         assert not stage.screen.gate.arming.pressed("escape", before + 0.1)
         assert stage.screen.gate.arming.pressed("escape", monotonic() + 1)
 
@@ -270,7 +271,7 @@ async def test_marks_reasons_and_a_half_typed_reason_outlive_a_rebase(stage: Gat
         await stage.opened(pilot, stage.rebased(old=theirs, new=new))
         assert "re-based on your edit of 12:04:31" in stage.text()
         await press(pilot, "y", "enter")
-        await stage.until(pilot, lambda: stage.screen.gate.has_focus)
+        await until(pilot, lambda: stage.screen.gate.has_focus)
         assert stage.decided == []
         await press(pilot, "y")
         (command,) = stage.decided
@@ -281,10 +282,10 @@ async def test_marks_reasons_and_a_half_typed_reason_outlive_a_rebase(stage: Gat
 async def test_a_reason_that_is_typed_while_its_proposal_goes_becomes_a_message(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(), proposal(2))
-        await stage.until(pilot, stage.takes_keys)
+        await until(pilot, stage.takes_keys)
         await press(pilot, "tab", *"why ")
         stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
-        await stage.until(pilot, lambda: stage.screen.message.box.has_focus)
+        await until(pilot, lambda: stage.screen.message.box.has_focus)
         await press(pilot, "y")
         assert stage.decided == []
         assert stage.screen.message.box.text == "why y"
@@ -299,19 +300,19 @@ async def test_several_waiting_proposals_are_gone_through_without_losing_what_wa
         assert "▸ edit other.py" in text
         assert "run echo 0" in text
         await press(pilot, "space", "greater_than_sign", "greater_than_sign")
-        await stage.until(pilot, lambda: "3 of 3 waiting" in stage.text() and stage.takes_keys("digest-1"))
+        await until(pilot, lambda: "3 of 3 waiting" in stage.text() and stage.takes_keys("digest-1"))
         assert "○ left 0" in stage.text()
         await press(pilot, "greater_than_sign")
-        await stage.until(pilot, lambda: "1 of 3 waiting" in stage.text() and stage.takes_keys("digest-2"))
+        await until(pilot, lambda: "1 of 3 waiting" in stage.text() and stage.takes_keys("digest-2"))
         assert "○ left 1" in stage.text()
         await press(pilot, "y")
-        await stage.until(pilot, lambda: stage.takes_keys("digest-3"))
+        await until(pilot, lambda: stage.takes_keys("digest-3"))
         await press(pilot, "less_than_sign")
-        await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
+        await until(pilot, lambda: stage.takes_keys("digest-2"))
         await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part")], "it is on its way"
         stage.play(CommandRefused(command_id=1, command="decide", why="the proposal changed"))
-        await stage.until(pilot, lambda: "not taken: the proposal changed" in stage.text())
+        await shows(pilot, "not taken: the proposal changed")
         await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part"), ("p2", "reject")]
 
@@ -332,7 +333,7 @@ async def test_each_proposal_in_a_row_takes_its_own_answer(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), proposal(1), proposal(2))
         await press(pilot, "y")
-        await stage.until(pilot, lambda: stage.takes_keys("digest-2"))
+        await until(pilot, lambda: stage.takes_keys("digest-2"))
         await press(pilot, "down", "y")
         assert [c.proposal_id for c in stage.decided] == ["p1", "p2"]
 
@@ -342,7 +343,7 @@ async def test_the_click_that_brings_the_window_to_the_front_moves_nothing(stage
         stage.play(started())
         await press(pilot, "h", "i")
         stage.play(stage.edit())
-        await stage.until(pilot, lambda: stage.screen.gate.arming.painted is not None)
+        await until(pilot, lambda: stage.screen.gate.arming.painted is not None)
         stage.app.app_focus = False
         await pilot.pause()
         stage.app.app_focus = True
@@ -357,9 +358,9 @@ async def test_a_window_in_the_background_keeps_the_line_that_is_being_typed(sta
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "tab", *"becaus")
         stage.app.app_focus = False
-        await pilot.pause(0.1)
+        await pilot.pause()
         stage.app.app_focus = True
-        await pilot.pause(0.1)
+        await pilot.pause()
         await press(pilot, "y", "enter", "n")
         assert [(c.verdict, c.reason) for c in stage.decided] == [("reject", "becausy")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fakes.painted import shows, until
 from fakes.played import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
@@ -28,14 +29,6 @@ async def opened(pilot: Pilot, stage: Stage, *events: object) -> None:
     await until(pilot, lambda: stage.screen.gate.arming.painted is not None)
 
 
-async def until(pilot: Pilot, fact: object, rounds: int = 400) -> None:
-    for _ in range(rounds):
-        if fact():  # type: ignore[operator]
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never came about")
-
-
 def decisions(stage: Stage) -> list[tuple[str, str, str | None]]:
     return [(c.proposal_id, c.verdict, c.reason) for c in stage.link.commands if isinstance(c, Decide)]
 
@@ -56,7 +49,7 @@ async def test_the_keys_can_be_asked_for_at_the_gate_and_esc_there_rejects_nothi
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
         await press(pilot, "question_mark")
-        await until(pilot, lambda: "Keys and commands" in stage.text())
+        await shows(pilot, "Keys and commands")
         await press(pilot, "escape")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert (stage.screen.message.box.text, decisions(stage)) == ("", [])
@@ -283,7 +276,7 @@ async def test_a_refused_decision_is_said_and_the_gate_asks_again():
         await pilot.press("y", "y")
         assert len(decisions(stage)) == 1, "a second key waits for the answer"
         stage.play(CommandRefused(command_id=1, command="decide", why="the file changed"))
-        await until(pilot, lambda: "the file changed" in stage.text())
+        await shows(pilot, "the file changed")
         await press(pilot, "n")
         assert len(decisions(stage)) == 2
 
@@ -395,7 +388,7 @@ async def test_the_gates_mode_is_cycled_and_auto_asks_twice_where_nothing_holds_
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(sandbox=None), StepStarted(number=1))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await press(pilot, "shift+tab")
         stage.screen.action_do("gate", "auto")
         assert [c.mode for c in stage.link.commands if isinstance(c, SetGateMode)] == [GateMode.EDITS]

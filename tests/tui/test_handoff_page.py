@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from fakes.painted import shows, until
 from fakes.played import started
 from fakes.screens import Stage
 
@@ -68,9 +69,9 @@ async def opened(stage: Stage, pilot, event: HandoffOpened = OPENED) -> str:
 
 async def opened_after(stage: Stage, pilot, event: HandoffOpened) -> str:
     stage.play(event, Waiting(why="handoff"))
-    await pilot.pause(0.1)
+    await stage.caught_up(pilot)
     await pilot.press("ctrl+r")
-    await pilot.pause(0.1)
+    await until(pilot, lambda: isinstance(stage.app.screen, HandoffPage))
     assert isinstance(stage.app.screen, HandoffPage)
     return stage.text()
 
@@ -113,10 +114,10 @@ async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_mar
         assert "calc/core.py  +1 −1" in text and "+    return a + b" in text
         await pilot.press("escape")
         stage.play(HandoffOpened(reason=hostile, suggested_action="s", record=record))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("ctrl+r")
-        await pilot.pause(0.1)
-        text = stage.text()
+        await until(pilot, lambda: isinstance(stage.app.screen, HandoffPage))
+        text = await shows(pilot, "waits for you")
         assert "\u202e" not in text and "\x1b" not in text
         assert text.count("[bold]x[/]") >= 4
 
@@ -137,10 +138,9 @@ async def test_an_open_proposal_names_the_keys_and_commands_that_decide_on_it_un
         assert "y or n at the gate" in text
         await pilot.press("escape")
         stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("ctrl+r")
-        await pilot.pause(0.1)
-        assert "rundry approve" not in stage.text()
+        assert "rundry approve" not in await shows(pilot, "waits for you")
 
 
 async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_the_hint():
@@ -149,11 +149,9 @@ async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_th
         await opened(stage, pilot)
         stage.play(HandoffClosed(by="person"))
         await pilot.press("escape", "ctrl+r")
-        await pilot.pause(0.1)
-        assert "taken up" in stage.text().splitlines()[0]
+        await until(pilot, lambda: "taken up" in stage.text().splitlines()[0])
         await pilot.press("r")
-        await pilot.pause(0.1)
-        assert stage.app.screen is stage.screen
+        await until(pilot, lambda: stage.app.screen is stage.screen)
         assert stage.screen.message.box.text == "/resume "
 
 
@@ -162,8 +160,7 @@ async def test_without_a_hand_off_the_key_says_so():
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started())
         await pilot.press("ctrl+r")
-        await pilot.pause(0.1)
-        assert "nothing was handed off" in stage.text()
+        await shows(pilot, "nothing was handed off")
 
 
 async def test_y_copies_the_record_as_markdown():
@@ -171,9 +168,8 @@ async def test_y_copies_the_record_as_markdown():
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await opened(stage, pilot)
         await pilot.press("y")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: "copied as Markdown" in stage.text().splitlines()[-1])
         assert stage.app.clipboard.startswith("# Hand-off: repeat: read_file calc/core.py\n\n**Next:** Look at why")
-        assert "copied as Markdown" in stage.text().splitlines()[-1]
 
 
 async def test_spend_shows_each_models_share():
@@ -185,10 +181,9 @@ async def test_spend_shows_each_models_share():
             ModelSwitched(model="anthropic/claude-x", prompt_tokens=3_000, cold_usd=0.009),
             Charged(tokens_in=900, tokens_out=100, usd=0.012, model="anthropic/claude-x"),
         )
-        await pilot.pause(0.1)
-        assert "it reads 3k tokens anew for 0.009 USD" in stage.text()
+        await shows(pilot, "it reads 3k tokens anew for 0.009 USD")
         await pilot.press(*"/spend", "enter")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: isinstance(stage.app.screen, SpendScreen))
         assert isinstance(stage.app.screen, SpendScreen)
         rows = [line.split() for line in stage.text().splitlines()]
         old = next(row for row in rows if row[:1] == ["qwen3:8b"])
@@ -203,10 +198,9 @@ async def test_a_dear_switch_says_its_price_and_is_made_when_it_is_asked_for_aga
         stage.play(started())
         await pilot.press(*"/model openai/big", "enter")
         stage.play(ModelQuoted(model="openai/big", prompt_tokens=48_000, cold_usd=0.144, warm_usd=0.0144))
-        await pilot.pause(0.1)
-        assert "openai/big has a cold cache: it reads 48k tokens anew for 0.14 USD" in stage.text()
+        await shows(pilot, "openai/big has a cold cache: it reads 48k tokens anew for 0.14 USD")
         await pilot.press(*"/model openai/big", "enter")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: len(stage.link.commands) == 2)
     assert [c.ask_above for c in stage.link.commands if isinstance(c, SwitchModel)] == [0.01, None]
 
 
@@ -214,11 +208,9 @@ async def test_the_head_says_who_is_asked_while_it_is_not_the_person():
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started(), OPENED, TierAsked(number=2, kind="command", name="mail me", until=None))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("ctrl+r")
-        await pilot.pause(0.1)
-        assert "asks mail me" in stage.text().splitlines()[0]
+        await until(pilot, lambda: "asks mail me" in stage.text().splitlines()[0])
         await pilot.press("escape")
         stage.play(TierPassed(number=2, why="told"))
-        await pilot.pause(0.1)
-        assert "tier 2 passed: told" in stage.text()
+        await shows(pilot, "tier 2 passed: told")

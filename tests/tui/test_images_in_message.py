@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes.painted import shows, until
 from fakes.pictures import HEIC, SVG, gif, jpeg, png
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
@@ -40,10 +41,9 @@ async def test_the_box_shows_what_a_message_will_carry_and_sends_it(work: Path):
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*running(work))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = 'compare @shot.png and @"my shot.jpg"'
-        await pilot.pause(0.1)
-        assert "attaches image shot.png, 800x600" in stage.text()
+        await shows(pilot, "attaches image shot.png, 800x600")
         assert "attaches image my shot.jpg, 640x480" in stage.text()
         stage.screen.message.box.send(steer=False)
         await pilot.pause()
@@ -58,7 +58,7 @@ async def test_a_steering_message_carries_images_too(work: Path):
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*running(work))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = "no, like @shot.png"
         stage.screen.message.box.send(steer=True)
         await pilot.pause()
@@ -108,12 +108,11 @@ async def test_what_cannot_be_attached_is_said_while_it_is_typed_and_never_sent(
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*running(work))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = "see @photo.heic"
-        await pilot.pause(0.1)
-        assert "photo.heic is HEIC: attach PNG, JPEG, GIF or WebP" in stage.text()
+        await shows(pilot, "photo.heic is HEIC: attach PNG, JPEG, GIF or WebP")
         stage.screen.message.box.send(steer=False)
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert stage.link.commands == []
         assert stage.screen.message.box.text == "see @photo.heic"
 
@@ -126,12 +125,11 @@ async def test_a_message_with_an_image_is_not_sent_to_a_model_that_cannot_see(wo
             stage.play(*running(work), ImagesRefused(model="ollama_chat/qwen3:8b"))
         else:
             stage.play(*running(work, sees_images=False))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = "see @shot.png"
         stage.screen.message.box.send(steer=False)
-        await pilot.pause(0.1)
+        await shows(pilot, "does not accept images: switch to a model that does (/model NAME")
         assert (stage.link.commands, stage.link.kept) == ([], [])
-        assert "does not accept images: switch to a model that does (/model NAME" in stage.text()
         assert stage.screen.message.box.text == "see @shot.png"
 
 
@@ -154,8 +152,7 @@ async def test_the_transcript_names_the_images_as_foreign_text(work: Path):
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(*running(work), Queued(queued_id=1, text=text, images=images))
         stage.play(Said(text=text, queued_id=1, images=images))
-        await pilot.pause(0.2)
-        shown = stage.text()
+        shown = await shows(pilot, "[image evil")
         assert "[image shot.png, 800x600]" in shown
         assert "[image evil␛[31m⟨U+202E⟩.png, 32x16]" in shown
         assert "\x1b[31m\u202e" not in shown
@@ -169,15 +166,14 @@ async def test_the_images_of_the_task_stand_below_it(work: Path):
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(started("see @shot.png", workspace=str(work)))
         stage.play(Said(text="see @shot.png", kind="task", images=images))
-        await pilot.pause(0.2)
-        assert stage.text().count("[image shot.png, 800x600]") == 1
+        await until(pilot, lambda: stage.text().count("[image shot.png, 800x600]") == 1)
 
 
 async def test_a_folded_paste_attaches_nothing(work: Path):
     stage = Stage()
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(*running(work))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         box = stage.screen.message.box
         box.fill("why this? ")
         await paste(stage, "log\n" * 20 + "see @shot.png and @missing.png")

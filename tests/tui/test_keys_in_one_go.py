@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fakes.gated import GateStage
+from fakes.painted import shows, until
 from fakes.played import started
 from fakes.pressing import press
 from textual import events
@@ -26,9 +27,9 @@ async def test_letters_and_arrows_of_a_message_keep_their_order(tmp_path: Path):
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started())
         box = stage.screen.message.box
-        await stage.until(pilot, lambda: box.has_focus)
+        await until(pilot, lambda: box.has_focus)
         send(stage)
-        await stage.until(pilot, lambda: len(box.text) == 6)
+        await until(pilot, lambda: len(box.text) == 6)
         await pilot.pause()
         assert box.text == "xabcdy"
 
@@ -38,10 +39,10 @@ async def test_what_is_steered_is_the_whole_message(tmp_path: Path):
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started())
         box = stage.screen.message.box
-        await stage.until(pilot, lambda: box.has_focus)
+        await until(pilot, lambda: box.has_focus)
         send(stage)
         stage.app.post_message(events.Key("ctrl+s", None))
-        await stage.until(pilot, lambda: bool(stage.link.commands))
+        await until(pilot, lambda: bool(stage.link.commands))
         assert stage.link.commands == [Steer(text="xabcdy")]
         assert box.text == ""
 
@@ -63,11 +64,11 @@ async def test_letters_and_arrows_of_an_edit_keep_their_order(tmp_path: Path):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old=None, new="\n", path="new.txt", tool="write_file"))
         await pilot.press("E")
-        await stage.until(pilot, lambda: "keep your version" in stage.text())
+        await shows(pilot, "keep your version")
         send(stage)
         await pilot.pause()
         await pilot.press("ctrl+s")
-        await stage.until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
+        await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         (command,) = stage.decided
         assert command.text == "xabcdy\n"

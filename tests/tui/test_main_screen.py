@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from fakes.painted import shows, until
 from fakes.played import PlayedLink, Script, proposal, started
 from fakes.screens import Stage
 
@@ -142,7 +143,7 @@ async def test_a_remapped_key_works_and_is_shown():
     app = RundryApp(desk, keys={"pause": "ctrl+y", "approve": "z"})
     async with app.run_test(size=(120, 30)) as pilot:
         link.play(Script().stamp(*RUN))
-        await pilot.pause(0.1)
+        await shows(pilot, "Now the parser.")
         await pilot.press("ctrl+y")
         await pilot.press("f4")
         assert [type(c).__name__ for c in link.commands] == ["Pause"]
@@ -153,7 +154,7 @@ async def test_the_screen_shows_all_at_a_glance_at_any_size(size: tuple[int, int
     stage = Stage()
     async with stage.app.run_test(size=size) as pilot:
         stage.play(*RUN)
-        await pilot.pause(0.15)
+        await shows(pilot, "Now the parser.")
         rows = stage.text().split("\n")
         assert rows[0].strip().startswith("rundry")
         assert "streaming" in rows[0]
@@ -166,11 +167,10 @@ async def test_at_eighty_by_twenty_four_a_long_proposal_takes_the_whole_height()
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(*RUN, proposal(lines=40))
-        await pilot.pause(0.3)
-        assert not stage.screen.transcript.display
+        await until(pilot, lambda: not stage.screen.transcript.display)
+        await shows(pilot, "y approve")
+        await shows(pilot, "›")
         assert stage.screen.gate.takes_all
-        assert "y approve" in stage.text()
-        assert "›" in stage.text()
 
 
 async def test_leaving_a_run_asks_and_each_answer_is_kept():
@@ -178,7 +178,7 @@ async def test_leaving_a_run_asks_and_each_answer_is_kept():
         stage = Stage()
         async with stage.app.run_test(size=(100, 30)) as pilot:
             stage.play(*RUN)
-            await pilot.pause(0.1)
+            await shows(pilot, "Now the parser.")
             await pilot.press("ctrl+c", "ctrl+c")
             assert "What becomes of it?" in stage.text()
             await pilot.press(key)
@@ -192,16 +192,13 @@ async def test_ctrl_c_twice_leaves_from_above_the_main_screen_too(key: str):
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*RUN)
         await pilot.press(key)
-        await pilot.pause(0.1)
-        assert stage.app.screen is not stage.screen
+        await until(pilot, lambda: stage.app.screen is not stage.screen)
         await pilot.press("escape")
-        await pilot.pause(0.1)
-        assert stage.app.screen is stage.screen, "Esc closes it"
+        await until(pilot, lambda: stage.app.screen is stage.screen)
         await pilot.press(key)
-        await pilot.pause(0.1)
+        await until(pilot, lambda: stage.app.screen is not stage.screen)
         await pilot.press("ctrl+c", "ctrl+c")
-        await pilot.pause(0.1)
-        assert "What becomes of it?" in stage.text()
+        await shows(pilot, "What becomes of it?")
         await pilot.press("s")
     assert stage.app.return_value is not None
 
@@ -210,13 +207,13 @@ async def test_a_wrap_up_is_waited_for_before_the_screen_closes():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*RUN)
-        await pilot.pause(0.1)
+        await shows(pilot, "Now the parser.")
         await pilot.press("ctrl+c", "ctrl+c", "w")
         assert stage.link.commands == [Stop(how="wrap_up")]
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert stage.app.return_value is None
         stage.play(RunEnded(reason=Reason.USER, detail="stopped", complete=False, exit_code=130))
-        await pilot.pause(0.2)
+        await stage.caught_up(pilot)
     assert stage.app.return_value is not None
 
 
@@ -224,16 +221,16 @@ async def test_staying_changes_nothing_and_an_idle_chat_is_left_at_once():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*RUN)
-        await pilot.pause(0.1)
+        await shows(pilot, "Now the parser.")
         await pilot.press("ctrl+q", "escape")
         assert stage.app.return_value is None
         assert stage.link.commands == []
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("ctrl+c", "ctrl+c")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: stage.app.return_value is not None)
     assert stage.app.return_value is not None
     assert stage.app.return_value.stop == "now"
 
@@ -243,7 +240,7 @@ async def test_help_and_palette_hold_every_action():
     async with stage.app.run_test(size=(120, 100)) as pilot:
         stage.play(*RUN)
         await pilot.press("f1")
-        await pilot.pause(0.1)
+        await shows(pilot, ACTIONS[-1].label)
         for action in ACTIONS:
             assert action.label in stage.text()
         await pilot.press("escape")
@@ -255,7 +252,7 @@ async def test_hostile_names_are_marks_in_the_header_too():
     stage = Stage()
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(started(task="\x1b]0;evil\x07 [bold]x[/] \u202e", model="m\x1b[2J"))
-        await pilot.pause(0.15)
+        await shows(pilot, "[bold]x[/]")
         assert "\x1b" not in stage.text()
         assert "\u202e" not in stage.text()
         assert "[bold]x[/]" in stage.text()
@@ -266,8 +263,7 @@ async def test_no_colour_changes_no_word(monkeypatch: pytest.MonkeyPatch):
     stage = Stage()
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(*RUN)
-        await pilot.pause(0.15)
-        assert "14→3 ✗" in stage.text()
+        await shows(pilot, "14→3 ✗")
 
 
 async def test_both_themes_are_offered_and_switched():
@@ -278,5 +274,4 @@ async def test_both_themes_are_offered_and_switched():
         await pilot.pause()
         assert stage.app.theme == "light"
         stage.screen.action_do("theme", "mauve")
-        await pilot.pause(0.1)
-        assert "mauve" in stage.text()
+        await shows(pilot, "mauve")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes.painted import shows, until
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
 
@@ -98,7 +99,7 @@ async def test_what_is_typed_becomes_a_command(typed: str, command: object):
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING)
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = typed
         stage.screen.message.box.send(steer=False)
         await pilot.pause()
@@ -111,8 +112,7 @@ async def test_files_are_offered_as_soon_as_they_are_known(tmp_path: Path):
     stage = Stage(start=PlayedStart(tmp_path))
     async with stage.app.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"@mon")
-        await pilot.pause(0.2)
-        assert "› money.py" in stage.text()
+        await shows(pilot, "› money.py")
         assert stage.screen.message.box.text == "@mon"
 
 
@@ -121,12 +121,12 @@ async def test_what_cannot_be_done_is_said_and_stays_in_the_box(typed: str):
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING)
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.message.box.text = typed
         stage.screen.message.box.send(steer=False)
-        await pilot.pause(0.1)
+        await pilot.pause()
+        await until(pilot, lambda: stage.screen.message.box.text == typed)
         assert stage.link.commands == []
-        assert stage.screen.message.box.text == typed
         assert typed.split()[0].strip("/") in stage.text()
 
 
@@ -134,7 +134,7 @@ async def test_enter_queues_ctrl_s_steers_ctrl_j_breaks_the_line_and_escape_inte
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING)
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         await pilot.press("a", "ctrl+j", "b", "enter")
         await pilot.press("c", "ctrl+s")
         await pilot.press("escape")
@@ -145,8 +145,7 @@ async def test_a_queued_message_is_shown_and_taken_back_into_the_box():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING, Queued(queued_id=4, text="later"))
-        await pilot.pause(0.1)
-        assert "1 queued" in stage.text()
+        await shows(pilot, "1 queued")
         await pilot.press("alt+up")
         assert stage.link.commands == [Unqueue(queued_id=4)]
         assert stage.screen.message.box.text == "later"
@@ -156,8 +155,7 @@ async def test_the_answer_to_a_question_may_be_the_number_of_an_option():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(started(), QuestionAsked(question_id="q1", question="which?", options=["left", "right"]))
-        await pilot.pause(0.1)
-        assert "right" in stage.text()
+        await shows(pilot, "right")
         await pilot.press("2", "enter")
         assert stage.link.commands == [Answer(question_id="q1", text="right")]
 
@@ -173,8 +171,7 @@ async def test_without_a_model_it_says_what_was_looked_for_and_a_model_can_be_na
     start = PlayedStart(tmp_path, model=None)
     stage = Stage(start=start)
     async with stage.app.run_test(size=(100, 30)) as pilot:
-        await pilot.pause(0.1)
-        assert "No model is set up" in stage.text()
+        await shows(pilot, "No model is set up")
         assert "looked for keys" in stage.text()
         assert "demo" in stage.text()
         stage.screen.action_do("model", "ollama_chat/x")
@@ -185,7 +182,7 @@ async def test_switching_the_model_goes_to_the_run():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING)
-        await pilot.pause(0.1)
+        await stage.caught_up(pilot)
         stage.screen.action_do("model", "openai/x")
         (command,) = stage.link.commands
         assert isinstance(command, SwitchModel)
@@ -197,7 +194,6 @@ async def test_a_slash_is_completed_by_tab():
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*STREAMING)
         await pilot.press("slash", "p", "a")
-        await pilot.pause(0.05)
-        assert "/pause" in stage.text()
+        await shows(pilot, "/pause")
         await pilot.press("tab")
         assert stage.screen.message.box.text == "/pause "

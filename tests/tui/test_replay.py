@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from fakes.painted import painted, shows, until
 from fakes.played import proposal, spec, started
 from fakes.screens import Stage
 
@@ -80,11 +81,6 @@ def told(state: ViewState) -> dict[str, Any]:
     return {each.name: getattr(state, each.name) for each in fields(state) if each.name != "changed_from"}
 
 
-def shown(app: RundryApp) -> str:
-    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return "\n".join("".join(s.text for s in strip).rstrip() for strip in strips)
-
-
 def folded(journal: Journal, seq: int) -> ViewState:
     state = ViewState()
     reduce_all(state, journal.read(0, seq))
@@ -150,42 +146,36 @@ async def test_after_a_limit_the_key_fills_in_one_with_room_above_it(tmp_path: P
     app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "raise the limit" in shown(app)
+        assert "raise the limit" in painted(app)
         await pilot.press("f6")
         await pilot.pause()
-        assert "› /limit steps 60" in shown(app)
+        assert "› /limit steps 60" in painted(app)
 
 
 async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path: Path):
     recorded(tmp_path, steps=12).close()
     app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
     async with app.run_test(size=(100, 24)) as pilot:
-        await pilot.pause(0.15)
-        assert "step budget" in shown(app)
+        await shows(pilot, "step budget")
         await pilot.press("f11")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.is_mounted)
         replay = app.screen
         assert isinstance(replay, ReplayScreen)
         await pilot.press("space", "right", "right", "right")
-        await pilot.pause(0.1)
-        assert "step 3/12" in shown(app)
-        assert "step budget" not in shown(app)
+        await shows(pilot, "step 3/12")
+        assert "step budget" not in painted(app)
         await pilot.press("4")
         assert (replay.player.speed, replay.player.playing) == (64, True)
         await pilot.press("space", "end")
-        await pilot.pause(0.1)
-        assert f"event {replay.player.film.last}/{replay.player.film.last}" in shown(app)
-        assert "step budget" in shown(app)
+        await until(pilot, lambda: f"event {replay.player.film.last}/{replay.player.film.last}" in painted(app))
+        await shows(pilot, "step budget")
         await pilot.press("left", "left")
-        await pilot.pause(0.1)
-        assert "step 11/12" in shown(app)
+        await shows(pilot, "step 11/12")
         await pilot.press("home")
-        await pilot.pause(0.1)
-        assert "event 0/" in shown(app)
+        await shows(pilot, "event 0/")
         await pilot.press("escape")
-        await pilot.pause(0.1)
-        assert isinstance(app.screen, MainScreen)
-        assert "step budget" in shown(app)
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await shows(pilot, "step budget")
     journal = Journal.open(tmp_path / "r1.db")
     assert journal.untaken() == [], "a replay changes nothing"
     journal.close()
@@ -194,10 +184,8 @@ async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path:
 async def test_a_replay_of_nothing_and_a_speed_that_there_is_not_are_told():
     stage = Stage()
     async with stage.app.run_test(size=(100, 24)) as pilot:
-        await pilot.pause(0.1)
+        await until(pilot, lambda: isinstance(stage.app.screen, MainScreen) and stage.screen.is_mounted)
         stage.screen.action_do("replay", "")
-        await pilot.pause(0.3)
-        assert "nothing to replay" in stage.text()
+        await shows(pilot, "nothing to replay")
         stage.screen.action_do("replay", "3x")
-        await pilot.pause(0.3)
-        assert "1x, 4x, 16x, 64x" in stage.text()
+        await shows(pilot, "1x, 4x, 16x, 64x")

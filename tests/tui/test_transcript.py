@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from fakes.painted import until
 from textual.app import App, ComposeResult
 from textual.geometry import Offset
 from textual.selection import Selection
@@ -75,14 +76,11 @@ async def test_it_follows_the_end_until_the_person_scrolls_up_and_says_what_is_n
         top = _rows(transcript)[0]
         blocks += [_tool(number) for number in range(100, 112)]
         transcript.show(blocks, 100)
-        await pilot.pause(0.1)
+        await until(pilot, lambda: _rows(transcript)[-1].endswith("12 new below  ↓ end"))
         assert _rows(transcript)[0] == top
-        assert _rows(transcript)[-1].endswith("12 new below  ↓ end")
-        assert app.moved[-1] == (False, 12)
+        await until(pilot, lambda: app.moved[-1] == (False, 12))
         transcript.action_scroll_end()
-        await pilot.pause()
-        assert "file_111" in _rows(transcript)[-1]
-        assert app.moved[-1] == (True, 0)
+        await until(pilot, lambda: "file_111" in _rows(transcript)[-1] and app.moved[-1] == (True, 0))
 
 
 async def test_scrolling_down_to_the_end_follows_again() -> None:
@@ -126,8 +124,7 @@ async def test_a_block_that_the_reducer_opens_is_open() -> None:
         await pilot.pause()
         block.open, block.version = True, 1
         transcript.show([block], 0)
-        await pilot.pause(0.1)
-        assert "inside" in _text(transcript)
+        await until(pilot, lambda: "inside" in _text(transcript))
 
 
 async def test_a_growing_text_is_redrawn_without_a_layout() -> None:
@@ -143,8 +140,7 @@ async def test_a_growing_text_is_redrawn_without_a_layout() -> None:
             block.text += f"word{number} "
             block.version += 1
             transcript.show(blocks, len(blocks) - 1)
-        await pilot.pause(0.15)
-        assert "word39" in _text(transcript)
+        await until(pilot, lambda: "word39" in _text(transcript))
         assert (transcript.size, transcript.virtual_size) == (size, virtual)
 
 
@@ -153,22 +149,24 @@ async def test_a_text_looks_the_same_whether_it_grew_or_came_whole() -> None:
     app = Stage()
     async with app.run_test(size=(80, 40)) as pilot:
         transcript = app.query_one(Transcript)
+        transcript.show([Block("text", 1, 1, None, 0.0, text=source)], 0)
+        await until(pilot, lambda: "More words" in _text(transcript))
+        await pilot.pause()
+        whole = _rows(transcript)
+        transcript.show([], 0)
+        await until(pilot, lambda: not any(_rows(transcript)))
         block = Block("text", 1, 1, None, 0.0, live=True)
         for at in range(0, len(source), 37):
             block.text = source[: at + 37]
             block.version += 1
             transcript.show([block], 0)
-            await pilot.pause(0.005)
+            if at % 3 == 0:
+                await until(pilot, lambda: "Some text" in _text(transcript))
+            await pilot.pause()
         block.live = False
         block.version += 1
         transcript.show([block], 0)
-        await pilot.pause(0.1)
-        grown = _rows(transcript)
-        transcript.show([], 0)
-        await pilot.pause(0.1)
-        transcript.show([Block("text", 1, 1, None, 0.0, text=source)], 0)
-        await pilot.pause(0.1)
-        assert _rows(transcript) == grown
+        await until(pilot, lambda: _rows(transcript) == whole)
 
 
 async def test_a_search_goes_through_all_blocks_and_unfolds_what_it_finds() -> None:
@@ -264,12 +262,13 @@ async def test_another_theme_and_another_width_draw_everything_again() -> None:
         await pilot.pause()
         before = transcript.render_line(0)
         app.theme = "light"
-        await pilot.pause(0.1)
-        assert [segment.style for segment in transcript.render_line(0)] != [segment.style for segment in before]
+        await until(
+            pilot,
+            lambda: [segment.style for segment in transcript.render_line(0)] != [segment.style for segment in before],
+        )
         rows = len(transcript.lines)
         await pilot.resize_terminal(50, 12)
-        await pilot.pause(0.1)
-        assert len(transcript.lines) > rows
+        await until(pilot, lambda: len(transcript.lines) > rows)
 
 
 async def test_a_hundred_thousand_entries_cost_what_ten_cost() -> None:
@@ -280,15 +279,15 @@ async def test_a_hundred_thousand_entries_cost_what_ten_cost() -> None:
         async def seconds(count: int) -> float:
             blocks = [_tool(number) for number in range(count)]
             transcript.show([], 0)
-            await pilot.pause(0.1)
+            await until(pilot, lambda: not any(_rows(transcript)))
             transcript.show(blocks, 0)
-            await pilot.pause(0.1)
+            await until(pilot, lambda: f"file_{count - 1}.py" in _text(transcript))
             best = 9.0
             for number in range(8):
                 blocks.append(_tool(count + number))
                 began = time.process_time()
                 transcript.show(blocks, len(blocks) - 1)
-                await pilot.pause(0.06)
+                await until(pilot, lambda: f"file_{len(blocks) - 1}.py" in _text(transcript))
                 best = min(best, time.process_time() - began)
             return best
 
@@ -306,8 +305,7 @@ async def test_a_removed_block_is_gone() -> None:
         await pilot.pause()
         del blocks[3:]
         transcript.show(blocks, 3)
-        await pilot.pause(0.1)
-        assert "file_2" in _text(transcript)
+        await until(pilot, lambda: "file_2" in _text(transcript))
         assert "file_3" not in _text(transcript)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fakes.driven import Driven
 from fakes.model import ScriptedModel
+from fakes.painted import painted, shows, until
 from fakes.turns import call, edit, finish
 
 from rundry.agent import LoopKind, Session, Undo
@@ -33,26 +32,16 @@ async def ended(tmp_path: Path) -> Driven:
     return run
 
 
-async def until(enough: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not enough():
-            await asyncio.sleep(0.01)
-
-
-def shown(app: RundryApp) -> str:
-    return "\n".join("".join(s.text for s in strip).rstrip() for strip in app.screen._compositor.render_strips())
-
-
 async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_run_stays_ended(ended):
     work = Path(ended.spec.workspace)
     desk = Desk(Session.attach(ended.path))
     app = RundryApp(desk)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: desk.state.outcome is not None)
         await pilot.press(*"/undo", "enter")
-        await until(lambda: "undone: 1 change" in shown(app))
-        assert "2 files" in shown(app)
-        assert "told the model what was undone" in shown(app)
+        await shows(pilot, "undone: 1 change")
+        assert "2 files" in painted(app)
+        assert "told the model what was undone" in painted(app)
         assert desk.phase == "ended"
     desk.link.close()
     assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
@@ -64,22 +53,22 @@ async def test_several_changes_are_named_first_and_only_y_after_that_does_it(end
     desk = Desk(Session.attach(ended.path))
     app = RundryApp(desk)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: desk.state.outcome is not None)
         await pilot.press(*"/undo 5", "enter")
-        await until(lambda: isinstance(app.screen, UndoScreen))
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
-        _, asked, text = shown(app).partition("Undo 2 changes in 3 files?")
+        _, asked, text = painted(app).partition("Undo 2 changes in 3 files?")
         assert asked
         assert text.index("echo 2 > b.txt; echo 3 > c.txt") < text.index("edit a.txt")
         await pilot.press("x", "enter", "escape")
         assert not isinstance(app.screen, UndoScreen)
         assert (work / "a.txt").read_text() == "ONE\n"
         await pilot.press(*"/undo step 1", "enter")
-        await until(lambda: isinstance(app.screen, UndoScreen))
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
-        assert "Back to before step 1: undo 2 changes in 3 files?" in shown(app)
+        assert "Back to before step 1: undo 2 changes in 3 files?" in painted(app)
         await pilot.press("y")
-        await until(lambda: "undone: back to before step 1" in shown(app))
+        await shows(pilot, "undone: back to before step 1")
     desk.link.close()
     assert (work / "a.txt").read_text() == "one\n" and not (work / "c.txt").exists()
 
@@ -88,11 +77,11 @@ async def test_the_footer_offers_it_after_the_end_and_its_key_asks_first(ended):
     desk = Desk(Session.attach(ended.path))
     app = RundryApp(desk)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: desk.state.outcome is not None and "F12 undo" in shown(app))
+        await until(pilot, lambda: desk.state.outcome is not None and "F12 undo" in painted(app))
         await pilot.press("f12")
-        await until(lambda: isinstance(app.screen, UndoScreen))
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
-        assert "Undo 1 change in 2 files?" in shown(app)
+        assert "Undo 1 change in 2 files?" in painted(app)
         await pilot.press("n")
         assert not isinstance(app.screen, UndoScreen)
     desk.link.close()
@@ -102,11 +91,11 @@ async def test_what_makes_no_sense_is_told(ended):
     desk = Desk(Session.attach(ended.path))
     app = RundryApp(desk)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: desk.state.outcome is not None)
         await pilot.press(*"/undo all", "enter")
-        await until(lambda: "it is /undo, /undo 3 or /undo step 7" in shown(app))
+        await shows(pilot, "it is /undo, /undo 3 or /undo step 7")
         desk.link.put_alone(Undo(step=9))
-        await until(lambda: "undo was refused: there was no step 9" in shown(app))
+        await shows(pilot, "undo was refused: there was no step 9")
     desk.link.close()
 
 
@@ -114,8 +103,8 @@ async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ende
     desk = Desk(Session.attach(ended.path))
     app = RundryApp(desk)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: desk.state.outcome is not None)
         (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
         await pilot.press(*"/undo", "enter")
-        await until(lambda: "c.txt: left as it is, someone changed it since" in shown(app))
+        await shows(pilot, "c.txt: left as it is, someone changed it since")
     desk.link.close()

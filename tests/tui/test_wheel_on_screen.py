@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.model import ScriptedModel
+from fakes.painted import painted, until
 from fakes.turns import Turn, call, edit, say
 
 from rundry.agent import LoopKind, Session, Stop
@@ -28,17 +29,10 @@ class Live:
         self.work = Path(run.spec.workspace)
 
     def shown(self) -> str:
-        return "\n".join(
-            "".join(s.text for s in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
-        )
+        return painted(self.app)
 
     async def until(self, enough: Callable[[], bool]) -> None:
-        try:
-            async with asyncio.timeout(15):
-                while not enough():
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            raise AssertionError(self.shown()) from None
+        await until(self.pilot, enough)
 
     async def sees(self, text: str) -> None:
         await self.until(lambda: text in self.shown())
