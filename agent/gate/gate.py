@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from ..journal.asking import next_proposal_id
 from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError, Waiting
 from ..workspace import Workspace
 from .answer import answer
@@ -36,18 +37,21 @@ class Gate:
         sandbox: str | None,
         attended: Callable[[], bool],
         clock: Clock,
+        given: Callable[[], Iterable[str]],
         persist: Callable[[Rule], None] | None = None,
     ) -> None:
-        """`persist` writes a rule of `always` where it lasts; what it raises is told, and the rule holds here."""
+        """`given` says which ids this run gave to its proposals, as `next_proposal_id` needs them.
+
+        `persist` writes a rule of `always` where it lasts; what it raises is told, and the rule holds here.
+        """
         self.policy = policy
         self.mode = policy.mode
         self.unsandboxed_ok = policy.unsandboxed_ok
         self.rules = list(policy.rules)
         """Of the policy, and what the person said `always` to in this session."""
         self._ws, self._keep, self._guard, self._sandbox = workspace, keep, guard, sandbox
-        self._attended, self._clock, self._persist = attended, clock, persist
+        self._attended, self._clock, self._given, self._persist = attended, clock, given, persist
         self._open: dict[str, OpenProposal] = {}
-        self._ids: dict[str, int] = {}
         self._endings: set[asyncio.Task[None]] = set()
         """Watches that end by themselves."""
         self.later = Later()
@@ -67,9 +71,10 @@ class Gate:
             sandbox=self._sandbox,
             attended=self._attended,
             clock=self._clock,
+            given=self._given,
             persist=self._persist,
         )
-        other._origin, other._ids, other.rules, other._who = self, self._ids, self.rules, who
+        other._origin, other.rules, other._who = self, self.rules, who
         self._beside.append(other)
         return other
 
@@ -206,12 +211,6 @@ class Gate:
         """The runner goes away: what waits stays open in the journal, where it can outlive the runner."""
         self._is_leaving = True
 
-    def never_again(self, ids: Iterable[str]) -> None:
-        """Ids that an earlier runner of this run gave to its proposals."""
-        for name in ids:
-            base, _, number = name.partition(".")
-            self._ids[base] = max(self._ids.get(base, 0), int(number or 1))
-
     def cancel_all(self, why: str) -> None:
         """Rejects everything that waits."""
         for waiting in self._open.values():
@@ -235,7 +234,7 @@ class Gate:
 
     def _announce(self, draft: Draft, verdict: Verdict, call_id: str, record: Record) -> tuple[str, str, Split | None]:
         """Records that the proposal is there; its id, its digest and its hunks."""
-        name = self._new_id(call_id)
+        name = next_proposal_id(call_id, self._given())
         digest = digest_of(draft, self._sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
         record(
@@ -252,12 +251,6 @@ class Gate:
             )
         )
         return name, digest, parts
-
-    def _new_id(self, call_id: str) -> str:
-        """Unique in the run, also after a resume: made from the call's id, which is."""
-        name = f"p_{call_id or 'x'}"
-        count = self._ids[name] = self._ids.get(name, 0) + 1
-        return name if count == 1 else f"{name}.{count}"
 
     def _remember(self, rule: Rule, ruling: Ruling) -> Ruling:
         if rule in self.rules:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import overload
 
 import msgspec
 
 from .actions import Action
+from .logs import PackedLog
 
-_CHUNK = 200
 
-
-@dataclass(slots=True)
-class ActionLog(Sequence[Action]):
+@dataclass(slots=True, eq=False)
+class ActionLog(PackedLog[Action]):
     """A list of actions: the newest as they are, finished older ones in packed chunks."""
 
-    packed: list[bytes] = field(default_factory=list[bytes])
+    packed: list[bytes | None] = field(default_factory=list[bytes | None])
     newest: list[Action] = field(default_factory=list[Action])
 
     @staticmethod
@@ -30,35 +27,14 @@ class ActionLog(Sequence[Action]):
             found.append(action)
         return found
 
-    def append(self, action: Action) -> None:
+    def append(self, item: Action) -> None:
         """Add one; the oldest of the newest are packed once enough of them are finished."""
-        self.newest.append(action)
-        if len(self.newest) > 2 * _CHUNK and all(old.ok is not None for old in self.newest[:_CHUNK]):
-            self.packed.append(zlib.compress(msgspec.msgpack.encode(self.newest[:_CHUNK])))
-            del self.newest[:_CHUNK]
+        self.newest.append(item)
+        self.pack_older(lambda action: action.ok is None)
 
-    def __len__(self) -> int:
-        return _CHUNK * len(self.packed) + len(self.newest)
-
-    @overload
-    def __getitem__(self, index: int) -> Action: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Action]: ...
-    def __getitem__(self, index: int | slice) -> Action | list[Action]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        start = _CHUNK * len(self.packed)
-        return self.newest[index - start] if index >= start else _unpacked(self.packed[index // _CHUNK])[index % _CHUNK]
-
-    def __iter__(self) -> Iterator[Action]:
-        for chunk in self.packed:
-            yield from _unpacked(chunk)
-        yield from self.newest
-
-
-def _unpacked(chunk: bytes) -> list[Action]:
-    return _decoder().decode(zlib.decompress(chunk))
+    def decoder(self) -> msgspec.msgpack.Decoder[list[Action]]:
+        """Reads the actions of a chunk."""
+        return _decoder()
 
 
 @cache

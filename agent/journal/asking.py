@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -30,7 +31,7 @@ class Asking:
     turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
     """Of the newest step: what the policy refused because nobody was there to ask."""
     proposal_ids: list[str] = field(default_factory=list[str])
-    """All that were ever given."""
+    """The newest of each call that has no result yet, and of what is not a call: a call's id comes only once."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
     decisions: dict[str, ProposalDecided] = field(default_factory=dict[str, ProposalDecided])
@@ -49,8 +50,10 @@ class Asking:
                 self.approved.pop(call_id, None)
                 self.decisions.pop(call_id, None)
                 self.questions.pop(call_id, None)
+                self._forget_ids(proposal_base(call_id))
             case ProposalOpened() as opened:
                 self.proposals[opened.proposal_id] = opened
+                self._forget_ids(base_of(opened.proposal_id))
                 self.proposal_ids.append(opened.proposal_id)
                 self.approved.pop(opened.call_id, None)  # it went stale: only a new decision counts
                 self.decisions.pop(opened.call_id, None)
@@ -71,6 +74,9 @@ class Asking:
     def waiting_for(self, call_id: str) -> ProposalOpened | None:
         """The open proposal of a call."""
         return next((opened for opened in self.proposals.values() if call_id and opened.call_id == call_id), None)
+
+    def _forget_ids(self, base: str) -> None:
+        self.proposal_ids = [name for name in self.proposal_ids if base_of(name) != base]
 
     def _rebase(self, rebased: ProposalRebased) -> None:
         opened = self.proposals.get(rebased.proposal_id)
@@ -107,6 +113,23 @@ ASKED = frozenset[type[Event]](
     )
 )
 """What `Asking` takes in; others change nothing."""
+
+
+def proposal_base(call_id: str) -> str:
+    """Return the id of the first proposal of a call; empty: of what is not a call."""
+    return f"p_{call_id or 'x'}"
+
+
+def base_of(proposal_id: str) -> str:
+    """Return the id of the first proposal of the same call."""
+    return proposal_id.partition(".")[0]
+
+
+def next_proposal_id(call_id: str, given: Iterable[str]) -> str:
+    """Return an id that is unique in the run. `given`: ids so far, at least the newest one of this call."""
+    base = proposal_base(call_id)
+    numbers = [int(name.partition(".")[2] or 1) for name in given if base_of(name) == base]
+    return f"{base}.{max(numbers) + 1}" if numbers else base
 
 
 def as_rebased(opened: ProposalOpened, rebased: ProposalRebased) -> ProposalOpened:

@@ -5,9 +5,10 @@ A checkpoint is derived and may be missing: whatever cannot be read is folded fr
 
 from __future__ import annotations
 
-import hashlib
+from copy import copy
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 import msgspec
 
@@ -16,6 +17,7 @@ from .conversation import main_conversation
 from .facts import RunFacts
 from .finder_facts import FinderFacts
 from .journal import Journal
+from .logs import PackedLog, drop_stored, read_from, store, with_digest, without_digest
 
 EVERY = 2_000
 """Events between two checkpoints: what is folded at most when a run is taken up."""
@@ -25,7 +27,8 @@ _FACTS = 1
 _GOING_BACK = (Rewound, ConversationRestored)
 """What brings messages back."""
 _BATCH = 10_000
-_DIGEST_BYTES = 16
+_ACTIONS, _CHANGES = "actions", "changes"
+"""Names of the logs whose older parts are stored apart."""
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
 _SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)"
 _EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'checkpoint'"
@@ -57,8 +60,18 @@ def checkpoint_seq(journal: Journal) -> int:
 
 
 def save(journal: Journal, facts: RunFacts) -> None:
-    """Keeps what was folded up to `facts.last_seq`. Not to be called inside of a transaction."""
-    save_body(journal, _FACTS, msgspec.msgpack.encode(facts))
+    """Keeps what was folded up to `facts.last_seq`."""
+    with journal.transaction():
+        stored = copy(facts)
+        stored.changes = copy(facts.changes)
+        stored.actions = store(journal, _ACTIONS, facts.actions)
+        stored.changes.standing = store(journal, _CHANGES, facts.changes.standing)
+        save_body(journal, _FACTS, msgspec.msgpack.encode(stored))
+
+
+def drop_saved(journal: Journal, facts: RunFacts) -> None:
+    """Free the memory of what the journal stores: these facts were saved, and that was committed."""
+    drop_stored(journal, _logs_of(facts))
 
 
 def save_body(journal: Journal, row: int, body: bytes) -> None:
@@ -66,7 +79,7 @@ def save_body(journal: Journal, row: int, body: bytes) -> None:
     with journal.transaction():
         if not journal.rows(_EXISTS):
             journal.rows(_TABLE)
-        journal.write(_SAVE, [(row, made_by(), body + _digest(body))])
+        journal.write(_SAVE, [(row, made_by(), with_digest(body))])
 
 
 def saved_body(journal: Journal, row: int) -> bytes | None:
@@ -74,8 +87,8 @@ def saved_body(journal: Journal, row: int) -> bytes | None:
     if not journal.rows(_EXISTS):
         return None
     for maker, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):
-        if maker == made_by() and body[-_DIGEST_BYTES:] == _digest(body[:-_DIGEST_BYTES]):
-            return body[:-_DIGEST_BYTES]
+        if maker == made_by():
+            return without_digest(body)
     return None
 
 
@@ -92,7 +105,7 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Another version may count otherwise, or does not know the digest behind the body."""
-    return f"{version('rundry')} with view and facts"
+    return f"{version('rundry')} with view, facts and logs"
 
 
 def _saved(journal: Journal) -> RunFacts | None:
@@ -101,8 +114,11 @@ def _saved(journal: Journal) -> RunFacts | None:
         facts = msgspec.msgpack.decode(body, type=RunFacts) if body is not None else None
     except (msgspec.DecodeError, TypeError):
         return None
-    return facts if facts is not None and facts.last_seq <= journal.last_seq() else None
+    if facts is None or facts.last_seq > journal.last_seq():
+        return None
+    read_from(journal, _logs_of(facts))
+    return facts
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+def _logs_of(facts: RunFacts) -> dict[str, PackedLog[Any]]:
+    return {_ACTIONS: facts.actions, _CHANGES: facts.changes.standing}

@@ -34,8 +34,6 @@ from .journal import Journal
 
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
-_FORGOTTEN = Message(role="assistant")
-"""Stands for a message that is not sent again and is not in memory."""
 
 
 @dataclass(slots=True)
@@ -68,6 +66,8 @@ class Conversation:
     """Its parts that go back to their maker."""
     is_partial: bool = False
     """Messages that are not sent again are not in memory."""
+    forgotten: int = 0
+    """How many of those stood before `upto` since the newest cut: the journal counts them, too."""
 
     def apply(self, event: Event, seq: int = 0) -> None:
         """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
@@ -110,7 +110,7 @@ class Conversation:
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._settle()
             case ContextTrimmed(upto=upto):
-                self.upto = upto
+                self.upto = max(0, upto - self.forgotten)
             case ConversationCut(summary=summary, kept=kept):
                 self._settle()
                 self._place(seq)
@@ -148,16 +148,14 @@ class Conversation:
         return [m for i, m in enumerate(self.messages) if i >= self.upto or i in kept]
 
     def forget_dropped(self) -> None:
-        """Free the memory of messages that are not sent again, unless the run goes back: then fold the events again.
-
-        The indexes of the others stay the same.
-        """
+        """Drop messages that are not sent again, unless the run goes back: then fold the events again."""
         kept = self.kept()
-        for index in range(self.upto - 1, -1, -1):
-            if self.messages[index] is _FORGOTTEN:
-                break
-            if index not in kept:
-                self.messages[index], self.seqs[index], self.is_partial = _FORGOTTEN, 0, True
+        end = min(self.upto, len(self.messages))
+        head = [index for index in range(end) if index in kept]
+        if len(head) < end:
+            self.messages = [*(self.messages[index] for index in head), *self.messages[end:]]
+            self.seqs = [*(self.seqs[index] for index in head), *self.seqs[end:]]
+            self.upto, self.forgotten, self.is_partial = len(head), self.forgotten + end - len(head), True
         for cut in self.cuts:
             self.is_partial = self.is_partial or bool(cut.messages)
             cut.messages, cut.seqs = [], []
@@ -206,7 +204,7 @@ class Conversation:
             tail = [(said, seq), *old[start:]]
         self.messages = [message for message, _ in head + tail]
         self.seqs = [at for _, at in head + tail]
-        self.upto = 0
+        self.upto = self.forgotten = 0
 
     def _restore(self) -> None:
         """What came since the newest cut stays."""

@@ -22,8 +22,10 @@ from .integrity.half_made import give_name, making_path, probe_path, sweep_half_
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
 VERSION = 1
-_CACHE_KIB = 4_000
-"""Pages that are kept, twice SQLite's default: with a million keys each new one falls on another page."""
+_CACHE_KIB = 1_000
+"""Pages that SQLite keeps in memory: a run appends, so it fills any cache with pages that it hardly reads again."""
+SEARCH_CACHE_KIB = 4_000
+"""The same for a search, twice SQLite's default: with a million keys each new one falls on another page."""
 VIEW_CACHE_KIB = 500
 """The same for a view."""
 BUSY_SECONDS = 5.0

@@ -62,6 +62,8 @@ class Journal:
         self.now: Callable[[], float] = time.time
         """Unix seconds, for the stamps."""
         self._db = connection
+        if spec.finder is not None:
+            connection.execute(f"PRAGMA cache_size = -{database.SEARCH_CACHE_KIB}")
         self._lock = threading.RLock()
         self._one_at_a_time = _Guard(self._lock, path)
         self.rollbacks = 0

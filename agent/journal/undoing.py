@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
+
+import msgspec
 
 from ..protocol import (
     FileChanged,
@@ -20,6 +24,7 @@ from ..protocol import (
 )
 from .encoding import decode
 from .journal import Journal
+from .logs import PackedLog
 from .step_places import StepPlaces
 
 _OF_CHANGES = (
@@ -71,6 +76,24 @@ class Landed:
         return f"edit {', '.join(self.files)}" if self.command is None else self.command.strip()
 
 
+@dataclass(slots=True, eq=False)
+class LandedLog(PackedLog[Landed]):
+    """A list of changes, older ones packed."""
+
+    packed: list[bytes | None] = field(default_factory=list[bytes | None])
+    newest: list[Landed] = field(default_factory=list[Landed])
+
+    def decoder(self) -> msgspec.msgpack.Decoder[list[Landed]]:
+        """Reads the changes of a chunk."""
+        return _decoder()
+
+    def after(self, seq: int) -> Sequence[Landed]:
+        """Those that landed after that place in the journal."""
+        found = list(takewhile(lambda landed: landed.seq > seq, reversed(self)))
+        found.reverse()
+        return found
+
+
 @dataclass(slots=True)
 class _Running:
     """A command that was let through and has no result yet."""
@@ -87,7 +110,7 @@ class _Running:
 class Changes:
     """The fold. A change that was undone is gone from it; undoing further goes further back."""
 
-    standing: list[Landed] = field(default_factory=list[Landed])
+    standing: LandedLog = field(default_factory=LandedLog)
     """Those that are not undone, oldest first."""
     undone: int = 0
     """How many were."""
@@ -128,12 +151,12 @@ class Changes:
 
     def after(self, seq: int) -> Sequence[Landed]:
         """What stands of all that was changed after that place in the journal."""
-        return [landed for landed in self.standing if landed.seq > seq]
+        return self.standing.after(seq)
 
     def since(self, step: int) -> Sequence[Landed] | None:
         """What stands of a step and all that came after its start; None: there was no such step."""
         start = self._steps.get(step)
-        return None if start is None else [landed for landed in self.standing if landed.seq > start]
+        return None if start is None else self.standing.after(start)
 
     def apply(self, stamped: Stamped) -> None:
         """Takes in the next event, in order."""
@@ -155,10 +178,10 @@ class Changes:
             case PassStarted():
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured"):
-                del self.standing[self._before_pass :]
+                self.standing.cut(self._before_pass)
             case Undone(changes=changes):
                 self.undone += changes
-                del self.standing[max(0, len(self.standing) - changes) :]
+                self.standing.cut(max(0, len(self.standing) - changes))
             case _:
                 pass
 
@@ -185,7 +208,7 @@ class Changes:
             return
         del self._running[key]
         if running.landed is None and self.world is None:
-            self.standing.append(Landed(stamped.seq, stamped.step, running.command, None))
+            self._land(Landed(stamped.seq, stamped.step, running.command, None))
 
     def _change(self, stamped: Stamped, changed: FileChanged) -> None:
         path, by = changed.path, changed.by
@@ -196,13 +219,18 @@ class Changes:
             self.files[path] = (known[0] if known is not None else changed.before, changed.after)
         moved = Moved(changed.before, changed.after, changed.added, changed.removed)
         if by in ("model", "person"):
-            self.standing.append(Landed(stamped.seq, stamped.step, None, self.world, files={path: moved}))
+            self._land(Landed(stamped.seq, stamped.step, None, self.world, files={path: moved}))
         elif by == "command":
             self._command(stamped, path, moved)
         elif by == "background":
             self._background(stamped, changed, moved)
         elif by == "restore":
             self._restored(stamped, path)
+
+    def _land(self, landed: Landed) -> None:
+        self.standing.append(landed)
+        running = [one.landed for one in self._running.values()]
+        self.standing.pack_older(lambda old: any(old is one for one in running))
 
     def _command(self, stamped: Stamped, path: str, moved: Moved) -> None:
         """Told twice (a runner died while it told, or the command ran again), the first and the last state count."""
@@ -211,7 +239,7 @@ class Changes:
         landed = running.landed
         if landed is None:
             landed = running.landed = Landed(stamped.seq, stamped.step, running.command, running.world)
-            self.standing.append(landed)
+            self._land(landed)
         landed.world_after = self.world
         first = landed.files.get(path, moved)
         landed.files[path] = Moved(first.before, moved.after, moved.added, moved.removed)
@@ -228,7 +256,7 @@ class Changes:
                 self.world,
                 is_background=True,
             )
-            self.standing.append(last)
+            self._land(last)
         last.files[changed.path] = moved
 
     def _restored(self, stamped: Stamped, path: str) -> None:
@@ -237,11 +265,11 @@ class Changes:
         if running is None or running.landed is None:
             last = self.standing[-1] if self.standing else None
             if last is not None and last.is_background and last.files.pop(path, None) and not last.files:
-                self.standing.pop()
+                self.standing.cut(len(self.standing) - 1)
             return
         running.landed.files.pop(path, None)
         if not running.landed.files:
-            self.standing.remove(running.landed)
+            self.standing.newest.remove(running.landed)
             running.landed = None
 
 
@@ -254,3 +282,8 @@ def standing_changes(journal: Journal) -> Changes:
     for seq, at, step, work, kind, body in journal.rows(query, kinds):
         changes.apply(Stamped(seq, at, step, work, decode(kind, body)))
     return changes
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[list[Landed]]:
+    return msgspec.msgpack.Decoder(list[Landed])

@@ -25,6 +25,7 @@ class Fitted:
     messages: list[Message]
     tokens: int
     upto: int
+    """Messages before this index are dropped, but for the kept ones, as the journal counts them."""
     dropped: int
     """Messages that no longer go to the model and did before."""
     dropped_tokens: int
@@ -70,13 +71,14 @@ def fit(
     `shorten_fixed`, which takes `needed` and `share`. Images get half of the room at most; a line of text takes the
     place of older ones. Where even the newest round does not fit, old images go, then texts are cut.
     """
+    gone = conversation.forgotten
     limited, images = limit_images(conversation, count, room // 2)
     shaped = _shape(limited, tools, count, room, needed, share)
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
     if tokens <= room and most is None:
-        return Fitted(messages, tokens, conversation.upto, 0, 0, cut, images, shaped.fixed, fits=True)
+        return Fitted(messages, tokens, gone + conversation.upto, 0, 0, cut, images, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
     if most is not None:
         room = target = min(target, most)
@@ -91,8 +93,8 @@ def fit(
         trimmed, shortened = shorten(trimmed, shaped.count, room)
         images += old
         tokens, cut = shaped.count(trimmed), cut + shortened
-    gone = max(0, before - tokens)
-    return Fitted(trimmed, tokens, upto, dropped, gone, cut, images, shaped.fixed, fits=tokens <= room)
+    saved = max(0, before - tokens)
+    return Fitted(trimmed, tokens, gone + upto, dropped, saved, cut, images, shaped.fixed, fits=tokens <= room)
 
 
 def _shape(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -14,8 +15,8 @@ from ..protocol import UserError
 _SPANS = {"second": 1.0, "min": 60.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "run": inf}
 _IN_A_ROW = 5
 """Steps with a refusal after which a quota ends the run: the model does not stop asking."""
-_LONG_AGO = -1e15
-"""When a call was made before a resume: within the run, and within no shorter span."""
+_LONGEST = 86_400.0
+"""Seconds of the longest span but the whole run: of older calls only the number counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,15 @@ class Quota:
     most: int
     span: float
 
-    def room_in(self, times: list[float], now: float) -> str | None:
-        """Say when the next call is possible, by the times of earlier ones; None: now."""
-        first = bisect_right(times, now - self.span)
-        if len(times) - first < self.most:
-            return None
+    def room_in(self, times: Sequence[float], older: int, now: float) -> str | None:
+        """Say when the next call is possible, by the times of earlier ones and the number of still older ones.
+
+        None: the next call is possible now.
+        """
         if self.span == inf:
-            return "no more calls in this run"
+            return None if older + len(times) < self.most else "no more calls in this run"
+        if len(times) - bisect_right(times, now - self.span) < self.most:
+            return None
         room = times[-self.most] + self.span - now if self.most else self.span
         return f"the next call is possible in {max(1.0, room):.0f} s"
 
@@ -52,8 +55,10 @@ class Quotas:
     def __init__(self, rates: Callable[[], Mapping[str, str]], used: Mapping[str, int] | None = None) -> None:
         """`rates`: tool to rate, as they are now. `used`: calls before a resume, for rates of the whole run."""
         self._rates = rates
-        self._times = {tool: [_LONG_AGO] * count for tool, count in (used or {}).items()}
-        """Of each tool's calls, oldest first. Tools without a rate count too: they can get one later."""
+        self._older = dict(used or {})
+        """Calls of each tool before a resume, or longer ago than any span but the whole run."""
+        self._times: dict[str, array[float]] = {}
+        """Of each tool's other calls, oldest first. Tools without a rate count too: they can get one later."""
         self._refused: dict[str, int] = {}
         self._refused_in: dict[str, int] = {}
 
@@ -62,10 +67,10 @@ class Quotas:
 
         Several refusals within one step are one: the model has heard of none of them yet.
         """
-        times = self._times.setdefault(tool, [])
+        times = self._within_longest(tool, now)
         rate = self._rates().get(tool)
         quota = None if rate is None else read_quota(rate)
-        refusal = None if quota is None else quota.room_in(times, now)
+        refusal = None if quota is None else quota.room_in(times, self._older.get(tool, 0), now)
         if quota is None or refusal is None:
             times.append(now)
             self._refused[tool] = 0
@@ -74,6 +79,15 @@ class Quotas:
             self._refused[tool] = self._refused.get(tool, 0) + 1
         self._refused_in[tool] = step
         return f"refused: the quota of {tool} is {quota.text}; {refusal}. Do something else."
+
+    def _within_longest(self, tool: str, now: float) -> array[float]:
+        """Times of the tool's calls that any rate needs; what is older is only counted from now on."""
+        times = self._times.setdefault(tool, array("d"))
+        if times and times[0] <= now - _LONGEST:
+            gone = bisect_right(times, now - _LONGEST)
+            self._older[tool] = self._older.get(tool, 0) + gone
+            del times[:gone]
+        return times
 
     def end(self) -> str | None:
         """`stop`, told once: who goes on after it, a chat with its next message, begins a new row."""

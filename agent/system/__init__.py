@@ -4,6 +4,7 @@ from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host
 from .inotify import Inotify
 from .internet import may_lead, named_address
+from .memory import return_freed_memory
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
 from .tables import read_table
@@ -20,6 +21,7 @@ __all__ = [
     "read_plain",
     "read_table",
     "read_target",
+    "return_freed_memory",
     "split_host",
     "walk_folders",
 ]

@@ -8,6 +8,7 @@ from ..journal import Journal
 from ..journal.checkpoint import EVERY, checkpoint_seq
 from ..journal.facts import RunFacts
 from ..protocol import Stamped
+from ..system import return_freed_memory
 from .loading import load_older
 from .reducer import show
 from .state import ViewState
@@ -54,6 +55,7 @@ class ViewKeeper:
             self._facts_seq = stamped.seq if with_facts else self._facts_seq
             store_view(self._journal, self._facts, self.state, is_first=self._is_first, with_facts=with_facts)
             self._is_first = False
+            return_freed_memory()
 
     @property
     def _is_level(self) -> bool:

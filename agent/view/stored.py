@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from ..journal import Journal
-from ..journal.checkpoint import VIEW, finder_at, made_by, save, save_body, saved_body
+from ..journal.checkpoint import VIEW, drop_saved, finder_at, made_by, save, save_body, saved_body
 from ..journal.facts import RunFacts
 from ..journal.finder_facts import FinderFacts
 from .pages import pack, unpack
@@ -59,8 +59,9 @@ def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first:
     """
     pages = state.blocks.pages
     new = [(page.seq, page.first, made_by(), page.state) for page in pages if page.state is not None]
+    saves_facts = with_facts or facts.finder is not None
     with journal.transaction():
-        if with_facts or facts.finder is not None:
+        if saves_facts:
             save(journal, facts)
         save_body(journal, VIEW, pack(state))
         if new or is_first:
@@ -69,6 +70,8 @@ def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first:
             journal.write("DELETE FROM pages")
         if new:
             journal.write(_ADD, new)
+    if saves_facts and not journal.in_transaction:  # a larger commit can still fail
+        drop_saved(journal, facts)
     state.blocks.pages = [replace(page, state=None) if page.state is not None else page for page in pages]
 
 

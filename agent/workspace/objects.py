@@ -20,8 +20,8 @@ here."""
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\thooksPath = /dev/null\n"
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
-_SHOWN = 2_000
-"""Trees that are kept in memory."""
+_MOST_ENTRIES = 2_000
+"""Entries of all trees that are kept in memory; the newest tree is kept whatever its size."""
 
 
 class Entry(NamedTuple):
@@ -36,8 +36,9 @@ class ObjectStore:
 
     def __init__(self, folder: Path) -> None:
         self._objects = folder / "objects"
-        self._made: set[str] = set()
         self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._entries = 0
+        """Of all trees in memory."""
         if not (folder / "HEAD").exists():
             _lay_out(folder)
 
@@ -72,16 +73,17 @@ class ObjectStore:
         return entries
 
     def _remember(self, sha: str, entries: dict[bytes, Entry]) -> None:
-        if len(self._trees) >= _SHOWN:
-            self._trees.clear()
+        """Keep a tree in memory as the newest, and drop the oldest where there are too many entries."""
+        self._entries += len(entries) - len(self._trees.pop(sha, ()))
         self._trees[sha] = entries
+        while self._entries > _MOST_ENTRIES and len(self._trees) > 1:
+            self._entries -= len(self._trees.pop(next(iter(self._trees))))
 
     def _put(self, kind: bytes, data: bytes) -> str:
         head, sha = _named(kind, data)
         folder = self._objects / sha[:2]
         file = folder / sha[2:]
-        if sha in self._made or file.exists():
-            self._made.add(sha)
+        if file.exists():
             return sha
         folder.mkdir(mode=0o700, exist_ok=True)
         aside = folder / f"tmp_{secrets.token_hex(8)}"
@@ -93,7 +95,6 @@ class ObjectStore:
         except OSError:
             aside.unlink(missing_ok=True)
             raise
-        self._made.add(sha)
         return sha
 
     def _get(self, kind: bytes, sha: str) -> bytes:

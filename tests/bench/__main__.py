@@ -2,6 +2,7 @@
 
     cd tests && python -m bench                    # all of them: about six minutes on two cores
     cd tests && python -m bench first-frame idle   # only these
+    cd tests && python -m bench growth --steps 20000   # the memory of a run of that length: about twenty minutes
 
 Exit code 1 where a limit is passed. Numbers of different runs do not compare: machines differ, and so does one machine
 from minute to minute.
@@ -58,18 +59,20 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures rundry.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
+    parser.add_argument("--steps", metavar="N", type=int, default=growth.STEPS, help="length of the run of growth")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write a page with the tables, too")
     asked = parser.parse_args()
     names = asked.names or list(BENCHES)
     if unknown := set(names) - set(BENCHES):
         parser.error(f"{', '.join(unknown)}: there are {', '.join(BENCHES)}")
+    benches = {**BENCHES, "growth": lambda folder: growth.measure(folder, asked.steps)}
     sys.setswitchinterval(0.0005)  # the thread that stamps what arrives must not wait for the one that types
     compile_all()
     groups: dict[str, list[Row]] = {}
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="rundry-bench-") as folder:
-            groups[name] = BENCHES[name](Path(folder))
+            groups[name] = benches[name](Path(folder))
         if asked.page is not None:
             asked.page.write_text(page(groups), encoding="utf-8")
     rows = [row for group in groups.values() for row in group]

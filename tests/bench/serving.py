@@ -23,11 +23,12 @@ class Served:
 
 
 @contextmanager
-def serving(script: dict[str, Any], folder: Path) -> Iterator[Served]:
+def serving(script: dict[str, Any], folder: Path, *, logs: bool = True) -> Iterator[Served]:
+    """`logs`: write down each request; a long run sends gigabytes."""
     file, log = folder / "script.json", folder / "requests.jsonl"
     file.write_text(json.dumps(script))
     log.write_text("")
-    argv = [sys.executable, "-m", "fakes.server", "--script", str(file), "--log", str(log)]
+    argv = [sys.executable, "-m", "fakes.server", "--script", str(file), *(["--log", str(log)] if logs else [])]
     with subprocess.Popen(argv, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

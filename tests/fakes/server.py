@@ -90,15 +90,19 @@ class ScriptedServer:
         prompt_factor: float = 1.0,
         port: int = 0,
         log: Path | None = None,
+        keeps_requests: bool = True,
     ) -> None:
-        """`then` answers every request after the turns; without it the last turn is said again."""
+        """`then` answers every request after the turns; without it the last turn is said again.
+
+        `keeps_requests`: False where nobody reads `requests` and the run is long.
+        """
         self.turns, self.then, self.rules = list(turns), then, list(rules)
         self.models = list(models)
         self.prompt_factor = prompt_factor
         """Prompt tokens billed, relative to a fifth of the characters."""
         self.requests: list[Recorded] = []
         self.port = port
-        self._log = log
+        self._log, self._keeps_requests = log, keeps_requests
         self.served = 0
         self._changed = threading.Condition()
         self._ids = itertools.count(1)
@@ -197,7 +201,8 @@ class ScriptedServer:
         body = await request.json()
         record = Recorded(body, dict(request.headers), time.monotonic())
         turn = self._next(body)
-        self.requests.append(record)
+        if self._keeps_requests:
+            self.requests.append(record)
         self._note()
         try:
             answer = await self._answer(request, turn, record)
@@ -299,6 +304,7 @@ def main() -> None:
         rules=[Rule(rule["match"], from_json(rule["turn"])) for rule in script.get("rules", [])],
         port=options.port,
         log=options.log,
+        keeps_requests=False,
     )
     with server, suppress(KeyboardInterrupt):
         print(json.dumps({"base_url": server.base_url}), flush=True)

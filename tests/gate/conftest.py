@@ -51,6 +51,7 @@ class Place:
             sandbox=sandbox,
             attended=lambda: self.attended,
             clock=self.clock,
+            given=lambda: [event.proposal_id for event in self.events if isinstance(event, ProposalOpened)],
             persist=persist,
         )
 

@@ -45,6 +45,22 @@ def test_calls_before_a_resume_count_for_the_run():
     assert quotas.take("run_command", 0.0, next(step)) is None
 
 
+def test_calls_of_days_ago_count_for_the_run_and_for_no_shorter_rate():
+    rates = {"a": "100/run", "b": "2/day"}
+    quotas = Quotas(lambda: rates)
+    day = 86_400.0
+    for at in range(100):
+        assert quotas.take("a", at * day / 10, next(step)) is None
+    assert quotas.take("a", 11 * day, next(step)) is not None
+    assert [quotas.take("b", at, next(step)) is None for at in (0, 1, 2, day, day + 0.5)] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
 def test_going_on_over_quota_is_a_stop():
     quotas = Quotas(lambda: {"t": "1/run"})
     quotas.take("t", 0.0, next(step))

@@ -23,6 +23,8 @@ WITHOUT_FACT = 14
 SCORE_ROUNDS = 6
 POLLS, POLL_SECONDS = 40, 900.0
 DRY_ROUNDS = 2
+_WORLDS, _FACTS = 1_000, 1_000
+"""States of the workspace and facts that are remembered: those that came last."""
 _KEEP = CYCLE_ROUNDS * CYCLE_LONGEST
 _SAYS_NOTHING = re.compile(r"(?:exit(?: code| status)?:? ?\d+|no output|error|failed|empty|\W)*", re.IGNORECASE)
 
@@ -69,11 +71,12 @@ class Windows:
     refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     """Action to its newest error and how often that came in a row."""
-    facts: set[str] = field(default_factory=set[str])
+    facts: dict[str, None] = field(default_factory=dict[str, None])
+    """Digests of calls with their results, those that came last at the end."""
     without_fact: int = 0
     visits: dict[str, int] = field(default_factory=dict[str, int])
     first_seen: dict[str, int | None] = field(default_factory=dict[str, int | None])
-    """World to the step after which it was first seen."""
+    """World to the step after which it was first seen, the one that was seen last at the end."""
     came_back: str | None = None
     score: float | None = None
     score_rounds: int = 0
@@ -138,7 +141,11 @@ class Windows:
         self.visits[seen.world] = self.visits.get(seen.world, 0) + 1
         self.came_back = seen.world if self.visits[seen.world] >= OSCILLATION_VISITS else None
         is_novel = seen.world not in self.first_seen
-        self.first_seen.setdefault(seen.world, seen.step)
+        self.first_seen[seen.world] = self.first_seen.pop(seen.world, seen.step)
+        if len(self.first_seen) > _WORLDS:
+            oldest = next(iter(self.first_seen))
+            del self.first_seen[oldest]
+            self.visits.pop(oldest, None)
         self.changed_since_score = True
         if self.changed_now:
             self._clear_steps()
@@ -167,9 +174,13 @@ class Windows:
         entry = _aside(asides) if asides and not calls else _entry(calls, seen.text)
         self.entries.append(entry)
         del self.entries[: -max(_KEEP, self.window)]
-        facts = {key for key, call in calls if not call.refused} - self.facts
-        self.facts |= facts
-        self.without_fact = 0 if facts else self.without_fact + 1
+        found = {key for key, call in calls if not call.refused}
+        self.without_fact = 0 if found - self.facts.keys() else self.without_fact + 1
+        for key in found:
+            self.facts.pop(key, None)
+            self.facts[key] = None
+        for key in list(self.facts)[:-_FACTS]:
+            del self.facts[key]
 
     def _see_poll(self, polled: tuple[str, Call], at: float) -> None:
         key, call = polled

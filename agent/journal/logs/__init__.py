@@ -1,0 +1,6 @@
+"""Lists that grow with a run: only their newest items are in memory."""
+
+from .packed import PackedLog
+from .stored import drop_stored, read_from, store, with_digest, without_digest
+
+__all__ = ["PackedLog", "drop_stored", "read_from", "store", "with_digest", "without_digest"]
