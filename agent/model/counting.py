@@ -73,10 +73,20 @@ def _schema_text(tool: ToolSpec) -> str:
     return msgspec.json.encode(tool).decode()
 
 
-@lru_cache(maxsize=4096)
 def _count(encoding: str, text: str) -> int:
-    # Each step counts the whole history again; a str keeps its hash, so only new texts cost.
-    return _encode(encoding)(text) if text else 0
+    """Tokens of a text. Each step counts the whole history again; a str keeps its hash, so only new texts cost."""
+    if not text:
+        return 0
+    key = hash((encoding, len(text), text))
+    with _COUNTING:
+        found = _counts.pop(key, None)
+    if found is None:
+        found = _encode(encoding)(text)
+    with _COUNTING:
+        _counts[key] = found
+        if len(_counts) > _REMEMBERED:
+            del _counts[next(iter(_counts))]
+    return found
 
 
 def _encode(encoding: str) -> Callable[[str], int]:
@@ -84,7 +94,12 @@ def _encode(encoding: str) -> Callable[[str], int]:
     return lambda text: len(loaded.encode_ordinary(text))
 
 
-_LOADING = threading.Lock()
+_LOADING, _COUNTING = threading.Lock(), threading.Lock()
+_REMEMBERED = 4_096
+"""Texts whose counts are kept."""
+_counts: dict[int, int] = {}
+"""Hash of encoding and text to the count, those that were asked for last at the end. The texts themselves, megabytes
+that are not sent again, are not kept; two texts with the same hash of 64 bits would only share a count."""
 
 
 def _load(encoding: str) -> Encoding:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import psutil
 from fakes.project import make_project
 from fakes.rundry import Home
 from fakes.terminal import Terminal
@@ -32,7 +31,7 @@ _NEWEST = "SELECT step FROM events WHERE step IS NOT NULL ORDER BY seq DESC LIMI
 
 @dataclass
 class Sizes:
-    """Megabytes (PSS) at one step."""
+    """Megabytes at one step, without the files that are mapped: those are shared with whatever else runs."""
 
     screen: float
     runner: float
@@ -91,13 +90,19 @@ def _sizes(view: Terminal, journal: Path, step: int) -> Sizes:
     _wait_for_step(view, journal, step)
     held = holder(journal)
     assert held is not None, view.text()
-    processes = (psutil.Process(view.pid), psutil.Process(held.pid))
-    screen, runner = [], []
+    screen, runner = list[float](), list[float]()
     for _ in range(_READINGS):
-        for process, sizes in zip(processes, (screen, runner), strict=True):
-            sizes.append(process.memory_full_info().pss / 1e6)
+        screen.append(_own_megabytes(view.pid))
+        runner.append(_own_megabytes(held.pid))
         time.sleep(0.2)
     return Sizes(median(screen), median(runner))
+
+
+def _own_megabytes(pid: int) -> float:
+    """The proportional set size (PSS) without mapped files."""
+    lines = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:])
+    kilobytes = {line[0]: int(line[1]) for line in lines}
+    return (kilobytes["Pss:"] - kilobytes["Pss_File:"]) * 1024 / 1e6
 
 
 def _wait_for_step(view: Terminal, journal: Path, step: int) -> None:

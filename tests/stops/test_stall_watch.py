@@ -406,3 +406,21 @@ class TestWhatHidesARepetition:
     def test_progress_is_a_new_result(self):
         for before, after in (("[3/40] built", "[4/40] built"), ("12 of 40", "13 of 40"), ("(2 failed)", "(3 failed)")):
             assert settled(before) != settled(after)
+
+
+class TestLongRuns:
+    def test_a_state_that_came_back_is_still_known_after_hundreds_of_others(self):
+        watch = StallWatch("w0")
+        visits = [f"w{n}" for n in range(1, 400)]
+        seen = [did("edit_file", world=world, path=world) for world in [*visits, "w7", *visits[20:], "w7"]]
+        assert [found for found in findings(watch, *seen) if found] == [("oscillation", "hint")]
+
+    def test_what_is_remembered_does_not_grow_with_the_steps(self):
+        watch = StallWatch("w0")
+        for number in range(5_000):
+            path = str(number)
+            assert watch.observe(did("edit_file", path=path, result=path, world=path)) is None
+            assert watch.observe(did(path=path, result=path, world=path)) is None
+        windows = watch._windows
+        sizes = [len(known) for known in (windows.first_seen, windows.visits, windows.facts, windows.entries)]
+        assert max(sizes) <= 1_000

@@ -9,6 +9,7 @@ import pytest
 from fakes.played import spec
 
 from rundry.agent import Journal
+from rundry.agent.journal.asking import Asking, next_proposal_id
 from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.journal.facts import RunFacts
 from rundry.agent.journal.undoing import Changes, Landed, Moved, standing_changes
@@ -141,3 +142,16 @@ def test_a_command_that_still_runs_is_not_packed_before_all_that_it_changed_is_k
     apply(ToolFinished(call_id="c", tool="run_command", ok=True, result=""), "item:a")
     apply(FileChanged(path="last", by="model", before=None, after="y"), None)
     assert changes.standing.packed
+
+
+def test_ids_of_proposals_are_unique_and_forgotten_with_their_calls():
+    asking, given = Asking(), list[str]()
+    for number in range(50):
+        call = f"call_{number}_1"
+        for call_id in (call, "", call):
+            name = next_proposal_id(call_id, asking.proposal_ids)
+            given.append(name)
+            asking.apply(ProposalOpened(proposal_id=name, call_id=call_id, tool="edit_file"))
+        asking.apply(ToolFinished(call_id=call, tool="edit_file", ok=True, result=""))
+    assert len(set(given)) == len(given) and given[:3] == ["p_call_0_1", "p_x", "p_call_0_1.2"]
+    assert asking.proposal_ids == ["p_x.50"]
