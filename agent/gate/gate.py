@@ -37,20 +37,18 @@ class Gate:
         sandbox: str | None,
         attended: Callable[[], bool],
         clock: Clock,
-        given: Callable[[], Iterable[str]],
         persist: Callable[[Rule], None] | None = None,
     ) -> None:
-        """`given` says which ids this run gave to its proposals, as `next_proposal_id` needs them.
-
-        `persist` writes a rule of `always` where it lasts; what it raises is told, and the rule holds here.
-        """
+        """`persist` writes a rule of `always` where it lasts; what it raises is told, and the rule holds here."""
         self.policy = policy
         self.mode = policy.mode
         self.unsandboxed_ok = policy.unsandboxed_ok
         self.rules = list(policy.rules)
         """Of the policy, and what the person said `always` to in this session."""
         self._ws, self._keep, self._guard, self._sandbox = workspace, keep, guard, sandbox
-        self._attended, self._clock, self._given, self._persist = attended, clock, given, persist
+        self._attended, self._clock, self._persist = attended, clock, persist
+        self.given_ids: Callable[[], Iterable[str]] = tuple
+        """Ids that this run gave to its proposals, as `next_proposal_id` needs them."""
         self._open: dict[str, OpenProposal] = {}
         self._endings: set[asyncio.Task[None]] = set()
         """Watches that end by themselves."""
@@ -71,10 +69,9 @@ class Gate:
             sandbox=self._sandbox,
             attended=self._attended,
             clock=self._clock,
-            given=self._given,
             persist=self._persist,
         )
-        other._origin, other.rules, other._who = self, self.rules, who
+        other._origin, other.rules, other._who, other.given_ids = self, self.rules, who, self.given_ids
         self._beside.append(other)
         return other
 
@@ -234,7 +231,7 @@ class Gate:
 
     def _announce(self, draft: Draft, verdict: Verdict, call_id: str, record: Record) -> tuple[str, str, Split | None]:
         """Records that the proposal is there; its id, its digest and its hunks."""
-        name = next_proposal_id(call_id, self._given())
+        name = next_proposal_id(call_id, self.given_ids())
         digest = digest_of(draft, self._sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
         record(

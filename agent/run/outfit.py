@@ -175,9 +175,9 @@ def _gate(
         sandbox=sandbox.kind,
         attended=journal.watched,
         clock=outside.clock,
-        given=lambda: facts.asking.proposal_ids,
         persist=lambda rule: remember_rule(workspace.root, rule, dict(outside.env)),
     )
+    gate.given_ids = lambda: facts.asking.proposal_ids
     gate.rules = rules
     gate.mode = order.changes.gate or facts.gate_mode
     gate.unsandboxed_ok = gate.unsandboxed_ok or order.changes.unsandboxed_ok

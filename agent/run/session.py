@@ -32,6 +32,7 @@ from ..protocol import (
     Undo,
     Unreachable,
 )
+from ..system import return_freed_memory
 from ..view.state import ViewState
 from ..view.stored import stored_view
 from ..view.transcript import IN_MEMORY
@@ -40,6 +41,8 @@ from .replies import Replies
 
 BATCH = 2000
 """Events that `news` returns at most, so that a view can paint in between."""
+_TIDY_EVENTS = 5_000
+"""Events after which a view returns freed memory to the system."""
 LOOK_SECONDS = 1 / 60
 """Between two looks for news while something is written to the journal."""
 
@@ -59,7 +62,7 @@ class Session:
         self.journal = journal
         self._runner = runner
         self._view = view_name(name)
-        self._after = self._resumed_at = 0
+        self._after = self._resumed_at = self._tidied_at = 0
         self._more = journal is not None
         self._ended = False
         self._draft: _Draft | None = None
@@ -152,6 +155,9 @@ class Session:
             return []
         events = self.journal.read(self._after, BATCH)
         self._more = len(events) == BATCH
+        if not self._more and self._after - self._tidied_at >= _TIDY_EVENTS:
+            self._tidied_at = self._after
+            return_freed_memory()
         for stamped in events:
             self._after = stamped.seq
             if isinstance(stamped.event, RunEnded):

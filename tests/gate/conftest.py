@@ -43,7 +43,7 @@ class Place:
         on_ask: str = "refuse",
         persist: Callable[[Rule], None] | None = None,
     ) -> Gate:
-        return Gate(
+        gate = Gate(
             workspace=self.ws,
             keep=self.keep,
             policy=GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask),
@@ -51,9 +51,10 @@ class Place:
             sandbox=sandbox,
             attended=lambda: self.attended,
             clock=self.clock,
-            given=lambda: [event.proposal_id for event in self.events if isinstance(event, ProposalOpened)],
             persist=persist,
         )
+        gate.given_ids = lambda: [each.proposal_id for each in self.events if isinstance(each, ProposalOpened)]
+        return gate
 
     def file(self, name: str, content: bytes) -> Path:
         path = self.ws.root / name

@@ -163,8 +163,8 @@ class Sequence:
             sandbox=None,
             attended=lambda: True,
             clock=self.clock,
-            given=lambda: self.shown,
         )
+        self.gate.given_ids = lambda: self.shown
         self.tools = ToolContext(
             workspace=self.ws, env={}, sandbox=Sandbox(), keep=self.keep, load=self.blobs.__getitem__
         )

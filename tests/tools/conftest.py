@@ -93,7 +93,6 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
             sandbox=None,
             attended=lambda: False,
             clock=ManualClock(),
-            given=tuple,
         )
         return Bench(root, ctx, gate, blobs)
 
