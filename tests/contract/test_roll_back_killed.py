@@ -27,6 +27,8 @@ MOVES = (
 )
 CHANGES = ("symbolic-ref -m", "update-ref", "stash store")
 """Calls of a roll-back that change something."""
+pytestmark = pytest.mark.timeout(0 if os.environ.get("RUNDRY_EVERY_KILL") == "1" else 900)
+
 SEED, POINTS, SHARES = 1, 2, 2
 """Of the sample: its seed, how many points each share of it has, and the shares, which run in parallel."""
 

@@ -29,7 +29,10 @@ def _is_traceable() -> bool:
     )
 
 
-pytestmark = pytest.mark.skipif(not _is_traceable(), reason="needs strace, and the right to trace")
+pytestmark = [
+    pytest.mark.skipif(not _is_traceable(), reason="needs strace, and the right to trace"),
+    pytest.mark.timeout(900),
+]
 
 
 def on_disk(disk: Disk, folder: Path) -> list[Stamped]:

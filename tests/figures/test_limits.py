@@ -117,3 +117,13 @@ def test_subjects_of_commits_have_at_most_72_characters(tmp_path: Path):
         ran = subprocess.run([ROOT / ".dev/commit-msg", message], capture_output=True, text=True, check=False)
         assert ran.returncode == code, subject
         assert bool(re.search("73 characters", ran.stderr)) == bool(code)
+
+
+def test_a_test_that_hangs_fails_at_its_time_limit_and_the_others_run(tmp_path: Path):
+    (tmp_path / "test_hangs.py").write_text(
+        "import threading\ndef test_hangs():\n    threading.Event().wait()\ndef test_other(): ...\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
+    ran = subprocess.run([*command, "-o", "timeout=1"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "Failed: Timeout (>1.0s)" in ran.stdout, ran.stdout
+    assert "1 failed, 1 passed" in ran.stdout

@@ -84,6 +84,7 @@ async def test_with_nothing_set_a_refusal_names_a_variable_of_each_group(tmp_pat
         assert all(group[0] in refused for group in groups), refused
 
 
+@pytest.mark.timeout(600)
 def test_the_table_agrees_with_the_litellm_that_is_installed(tmp_path: Path):
     providers = [p for p in NEEDS if p not in PACKAGES and p not in TRAITS]
     bare = ask([Case(name_of(p)) for p in providers], tmp_path)
@@ -97,6 +98,7 @@ def test_the_table_agrees_with_the_litellm_that_is_installed(tmp_path: Path):
         assert asked.reached or provider in UNTESTED, provider
 
 
+@pytest.mark.timeout(600)
 def test_a_provider_without_a_row_is_one_that_litellm_does_not_refuse_for_a_key(tmp_path: Path):
     known = {*NEEDS, *TRAITS, *LOGINS, *PACKAGES}
     providers = [p for p in every_provider() if p not in known]
