@@ -143,10 +143,14 @@ if TYPE_CHECKING:
         research_wanted,
         to_spec,
     )
-    from .finder.fates import Row as ItemRow
-    from .finder.fates import State as ItemState
-    from .finder.keys import item_key
-    from .finder.view import FrontierView
+    from .facts.changes import Changes, Landed, standing_changes
+    from .facts.checkpoint import facts_of
+    from .facts.search.finder_facts import FinderFacts
+    from .facts.search.finding import Finding, Flight, LensFacts
+    from .finder.items.item_state import Row as ItemRow
+    from .finder.items.item_state import State as ItemState
+    from .finder.items.keys import item_key
+    from .finder.items.view import FrontierView
     from .gate import compare_contents
     from .images import (
         Mention,
@@ -158,36 +162,33 @@ if TYPE_CHECKING:
         mentions,
         no_images,
     )
-    from .journal import Journal, Redactor, find_run, holder, list_runs, new_run_id, runs_dir
-    from .journal.checkpoint import facts_of
-    from .journal.export import exported, exported_lines
-    from .journal.finder_facts import FinderFacts
-    from .journal.finding import Finding, Flight, LensFacts
-    from .journal.handoffs import deciding_commands, digests_of, handoff_markdown
+    from .journal import Journal, Redactor, holder
     from .journal.integrity.backup import backup as backup_journal
-    from .journal.integrity.check import check_journal
-    from .journal.pending import PendingProposal, SuspectResult, pending, suspect_result
-    from .journal.points import Point, earlier_points
-    from .journal.reporting import Advice, Report, Share, report
-    from .journal.undoing import Changes, Landed, standing_changes
-    from .journal.waiting import Waits, what_waits
     from .journal.write_watch import WriteWatch
     from .model import KeyMissing, ModelLine, Survey, discover, refuse_missing_key
     from .model.demo import lay_out
     from .protocol import *  # noqa: F403
-    from .run.calling import call_hook
+    from .reports import find_run, list_runs, new_run_id, runs_dir
+    from .reports.check import check_journal
+    from .reports.export import exported, exported_lines
+    from .reports.handoffs import deciding_commands, digests_of, handoff_markdown
+    from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
+    from .reports.points import Point, earlier_points
+    from .reports.reporting import Advice, Report, Share, report
+    from .reports.waiting import Waits, what_waits
+    from .run.client.session import Session
+    from .run.client.start_request import ResumeChanges
     from .run.confirming.later import verify_run
     from .run.damaged.admission import admit_damage
     from .run.fork import fork as fork_run
-    from .run.handoff import standing
-    from .run.here import begin_here, run_here
-    from .run.orders import ResumeChanges
-    from .run.preflight import refused_events
+    from .run.handoff.handoff import standing
+    from .run.process.calling import call_hook
+    from .run.process.in_process import begin_here, run_here
     from .run.proposals.refresh import refresh_proposals
-    from .run.session import Session
-    from .run.small_window import check_context
-    from .run.surroundings import variables_left_out
-    from .run.usable import check_usable
+    from .run.setup.preflight import refused_events
+    from .run.setup.small_window import check_context
+    from .run.setup.surroundings import variables_left_out
+    from .run.setup.validate_spec import check_usable
     from .tools import TOOLS
     from .view.block import Block
     from .view.loading import load_older
@@ -228,7 +229,7 @@ _HOMES: dict[str, str] = {
     "stall_words": "view.reducer.titles",
     "trim_words": "view.reducer.shortening",
     "try_label": "view.reducer.tries",
-    "Advice": "journal.reporting",
+    "Advice": "reports.reporting",
     "verify_run": "run.confirming.later",
     "mentions": "images",
     "no_images": "images",
@@ -238,56 +239,56 @@ _HOMES: dict[str, str] = {
     "attach": "images",
     "Mention": "images",
     "as_mention": "images",
-    "PendingProposal": "journal.pending",
-    "SuspectResult": "journal.pending",
-    "suspect_result": "journal.pending",
-    "Report": "journal.reporting",
-    "Share": "journal.reporting",
-    "facts_of": "journal.checkpoint",
-    "exported": "journal.export",
-    "exported_lines": "journal.export",
-    "pending": "journal.pending",
+    "PendingProposal": "reports.pending",
+    "SuspectResult": "reports.pending",
+    "suspect_result": "reports.pending",
+    "Report": "reports.reporting",
+    "Share": "reports.reporting",
+    "facts_of": "facts.checkpoint",
+    "exported": "reports.export",
+    "exported_lines": "reports.export",
+    "pending": "reports.pending",
     "refresh_proposals": "run.proposals.refresh",
-    "report": "journal.reporting",
+    "report": "reports.reporting",
     "beside": "config",
     "backup_journal": "journal.integrity.backup:backup",
-    "check_journal": "journal.integrity.check",
+    "check_journal": "reports.check",
     "admit_damage": "run.damaged.admission",
-    "call_hook": "run.calling",
-    "handoff_markdown": "journal.handoffs",
-    "deciding_commands": "journal.handoffs",
-    "digests_of": "journal.handoffs",
-    "standing": "run.handoff",
-    "FinderFacts": "journal.finder_facts",
-    "Finding": "journal.finding",
-    "Flight": "journal.finding",
-    "FrontierView": "finder.view",
-    "LensFacts": "journal.finding",
+    "call_hook": "run.process.calling",
+    "handoff_markdown": "reports.handoffs",
+    "deciding_commands": "reports.handoffs",
+    "digests_of": "reports.handoffs",
+    "standing": "run.handoff.handoff",
+    "FinderFacts": "facts.search.finder_facts",
+    "Finding": "facts.search.finding",
+    "Flight": "facts.search.finding",
+    "FrontierView": "finder.items.view",
+    "LensFacts": "facts.search.finding",
     "research_wanted": "config",
     "read_finder": "config",
     "migrate_wanted": "config",
     "crawl_wanted": "config",
     "Wanted": "config",
-    "Changes": "journal.undoing",
+    "Changes": "facts.changes",
     "Ignore": "workspace",
     "ItemRow": "finder.fates:Row",
     "ItemState": "finder.fates:State",
-    "Landed": "journal.undoing",
+    "Landed": "facts.changes",
     "Journal": "journal",
     "KeyMissing": "model",
     "ModelLine": "model",
     "Redactor": "journal",
-    "Point": "journal.points",
-    "earlier_points": "journal.points",
-    "ResumeChanges": "run.orders",
+    "Point": "reports.points",
+    "earlier_points": "reports.points",
+    "ResumeChanges": "run.client.start_request",
     "Sandbox": "workspace",
-    "variables_left_out": "run.surroundings",
-    "Session": "run.session",
+    "variables_left_out": "run.setup.surroundings",
+    "Session": "run.client.session",
     "Settings": "config",
     "Survey": "model",
     "Trust": "config",
-    "check_context": "run.small_window",
-    "check_usable": "run.usable",
+    "check_context": "run.setup.small_window",
+    "check_usable": "run.setup.validate_spec",
     "compare_contents": "gate",
     "config_file": "config",
     "discover": "model",
@@ -295,7 +296,7 @@ _HOMES: dict[str, str] = {
     "fork_run": "run.fork:fork",
     "form_of": "workspace",
     "holder": "journal",
-    "item_key": "finder.keys",
+    "item_key": "finder.items.keys",
     "lay_out": "model.demo",
     "list_runs": "journal",
     "load_settings": "config",
@@ -308,16 +309,16 @@ _HOMES: dict[str, str] = {
     "parse_duration": "config",
     "parse_money": "config",
     "parse_number": "config",
-    "begin_here": "run.here",
+    "begin_here": "run.process.in_process",
     "refuse_missing_key": "model",
-    "refused_events": "run.preflight",
-    "run_here": "run.here",
+    "refused_events": "run.setup.preflight",
+    "run_here": "run.process.in_process",
     "runs_dir": "journal",
-    "standing_changes": "journal.undoing",
+    "standing_changes": "facts.changes",
     "temp_folder": "workspace.own_temp",
     "to_spec": "config",
-    "Waits": "journal.waiting",
-    "what_waits": "journal.waiting",
+    "Waits": "reports.waiting",
+    "what_waits": "reports.waiting",
     "WriteWatch": "journal.write_watch",
 }
 """Name to module, and to its name there where that is another one, for what is not a word of the protocol."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ConfigError
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 from .folders import user_folder
 
 PROJECT_FILE = ".rundry.toml"

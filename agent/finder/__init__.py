@@ -1,9 +1,9 @@
 """What a finder works on: items and their keys, and the frontier that remembers them."""
 
-from .fates import Candidate, Counts, Item, Named, Row, State, Surfaced
-from .frontier import CHUNK, Frontier, in_chunks
-from .keys import KINDS, file_of, item_key, storable, url_key
-from .view import FrontierView
+from .items.frontier import CHUNK, Frontier, in_chunks
+from .items.item_state import Candidate, Counts, Item, Named, Row, State, Surfaced
+from .items.keys import KINDS, file_of, item_key, storable, url_key
+from .items.view import FrontierView
 
 __all__ = [
     "CHUNK",

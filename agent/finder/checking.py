@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ..protocol import CheckFinished, Record
 from ..step import Kit
-from ..step.fair import Surroundings, fair
-from ..step.verify import check_finished
+from ..step.checks.fair import Surroundings, fair
+from ..step.checks.verify import check_finished
 from ..stops import CheckResult, run_check
 from ..workspace import FileGlob, Ignore, PathRefused, Workspace
-from .keys import file_of, item_key
+from .items.keys import file_of, item_key
 
 FILE = "{file}"
 

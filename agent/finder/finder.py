@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..journal.finder_facts import FinderFacts
+from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     CriticSpoke,
     FinderSpec,
@@ -18,18 +18,18 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit
-from .asking import Asking
-from .books import Books
-from .fates import Candidate, Item, State
-from .findings import duplicate_in, verdict_of
-from .frontier import CHUNK, Frontier
-from .item_passes import ItemPasses
-from .leads import Leads
+from .items.frontier import CHUNK, Frontier
+from .items.item_intake import Books
+from .items.item_passes import ItemPasses
+from .items.item_state import Candidate, Item, State
+from .items.working import ItemWorks
+from .lenses.asking import Asking
+from .lenses.findings import duplicate_in, verdict_of
+from .lenses.leads import Leads
+from .lenses.scope import Scope
 from .migrate import SCAN, Migrate
-from .scope import Scope
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
-from .working import ItemWorks
 
 AHEAD = 64
 """Items that are taken out of the queue at once, before someone is free for each."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ..journal.finder_facts import FinderFacts
+from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     CheckFinished,
     CheckStarted,
@@ -23,13 +23,13 @@ from ..protocol import (
     WorkStarted,
 )
 from ..step import Kit, PersonInterrupted, feedback, instructions, perform
-from ..step.fair import TRIES
+from ..step.checks.fair import TRIES
 from ..workspace.seals import Difference
-from . import prompts
-from .books import Books
+from .budget_check import OUT_OF_TIME, no_room
 from .checking import check, check_of, files_of, path_of
-from .fates import Candidate, Item, Row, State
-from .room import OUT_OF_TIME, no_room
+from .items.item_intake import Books
+from .items.item_state import Candidate, Item, Row, State
+from .lenses import prompts
 
 SCAN = "scan"
 """Kind of the work that looks at all files, and the source of what it finds."""

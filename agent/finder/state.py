@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from ..journal.finder_facts import FinderFacts
-from ..journal.finding import Finding, LensFacts
+from ..facts.search.finder_facts import FinderFacts
+from ..facts.search.finding import Finding, LensFacts
 from ..protocol import FinderSpec, Work
-from .fates import Item
+from .items.item_state import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
 """Proposals, policy and hunks: nothing changes and no command runs before it passed here."""
 
-from .diff import compare_contents, hunk_text, split_bytes, unified
+from .change.diff import compare_contents, hunk_text, split_bytes, unified
+from .change.hunks import Hunk, Sides, Split, split, take
+from .change.rebase import Conflict, fitted, renew
 from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, look
 from .gate import Gate
-from .hunks import Hunk, Sides, Split, split, take
 from .policy import Standing, Verdict, judge
 from .reading import kept_from
-from .renew import Conflict, fitted, renew
+from .rule_lint import nonsense
 from .rules import rule_text
 from .ruling import Ruling
-from .sense import nonsense
 
 __all__ = [
     "CommandDraft",

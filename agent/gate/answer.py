@@ -6,9 +6,9 @@ import msgspec
 
 from ..protocol import Decide, Rule
 from ..workspace import WriteFailed
-from .diff import split_bytes
+from .change.diff import split_bytes
+from .change.hunks import Split, take
 from .draft import Draft, FileDraft
-from .hunks import Split, take
 from .notes import edited_note, part_note, rejected_note, said
 from .rules import rule_text
 from .ruling import Ruling, approved

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
-from .diff import split_bytes, unified
+from .change.diff import split_bytes, unified
+from .change.hunks import Split
+from .change.rebase import Conflict
 from .draft import CommandDraft, Draft, FileDraft
-from .hunks import Split
 from .policy import Verdict
-from .renew import Conflict
 from .rules import rule_text
 from .ruling import Ruling
 

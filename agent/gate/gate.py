@@ -12,15 +12,15 @@ from ..journal.asking import next_proposal_id
 from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError, Waiting
 from ..workspace import Workspace
 from .answer import answer
-from .diff import split_bytes
+from .change.diff import split_bytes
+from .change.hunks import Split
+from .change.rebase import Conflict, conflict_digest, holds_already, renew
+from .change.resolve_conflict import CHANGED, HELD, by_policy, made_anew, settle
 from .draft import CommandDraft, Draft, FileDraft, digest_of
 from .entries import Keep, decided, in_conflict, opened, rebased
-from .hunks import Split
-from .lookout import Lookout
+from .file_watch import Lookout
 from .policy import Standing, Verdict, judge
-from .renew import Conflict, conflict_digest, holds_already, renew
 from .ruling import Ruling, approved, interrupted, left_open
-from .settle import CHANGED, HELD, by_policy, made_anew, settle
 from .stored.later import Kept, Later, OpenProposal
 
 

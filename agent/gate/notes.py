@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from .diff import hunk_text
+from .change.diff import hunk_text
+from .change.hunks import Hunk, Split
 from .draft import CommandDraft, Draft, FileDraft
-from .hunks import Hunk, Split
 
 _LONGEST = 4_000
 """Characters of a diff that goes into a note."""

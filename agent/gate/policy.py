@@ -11,18 +11,18 @@ from typing import Literal
 import msgspec
 
 from ..protocol import GateMode, Rule
+from ..shell.flags import base, hides, risk, script_of, unknown_word
+from ..shell.grammar import HIDDEN
+from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
+from ..shell.line_reader import Line, Part, read_line
+from ..shell.match import Hit
+from ..shell.match.paths import named_paths
+from ..shell.unwrap import seen_through
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
 from .file_kinds import unlike_a_plain_file
-from .flags import base, hides, risk, script_of, unknown_word
-from .grammar import HIDDEN
-from .known.names import NEUTRAL, WHOLE, WRITERS
-from .match import Hit
-from .match.paths import named_paths
 from .repository import runs_code
 from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
-from .shell import Line, Part, read_line
-from .unwrap import seen_through
 
 _SAID = 52
 """Characters of a command that are said to have no rule."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..protocol import Rule
-from .flags import is_launcher
-from .match import Hit, hit
-from .shell import Part, read_line
+from ..shell.flags import is_launcher
+from ..shell.line_reader import Part, read_line
+from ..shell.match import Hit, hit
 
 _GLOB = "\\*?[]! "
 

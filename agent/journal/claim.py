@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from ..protocol import JournalError, RunHeld
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 
 _ATTEMPTS = 6
 _PAUSE = 0.01

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from ..protocol import Command, Event, Unknown, decode_command, decode_event, encode_event, event_type
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 from .redact import Redactor
 
 _BIGGEST = 2**63

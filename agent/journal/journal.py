@@ -26,7 +26,7 @@ from ..protocol import (
     event_name,
     event_type,
 )
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 from ..system import crash_point
 from . import database
 from .claim import holder, is_view_gone

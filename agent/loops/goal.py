@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.facts import RunFacts
+from ..facts.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, Reason, Work
 from ..step import NOTHING, feedback, hint, unconfirmed
 from .state import LoopState, ends, failing_checks, is_silent, met, never_started, suspect

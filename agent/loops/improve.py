@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.passing import PassFacts
+from ..facts.passes import PassFacts
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
 from .passes import BEGIN, MEASURE, go_on, passing_of, used_up
 from .state import LoopState, ends

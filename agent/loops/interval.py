@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.passing import PassFacts
+from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
 from .passes import BEGIN, go_on, passing_of, used_up
 from .state import LoopState, ends, never_started

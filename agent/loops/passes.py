@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.passing import PassFacts
+from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, Reason, Work
 from ..stops import Exhausted, Margin, Reserve, admit
 from .goal import next_words

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..facts.facts import RunFacts
+from ..facts.verdicts import cannot_start, result_of
 from ..finder.state import FinderState
-from ..journal.facts import RunFacts
-from ..journal.verdicts import cannot_start, result_of
 from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
 
 _NAMED = 3

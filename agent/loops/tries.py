@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..journal.passing import PassFacts
+from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, ImproveSpec, PassStarted, Reason, Work, try_name
 from .passes import CLOSE, TRY
 from .state import LoopState, ends

@@ -4,15 +4,15 @@ Importing this folder imports no third party but msgspec; litellm is imported wi
 """
 
 from .counting import Counter
-from .credentials import refuse_missing_key, secret_names
 from .demo import DemoRun, lay_out
 from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
 from .lanes import Patience, close_connections
+from .litellm_use.credentials import refuse_missing_key, secret_names
 from .naming import is_direct
 from .nobody import NOBODY, NoModel
 from .opening import ASSUMED_WINDOW, OUTPUT_CAP, open_model
-from .prices import price_of
+from .pricing.prices import price_of
 from .remote import RemoteModel
 
 __all__ = [

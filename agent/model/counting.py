@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import ImageRef, Message, ToolSpec
-from .library import point_tiktoken_home
+from .litellm_use.library import point_tiktoken_home
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

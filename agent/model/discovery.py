@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..protocol import FREE, Price, UserError
-from .credentials import lacking
 from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
 from .lanes.connections import borrowed_pool
-from .needs import NEEDS
-from .prices import price_of
+from .litellm_use.credentials import lacking
+from .litellm_use.needs import NEEDS
+from .pricing.prices import price_of
+from .pricing.table import Entry, whole_table
 from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show_ollama
-from .table import Entry, whole_table
 from .traits import TRAITS
 
 _SECONDS = 1.0

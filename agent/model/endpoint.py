@@ -11,8 +11,8 @@ import msgspec
 
 from ..journal import Redactor
 from ..protocol import ModelSpec, UserError
-from .env_settings import SIGNING, secrets_in, settings_from
-from .needs import KEYED
+from .litellm_use.env_settings import SIGNING, secrets_in, settings_from
+from .litellm_use.needs import KEYED
 from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
 
 LITELLM_KEYS: dict[str, tuple[str, ...]] = {

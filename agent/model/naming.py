@@ -7,8 +7,8 @@ import asyncio
 from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO
 from .endpoint import split_name
-from .library import litellm, warm
-from .table import listed_provider, providers_listed
+from .litellm_use.library import litellm, warm
+from .pricing.table import listed_provider, providers_listed
 from .traits import TRAITS
 
 

@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..protocol import ModelSpec, UserError
-from .credentials import check_credentials
 from .demo.provider import PROVIDER as DEMO
 from .demo.provider import open_demo
 from .endpoint import Endpoint, resolve
 from .lanes import DirectLane, Patience
+from .litellm_use.credentials import check_credentials
 from .naming import find_model
-from .prices import price_of, tariff_of, user_tariff
+from .pricing.prices import price_of, tariff_of, user_tariff
+from .pricing.table import Entry, find
 from .remote import Facts, Lane, RemoteModel
 from .servers import NoServer, Served, ask_server, show_ollama
-from .table import Entry, find
 from .traits import Traits, serves_here, traits_of
 
 ASSUMED_WINDOW = 131_072

@@ -12,12 +12,12 @@ import msgspec
 from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
-from .credentials import missing_key
 from .endpoint import Endpoint
 from .lanes.patience import Patience, Timer
 from .leaks import LeakReader
-from .library import warm
-from .prices import Tariff
+from .litellm_use.credentials import missing_key
+from .litellm_use.library import warm
+from .pricing.prices import Tariff
 from .reach import check_reachable
 
 

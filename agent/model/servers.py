@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 from .lanes.connections import pool, proxy_for, tls
 
 OLLAMA_CONTEXT = 32_768

@@ -229,7 +229,7 @@ from .spec import (
     StallLimits,
     Verify,
 )
-from .visible_json import visible_json
+from .text.visible_json import visible_json
 from .work import (
     Again,
     Confirm,

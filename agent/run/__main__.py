@@ -18,10 +18,10 @@ import msgspec
 
 from ..model.counting import Counter
 from ..protocol import Refusal, RundryError, Unreachable, UserError
-from .orders import Check, Order, Reply
-from .outfit import Outside
-from .preflight import check_before
-from .runner import run_order
+from .client.start_request import Check, Order, Reply
+from .process.runner import run_order
+from .setup.assemble import Outside
+from .setup.preflight import check_before
 
 
 class _Line(msgspec.Struct):

@@ -7,9 +7,9 @@ from typing import assert_never
 
 from ..loops import decider
 from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
-from .conduct import Conduct
 from .confirming import confirm
 from .proposals.settle import settle_open
+from .run_driver import Conduct
 
 
 async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from ..journal.facts import RunFacts
-from ..journal.verdicts import counts_of
+from ..facts.facts import RunFacts
+from ..facts.verdicts import counts_of
 from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
 from ..step import Kit, PersonInterrupted
-from ..step.guard_report import GuardReport
+from ..step.checks.guard_report import GuardReport
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
 UNHELD = "without a sandbox and without guarded files, commands can change all that decides about the run"

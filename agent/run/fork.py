@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from ..journal import Journal, holder, journal_path, new_run_id
-from ..journal.facts import RunFacts
+from ..facts.facts import RunFacts
+from ..journal import Journal, holder
 from ..journal.integrity.half_made import give_name
 from ..protocol import LoopKind, Prompted, RunEnded, RunStarted, Stamped, UserError
+from ..reports import journal_path, new_run_id
 from ..system import crash_point
 from ..workspace import SnapshotDamaged, Snapshots, Workspace
 from .damaged.admission import require_undamaged

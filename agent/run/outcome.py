@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ..journal.actions import arguments_of
-from ..journal.facts import RunFacts
+from ..facts.actions import arguments_of
+from ..facts.facts import RunFacts
 from ..protocol import (
     ALWAYS_COMPLETE,
     Evidence,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..journal.facts import RunFacts
-from ..journal.search.suspects import work_of
-from ..journal.verdicts import SUSPECT_QUESTION, result_of
+from ..facts.facts import RunFacts
+from ..facts.search.suspects import work_of
+from ..facts.verdicts import SUSPECT_QUESTION, result_of
 from ..protocol import CheckAccepted, CheckFinished, ItemQueued, Prompted, QuestionAnswered, QuestionAsked, Waiting
-from ..step.feedback import suspect_words
+from ..step.checks.feedback import suspect_words
 from ..step.kit import Kit
 
 if TYPE_CHECKING:
-    from .conduct import Conduct
+    from .run_driver import Conduct
 
 ACCEPT = "Accept the result"
 CONTINUE = "Continue"

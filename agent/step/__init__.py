@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .act import OVER_QUOTA, perform_calls
-from .commands import file_changed, note_lost_command, settle_lost_command
+from .checks.feedback import feedback, unconfirmed
+from .checks.verify import verify
 from .constrained import NOTHING
-from .feedback import feedback, unconfirmed
 from .kit import Kit, PersonInterrupted
-from .lost import charge_lost_calls
+from .model_call.images_shown import accepts_images, shown_to
+from .model_call.lost import charge_lost_calls
+from .model_call.summarise import NotSummarised, summarise
+from .model_call.wrap_up import wrap_up
 from .observe import hint
 from .perform import perform
 from .prompt import instructions, system_prompt
-from .seen import accepts_images, shown_to
-from .summarise import NotSummarised, summarise
-from .verify import verify
-from .wrap_up import wrap_up
+from .tool_calls.commands import file_changed, note_lost_command, settle_lost_command
+from .tool_calls.perform_calls import OVER_QUOTA, perform_calls
 
 __all__ = [
     "NOTHING",

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import msgspec
 
+from ..facts.conversation import last_text
+from ..facts.facts import RunFacts
 from ..gate import look
-from ..journal.conversation import last_text
-from ..journal.facts import RunFacts
 from ..protocol import Message, ToolCall
 from ..stops import Guard
 from ..workspace import Ignore, PathRefused, UnreadableFile, Workspace
-from ..workspace.states import editable
+from ..workspace.files.states import editable
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

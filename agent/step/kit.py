@@ -9,13 +9,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..facts.conversation import main_conversation
+from ..facts.facts import RunFacts
+from ..facts.spending import SPENDS
 from ..gate import Gate
 from ..journal import Entry, Journal
-from ..journal.conversation import main_conversation
-from ..journal.facts import RunFacts
 from ..journal.integrity.damage import Damage
 from ..journal.integrity.durable import is_forced_out
-from ..journal.spending import SPENDS
 from ..protocol import (
     CallAdmitted,
     Clock,
@@ -37,12 +37,12 @@ from ..stops import Guard, Quotas, StallWatch, reserve_for
 from ..tools import ToolContext
 from ..workspace import Sandbox, Snapshots, Workspace
 from ..workspace.git.hooks import CommitHooks
-from .background import Background
-from .commits import Commits
+from .checks.guarded import Guarded
 from .constrained import Constrained
-from .guarded import Guarded
 from .motion import Motion
 from .stopwatch import Stopwatch
+from .tool_calls.background import Background
+from .tool_calls.commits import Commits
 
 T = TypeVar("T")
 _speaking: ContextVar[Model | None] = ContextVar("speaking", default=None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..protocol import Record, StallDetected
 from ..stops import Call, Observation, one_spelling
 from ..tools import TOOLS
-from .act import Acted
 from .kit import Kit
-from .stream import Reply
+from .model_call.stream import Reply
+from .tool_calls.perform_calls import Acted
 
 
 def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:

@@ -18,16 +18,16 @@ from ..protocol import (
 )
 from ..stops import Exhausted, Grant
 from ..tools import offered
-from .act import Acted, act
-from .call import Failed, call, prepare
-from .commands import notice_background
+from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
-from .context import Fitted
+from .fitting.context import Fitted
 from .fitting.turn import file_space, note_shortened, too_small
 from .kit import Kit, PersonInterrupted
+from .model_call.call import Failed, call, prepare
+from .model_call.stream import Reply
 from .observe import hint, look_for_stalls
-from .stream import Reply
-from .verify import verify
+from .tool_calls.commands import notice_background
+from .tool_calls.perform_calls import Acted, act
 
 CUT_CALLS = (
     "Your answer was longer than an answer may be here and was cut off: the first {count} of its calls were run, "

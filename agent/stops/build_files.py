@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ..protocol.broken_json import BROKEN_JSON
+from ..protocol.text.broken_json import BROKEN_JSON
 from ..system import read_plain
 
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile")

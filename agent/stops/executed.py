@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ..shell.words import UNKNOWN, simple_commands
 from .build_files import MAKEFILES, goals_of, make_recipes, makefiles, package_scripts, read_text
-from .shell_words import UNKNOWN, simple_commands
 
 _DEPTH = 4
 """Scripts that call scripts are followed so far."""

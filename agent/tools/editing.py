@@ -8,9 +8,9 @@ from ..gate import FileDraft, look
 from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, editable
 from .arguments import Edit, EditFile, WriteFile
 from .blocks.indented import Refused
+from .blocks.match import Several, find
+from .blocks.near import nearest
 from .context import ToolContext
-from .match import Several, find
-from .near import nearest
 from .reading import existing
 from .result import ToolResult, failure
 from .text import numbered

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..system import may_lead, named_address
-from .addresses import AddressRefused, address, host_origins, joined, origin
+from ..web.addresses import AddressRefused, address, host_origins, joined, origin
+from ..web.markup import UnreadablePage
+from ..web.readable import readable
+from ..web.requests import bounded_body, content_type, decoded, is_html, open_session, said
 from .arguments import FetchUrl
 from .context import ToolContext
-from .markup import UnreadablePage
-from .readable import readable
 from .result import ToolResult, failure
 from .text import fitting, lines_of, plain, shortened
-from .web import bounded_body, content_type, decoded, is_html, open_session, said
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse

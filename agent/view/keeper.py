@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..facts.checkpoint import EVERY, checkpoint_seq
+from ..facts.facts import RunFacts
 from ..journal import Journal
-from ..journal.checkpoint import EVERY, checkpoint_seq
-from ..journal.facts import RunFacts
 from ..protocol import Stamped
 from ..system import return_freed_memory
 from .loading import load_older

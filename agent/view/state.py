@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..journal.finder_facts import FinderFacts
+from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     Budget,
     CallAdmitted,

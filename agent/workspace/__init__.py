@@ -1,25 +1,25 @@
 """The machine around a run: paths, files, processes, snapshots, watching, the sandbox, the clock."""
 
-from .bubblewrap import Stage
 from .clock import SystemClock
-from .confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out, path_globs
-from .content import form_of
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed
-from .family import Family
-from .file_glob import FileGlob
+from .files.content import form_of
+from .files.file_glob import FileGlob
+from .files.states import FileState, editable, read_state, stored_state
+from .files.write import remove_file, write_file
 from .ignore import Ignore
 from .leftovers import Leftovers
-from .objects import blob_id
-from .output import HeadTail
 from .paths import Workspace
-from .processes import Finished, run_process, shell
-from .refused import Need
-from .restore import Restorer, Was, alike
-from .sandbox import Sandbox
-from .snapshots import Change, Snapshots
-from .states import FileState, editable, read_state, stored_state
+from .processes.output import HeadTail
+from .processes.process_tree import Family
+from .processes.processes import Finished, run_process, shell
+from .sandbox.bubblewrap import Stage
+from .sandbox.confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out, path_globs
+from .sandbox.refused import Need
+from .sandbox.sandbox import Sandbox
+from .snapshots.objects import blob_id
+from .snapshots.restore import Restorer, Was, alike
+from .snapshots.snapshots import Change, Snapshots
 from .watch import watch, watch_files
-from .write import remove_file, write_file
 
 __all__ = [
     "OWN_GIT",

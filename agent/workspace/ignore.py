@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..system import read_plain
-from .write import TEMPORARY
+from .files.write import TEMPORARY
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import PathRefused
-from .ledger import Ledger
+from .files.ledger import Ledger
 from .leftovers import Leftovers
 from .names import cautioned, forbidden
 

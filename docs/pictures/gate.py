@@ -24,7 +24,7 @@ from fakes.played import started
 from textual.pilot import Pilot
 
 from rundry.agent import ProposalRebased, StepStarted, TextArrived, ToolCalled, ToolFinished
-from rundry.agent.gate.merge import merge
+from rundry.agent.gate.change.merge import merge
 
 OLD = '''"""Reads `key: value` lines, and does sums with them."""
 

@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 import rundry.agent
-from rundry.agent.gate.shell import read_line
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.stops.shell_words import simple_commands
-from rundry.agent.tools.addresses import AddressRefused, address, host_origins, origin
+from rundry.agent.shell.line_reader import read_line
+from rundry.agent.shell.words import simple_commands
+from rundry.agent.web.addresses import AddressRefused, address, host_origins, origin
 
 PASSES_ITS_RULE = [
     ("A.1-code-by-a-pipe", "echo 'import os' | python3 - x", "echo,python3"),
@@ -315,7 +315,7 @@ for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
 @pytest.mark.attack("A.16", "8.3")
 def test_who_reads_the_lines_knows_no_key_and_goes_with_the_run():
     code = (
-        "import sys, psutil; from rundry.agent.gate.shell import read_line; read_line('ls');"
+        "import sys, psutil; from rundry.agent.shell.line_reader import read_line; read_line('ls');"
         "print(psutil.Process().children()[0].pid); sys.stdout.flush(); sys.stdin.read()"
     )
     env = {**os.environ, "OPENAI_API_KEY": "sk-canary-0123456789"}

@@ -198,7 +198,7 @@ for package in (rundry.agent, rundry.tui):
         if "project" not in parts and parts[-1] not in ("__main__", "alone", "grep"):
             if not parts[-1].endswith("_child"):
                 importlib.import_module(found.name)
-from rundry.agent.model.library import litellm
+from rundry.agent.model.litellm_use.library import litellm
 litellm().get_model_info
 print(asked)
 """

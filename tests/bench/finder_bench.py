@@ -17,10 +17,10 @@ from urllib.parse import urldefrag, urljoin
 from fakes.inside import spec_of
 from fakes.killed import TESTS, run_until
 
+from rundry.agent.facts.checkpoint import save
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.finder import Frontier, FrontierView, State
 from rundry.agent.journal import Journal
-from rundry.agent.journal.checkpoint import save
-from rundry.agent.journal.facts import RunFacts
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
 
 from .table import Row, middle
@@ -81,7 +81,8 @@ def taken_up(folder: Path) -> list[Row]:
             started = [s.at for s in handle.read() if type(s.event).__name__ == "WorkStarted"]
             handle.close()
             times.append(started[0] - began)
-        imports = middle([_timed([sys.executable, "-c", "import rundry.agent.run.here, aiohttp"]) for _ in range(5)])
+        argv = [sys.executable, "-c", "import rundry.agent.run.process.in_process, aiohttp"]
+        imports = middle([_timed(argv) for _ in range(5)])
     return [Row(f"taking up {SEEN:,} keys", (middle(times) - imports) * 1_000, "ms", limit=300)]
 
 

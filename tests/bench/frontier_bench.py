@@ -17,7 +17,7 @@ import psutil
 from fakes.journals import make_journal
 
 from rundry.agent.finder import CHUNK, Candidate, Frontier, in_chunks, item_key
-from rundry.agent.finder.keys import url_key
+from rundry.agent.finder.items.keys import url_key
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import ItemDuplicate, ItemQueued
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fakes.rundry import Home
 
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import RunFacts
 from rundry.agent.protocol import (
     Budget,
     Event,

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
 
 from rundry.agent.protocol import Budget, LoopKind
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 READS = [read("calc/core.py"), read("NOTES.md"), read("tests/test_core.py"), read(".gitignore")]
 

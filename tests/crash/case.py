@@ -12,11 +12,11 @@ from fakes.deciding import DecidingServer
 from fakes.project import git
 from fakes.rundry import Home, Ran
 
+from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
-from rundry.agent.journal.integrity.check import check_journal
-from rundry.agent.journal.waiting import what_waits
 from rundry.agent.protocol import Stamped
+from rundry.agent.reports.check import check_journal
+from rundry.agent.reports.waiting import what_waits
 
 from .kinds import Kind
 

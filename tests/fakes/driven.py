@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rundry.agent.facts.facts import RunFacts, fold
 from rundry.agent.finder import Frontier
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import RunFacts, fold
 from rundry.agent.protocol import (
     Budget,
     Clock,
@@ -33,9 +33,9 @@ from rundry.agent.protocol import (
     event_type,
     to_json_line,
 )
-from rundry.agent.run.orders import Order, ResumeChanges
-from rundry.agent.run.outfit import Outside
-from rundry.agent.run.runner import run_order
+from rundry.agent.run.client.start_request import Order, ResumeChanges
+from rundry.agent.run.process.runner import run_order
+from rundry.agent.run.setup.assemble import Outside
 from rundry.agent.workspace import SystemClock
 
 from .model import ScriptedModel

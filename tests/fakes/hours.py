@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.protocol import Outcome
-from rundry.agent.run.vigil import LOOK_SECONDS
+from rundry.agent.run.process.parking import LOOK_SECONDS
 
 from .clock import ManualClock
 from .driven import Driven

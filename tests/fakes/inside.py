@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.journal import Journal, new_run_id
+from rundry.agent.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     GateMode,
@@ -26,7 +26,8 @@ from rundry.agent.protocol import (
     Stamped,
     to_json_line,
 )
-from rundry.agent.run.here import run_here
+from rundry.agent.reports import new_run_id
+from rundry.agent.run.process.in_process import run_here
 
 from .rundry import Events
 from .server import ScriptedServer

@@ -32,7 +32,7 @@ def run_until(journal: Path, events: int, *, timeout: float = 60.0) -> str:
 
 
 def main() -> None:
-    from rundry.agent.run.here import run_here
+    from rundry.agent.run.process.in_process import run_here
 
     journal, left = Path(sys.argv[1]), int(sys.argv[2])
 

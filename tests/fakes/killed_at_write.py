@@ -36,10 +36,10 @@ def approve_and_die(journal: Path, moment: str, *, timeout: float = 60.0) -> Non
 
 def main() -> None:
     from rundry.agent.journal import Journal
-    from rundry.agent.journal.waiting import what_waits
     from rundry.agent.protocol import Decide, FileChanged, ProposalDecided, Stamped
-    from rundry.agent.run.here import run_here
-    from rundry.agent.run.orders import ResumeChanges
+    from rundry.agent.reports.waiting import what_waits
+    from rundry.agent.run.client.start_request import ResumeChanges
+    from rundry.agent.run.process.in_process import run_here
 
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)

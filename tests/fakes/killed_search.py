@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rundry.agent.facts.facts import fold
 from rundry.agent.finder import FrontierView, State
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
 from rundry.agent.protocol import (
     Budget,
     FinderSpec,
@@ -33,9 +33,9 @@ from rundry.agent.protocol import (
     Stamped,
     WorkFinished,
 )
-from rundry.agent.run.orders import Order, ResumeChanges
-from rundry.agent.run.outfit import Outside
-from rundry.agent.run.runner import run_order
+from rundry.agent.run.client.start_request import Order, ResumeChanges
+from rundry.agent.run.process.runner import run_order
+from rundry.agent.run.setup.assemble import Outside
 from rundry.agent.workspace import SystemClock
 
 from .inside import spec_of

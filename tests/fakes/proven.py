@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rundry.agent.model.endpoint import USUAL_BASES
-from rundry.agent.model.table import whole_table
+from rundry.agent.model.pricing.table import whole_table
 from rundry.agent.model.traits import TRAITS
 
 from .recorded import Recording, recordings

@@ -15,8 +15,8 @@ from fakes.site import Site
 from rundry.agent.finder.crawl import SKIPPED, Crawler, Scope, links_of
 from rundry.agent.finder.crawl.pace import Pace
 from rundry.agent.finder.workers import Worked, WorkItem
-from rundry.agent.tools.addresses import AddressRefused, address, joined, origin
-from rundry.agent.tools.markup import UnreadablePage
+from rundry.agent.web.addresses import AddressRefused, address, joined, origin
+from rundry.agent.web.markup import UnreadablePage
 
 
 @pytest.fixture

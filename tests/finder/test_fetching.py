@@ -13,11 +13,11 @@ from fakes.corners import Reply, html, moved
 from fakes.site import Site
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
-from rundry.agent.run.tools_on_offer import tools_of
-from rundry.agent.run.usable import check_usable
+from rundry.agent.run.setup.tools_on_offer import tools_of
+from rundry.agent.run.setup.validate_spec import check_usable
 from rundry.agent.system import may_lead
 from rundry.agent.tools import Fetched, Fetcher, FetchUrl, ReadFile, ToolContext, parse_arguments, read
-from rundry.agent.tools.readable import readable
+from rundry.agent.web.readable import readable
 from rundry.agent.workspace import Sandbox, Workspace, command_env
 
 

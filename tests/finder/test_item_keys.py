@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rundry.agent.finder import file_of, item_key, storable
-from rundry.agent.finder.keys import normalised, url_key
+from rundry.agent.finder.items.keys import normalised, url_key
 
 CASES = json.loads(Path(__file__).with_name("keys.json").read_text())
 HERE = Path("/nowhere")

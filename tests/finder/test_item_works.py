@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from fakes.played import spec
 
-from rundry.agent.finder.fates import Candidate, State
+from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.finder.finder import Finder
-from rundry.agent.finder.hearing import hear
+from rundry.agent.finder.items.item_state import Candidate, State
+from rundry.agent.finder.search_commands import hear
 from rundry.agent.finder.state import works
 from rundry.agent.finder.workers import Worked, WorkItem
 from rundry.agent.journal import Journal
-from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.model import NOBODY
 from rundry.agent.protocol import (
     AddItem,
@@ -31,8 +31,8 @@ from rundry.agent.protocol import (
     WorkFinished,
     WorkStarted,
 )
-from rundry.agent.run.orders import Order
-from rundry.agent.run.outfit import Outside, outfit
+from rundry.agent.run.client.start_request import Order
+from rundry.agent.run.setup.assemble import Outside, outfit
 
 
 class Held:

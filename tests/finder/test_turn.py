@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rundry.agent.finder.turn import Turn
+from rundry.agent.finder.items.commit_batch import Turn
 
 
 class Doing:

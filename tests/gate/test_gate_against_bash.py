@@ -46,7 +46,7 @@ _ARGUMENTS = st.text(alphabet=st.sampled_from(list("ab \"'\\$`*;|&<>(){}[]!#~=\n
 @given(st.lists(_ARGUMENTS, max_size=4), st.booleans())
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 def test_quoted_words_reach_the_command_as_the_policy_read_them(words, single):
-    from rundry.agent.gate.shell import read_line
+    from rundry.agent.shell.line_reader import read_line
 
     def quote(word: str) -> str:
         if single:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from rundry.agent.gate import changed_draft, look
-from rundry.agent.gate.merge import merge
+from rundry.agent.gate.change.merge import merge
 from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, ProposalRebased
 from rundry.agent.workspace import write_file
 

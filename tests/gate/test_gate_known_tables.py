@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from rundry.agent.gate import flags
-from rundry.agent.gate.flags import base, hides, risk
-from rundry.agent.gate.known import names
-from rundry.agent.gate.known.table import git, programs, risky_options
-from rundry.agent.gate.options.table import harmless_rows
-from rundry.agent.gate.shell import Part, Word, read_line
-from rundry.agent.gate.unwrap import seen_through
+from rundry.agent.shell import flags
+from rundry.agent.shell.flags import base, hides, risk
+from rundry.agent.shell.known import names
+from rundry.agent.shell.known.table import git, programs, risky_options
+from rundry.agent.shell.line_reader import Part, Word, read_line
+from rundry.agent.shell.options.table import harmless_rows
+from rundry.agent.shell.unwrap import seen_through
 
 SOURCE = re.compile(r"[\w.+-]+\(\d\)(, [A-Z ]+)?|https://\S+")
 

@@ -12,8 +12,8 @@ import pytest
 from fakes.rundry import Home
 
 from rundry.agent.journal import Journal
-from rundry.agent.journal.integrity.check import check_journal
 from rundry.agent.protocol import Say, UserError
+from rundry.agent.reports.check import check_journal
 from rundry.agent.run.damaged.admission import require_undamaged
 
 WORKER = 'import json, sys; json.load(sys.stdin); print(json.dumps({"items": [{"kind": "value", "value": "b"}]}))'

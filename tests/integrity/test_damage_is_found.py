@@ -12,10 +12,10 @@ import pytest
 from fakes.killed_journals import Killed, make_killed
 
 from rundry.agent.journal import Journal
-from rundry.agent.journal.integrity.check import check_journal
 from rundry.agent.protocol import RundryError, Stamped, TextArrived
+from rundry.agent.reports.check import check_journal
+from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.run.damaged.admission import admit_damage, require_undamaged
-from rundry.agent.run.orders import ResumeChanges
 
 FLIPS = 90
 CUTS = 40

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal, claim, find_run, journal_path, list_runs, new_run_id, runs_dir
-from rundry.agent.journal.reporting import report
+from rundry.agent.journal import Journal, claim
 from rundry.agent.protocol import (
     Budget,
     Charged,
@@ -24,6 +23,8 @@ from rundry.agent.protocol import (
     StepStarted,
     UserError,
 )
+from rundry.agent.reports import find_run, journal_path, list_runs, new_run_id, runs_dir
+from rundry.agent.reports.reporting import report
 
 MakeRun = Callable[..., Path]
 

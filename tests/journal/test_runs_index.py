@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal, claim, list_runs
-from rundry.agent.journal.reporting import report
+from rundry.agent.journal import Journal, claim
 from rundry.agent.protocol import (
     Budget,
     Charged,
@@ -21,6 +20,8 @@ from rundry.agent.protocol import (
     StepFinished,
     StepStarted,
 )
+from rundry.agent.reports import list_runs
+from rundry.agent.reports.reporting import report
 
 LONG_AGO = 100.0
 """Seconds: a journal that has just been written is not kept in the index."""

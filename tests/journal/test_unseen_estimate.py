@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rundry.agent.journal.search.estimate import richness
+from rundry.agent.facts.search.estimate import richness
 
 ANTS = [1] * 6 + [2] * 8 + [3] * 12
 """26 species at 11 sites, 6 at one site only and 8 at two: the ant data of EstimateS, in the tests of Biodiverse."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rundry.agent.journal.facts import RunFacts
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.loops import LoopState, decider
 from rundry.agent.protocol import (
     Again,

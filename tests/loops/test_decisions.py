@@ -1,6 +1,6 @@
 import pytest
 
-from rundry.agent.journal.facts import RunFacts
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.loops import LoopState, decider
 from rundry.agent.protocol import (
     Again,

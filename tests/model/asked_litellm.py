@@ -12,8 +12,8 @@ import sys
 
 import msgspec
 
-from rundry.agent.model.dry_run import Gatekeeper, prepare
-from rundry.agent.model.library import litellm
+from rundry.agent.model.litellm_use.dry_run import Gatekeeper, prepare
+from rundry.agent.model.litellm_use.library import litellm
 from rundry.agent.protocol import ModelSpec
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.model.credentials import check_credentials, dry_run, lacking, login_file
-from rundry.agent.model.library import litellm
-from rundry.agent.model.needs import CLOUD, KEYED, LOGINS, NEEDS, PACKAGES, SERVED
+from rundry.agent.model.litellm_use.credentials import check_credentials, dry_run, lacking, login_file
+from rundry.agent.model.litellm_use.library import litellm
+from rundry.agent.model.litellm_use.needs import CLOUD, KEYED, LOGINS, NEEDS, PACKAGES, SERVED
 from rundry.agent.model.traits import TRAITS
 from rundry.agent.protocol import ModelSpec, Refusal
 

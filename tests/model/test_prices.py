@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from rundry.agent.model.library import litellm
-from rundry.agent.model.prices import price_of, tariff_of, user_tariff
-from rundry.agent.model.table import Entry, find, whole_table
+from rundry.agent.model.litellm_use.library import litellm
+from rundry.agent.model.pricing.prices import price_of, tariff_of, user_tariff
+from rundry.agent.model.pricing.table import Entry, find, whole_table
 from rundry.agent.protocol import FREE, Tokens
 
 TIERED = Entry(

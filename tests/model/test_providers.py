@@ -10,8 +10,8 @@ from aiohttp import web
 from fakes.server import ScriptedServer
 from fakes.turns import say
 
-from rundry.agent.model.library import litellm
-from rundry.agent.model.table import Entry, find, whole_table
+from rundry.agent.model.litellm_use.library import litellm
+from rundry.agent.model.pricing.table import Entry, find, whole_table
 from rundry.agent.protocol import (
     CallPart,
     EndPart,

@@ -2,7 +2,7 @@
 
 from fakes.turns import Call, Turn, call, calls, finish, say
 
-from rundry.agent.journal.facts import fold
+from rundry.agent.facts.facts import fold
 from rundry.agent.protocol import (
     Budget,
     LoopKind,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal import Journal
-from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.protocol import LoopKind, ModelSpec, PredicateJudged, Predicates, RunSpec
 from rundry.agent.run.evidence import evidence_of
 

@@ -8,7 +8,7 @@ import sys
 import msgspec
 import pytest
 
-from rundry.agent.run.orders import Expected
+from rundry.agent.run.client.start_request import Expected
 
 
 @pytest.mark.parametrize("models", [[], ["openai/fake"], ["openai/gpt-5", "anthropic/claude-sonnet-4-5"]])

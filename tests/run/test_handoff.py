@@ -4,7 +4,6 @@ import json
 
 from fakes.turns import call, edit, finish
 
-from rundry.agent.journal.handoffs import handoff_markdown
 from rundry.agent.protocol import (
     Budget,
     ChangedFile,
@@ -16,6 +15,7 @@ from rundry.agent.protocol import (
     Tried,
     decode_event,
 )
+from rundry.agent.reports.handoffs import handoff_markdown
 
 READ = call("read_file", path="a.txt")
 
@@ -69,7 +69,7 @@ async def test_a_file_that_is_no_text_is_named_and_a_new_one_has_a_diff(driven, 
 
 
 async def test_a_hint_takes_a_run_up_that_ended_with_a_hand_off(driven):
-    from rundry.agent.run.orders import ResumeChanges
+    from rundry.agent.run.client.start_request import ResumeChanges
 
     run = driven(READ, call("ask_person", question="tabs or spaces?"), finish("tabs", "a.txt:1"), on_ask="handoff")
     assert (await run.run()).reason == "handoff"

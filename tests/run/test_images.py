@@ -18,7 +18,6 @@ from fakes.turns import finish, say
 
 from rundry.agent.images import attach
 from rundry.agent.journal import Journal
-from rundry.agent.journal.export import exported_lines
 from rundry.agent.model import close_connections, open_model
 from rundry.agent.protocol import (
     Budget,
@@ -34,8 +33,9 @@ from rundry.agent.protocol import (
     Stop,
     SwitchModel,
 )
+from rundry.agent.reports.export import exported_lines
+from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.run.fork import fork
-from rundry.agent.run.orders import ResumeChanges
 
 PICTURES = {"a.png": png(), "b.jpg": jpeg(), "c.gif": gif(), "d.webp": webp()}
 BLIND = ModelFault("bad-request", "https://x: this model does not support image input", status=400)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
-from rundry.agent.journal.facts import fold
+from rundry.agent.facts.facts import fold
 from rundry.agent.protocol import (
     Answer,
     Budget,

@@ -15,7 +15,7 @@ from fakes.turns import call, finish
 
 from rundry.agent.journal import claim
 from rundry.agent.protocol import FinderSpec, LoopKind, Recipe
-from rundry.agent.run.neighbours import neighbours
+from rundry.agent.run.setup.concurrent_runs import neighbours
 
 Make = Callable[..., Driven]
 READ = call("read_file", path="a.txt")

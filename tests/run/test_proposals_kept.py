@@ -3,7 +3,7 @@
 from fakes.turns import Call, call, calls, finish
 
 from rundry.agent.protocol import Decide, GateMode, HandoffTier, ModelSpec, Say
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 DONE = finish("all is well", "a.txt:1")
 READ = call("read_file", path="a.txt")

@@ -3,7 +3,7 @@ from fakes.turns import Call, Turn, call, calls, finish, say
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Answer, Budget, Decide, GateMode, LoopKind, ModelFault, Predicates, Say, Stop
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 DONE = finish("all is well", "a.txt:1")
 READ = call("read_file", path="a.txt")
@@ -226,7 +226,7 @@ async def _left_alone(run, clock):
 
 
 async def test_a_model_that_was_switched_to_is_the_one_that_a_resume_opens(driven):
-    from rundry.agent.journal.facts import fold
+    from rundry.agent.facts.facts import fold
     from rundry.agent.protocol import ModelSpec, SwitchModel
 
     run = driven(READ, DONE).on(

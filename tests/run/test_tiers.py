@@ -9,7 +9,7 @@ from fakes.turns import call, finish
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import HandoffTier, ModelSpec, Reason, Refusal, Say, SetLimit, Stop
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 READ = call("read_file", path="a.txt")
 DONE = finish("all is well", "a.txt:1")

@@ -11,9 +11,9 @@ import pytest
 from fakes.driven import Driven
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
+from rundry.agent.facts.changes import standing_changes
+from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
-from rundry.agent.journal.undoing import standing_changes
 from rundry.agent.protocol import (
     Decide,
     GateMode,
@@ -26,8 +26,8 @@ from rundry.agent.protocol import (
     Undone,
     Unpause,
 )
-from rundry.agent.run.alone import obey_alone
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
+from rundry.agent.run.commands.undo_after_end import obey_alone
 
 DONE = finish("all is well", "a.txt:1")
 STOP = Stop(how="now")

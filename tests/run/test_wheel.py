@@ -6,8 +6,8 @@ import asyncio
 
 from fakes.turns import call, edit, finish, say
 
+from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
 from rundry.agent.protocol import (
     Act,
     Budget,

@@ -10,7 +10,7 @@ from fakes.turns import Call, calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rundry.agent.journal.search.reads import Ranges, add_range, count_lines
+from rundry.agent.facts.search.reads import Ranges, add_range, count_lines
 from rundry.agent.protocol import Estimate, LensCoverage, estimate_words
 
 

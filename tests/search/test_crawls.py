@@ -10,9 +10,9 @@ from fakes.inside import Played, spec_of, take_up
 from fakes.killed import run_until
 from fakes.site import Site
 
+from rundry.agent.facts.facts import fold
 from rundry.agent.finder import FrontierView, State
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed, WorkerSpec
 
 ODD = [

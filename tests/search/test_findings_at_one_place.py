@@ -11,7 +11,7 @@ from fakes.minded import NOTHING, MindedModel, judge, report
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rundry.agent.finder.findings import identity
+from rundry.agent.finder.lenses.findings import identity
 from rundry.agent.protocol import Budget, FinderSpec, Judge, Lens, LoopKind
 
 

@@ -8,8 +8,8 @@ from fakes.minded import NOTHING, MindedModel, report
 from fakes.turns import Turn, call
 
 from rundry.agent.config import read_finder
-from rundry.agent.finder.briefing import MOST_LEADS, sendable
-from rundry.agent.finder.fates import Item
+from rundry.agent.finder.items.item_state import Item
+from rundry.agent.finder.lenses.briefing import MOST_LEADS, sendable
 from rundry.agent.protocol import LeadsSpec, ModelFault, Request
 
 OUT = ModelFault("bad-request", "no", retryable=True)

@@ -19,8 +19,8 @@ from fakes.model import ScriptedModel
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, Turn, call, calls, edit, say
 
+from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
-from rundry.agent.journal.facts import fold
 from rundry.agent.protocol import (
     AddItem,
     Budget,
@@ -32,7 +32,7 @@ from rundry.agent.protocol import (
     Request,
     WorkFinished,
 )
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 CHECK = "grep -q new {file}"
 _FILE = re.compile(r"^The file: (.+?)\.(?: It was tried|$)", re.MULTILINE)

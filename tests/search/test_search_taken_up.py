@@ -10,9 +10,9 @@ from fakes.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
 from rundry.agent import ViewState, reduce
+from rundry.agent.facts.facts import RunFacts
+from rundry.agent.facts.search.finder_facts import FinderFacts
 from rundry.agent.finder.state import FinderState, works
-from rundry.agent.journal.facts import RunFacts
-from rundry.agent.journal.finder_facts import FinderFacts
 from rundry.agent.protocol import (
     AddLens,
     Budget,
@@ -28,7 +28,7 @@ from rundry.agent.protocol import (
     Unpause,
     UserError,
 )
-from rundry.agent.run.orders import ResumeChanges
+from rundry.agent.run.client.start_request import ResumeChanges
 
 OUT = ModelFault("server", "out of order", retryable=True)
 GONE = ModelFault("auth", "the key is refused", retryable=False)

@@ -8,8 +8,8 @@ import pytest
 from fakes.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
+from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal import Journal
-from rundry.agent.journal.checkpoint import facts_of
 from rundry.agent.protocol import (
     AddItem,
     AddLens,
@@ -25,7 +25,7 @@ from rundry.agent.protocol import (
     Stop,
     Unpause,
 )
-from rundry.agent.run.alone import obey_alone
+from rundry.agent.run.commands.undo_after_end import obey_alone
 
 EIGHT = [f"l{n}" for n in range(8)]
 

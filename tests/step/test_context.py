@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rundry.agent.journal.conversation import Conversation
+from rundry.agent.facts.conversation import Conversation
 from rundry.agent.model import Counter
 from rundry.agent.protocol import ImageRef, Message, ToolCall
-from rundry.agent.step.context import fit
+from rundry.agent.step.fitting.context import fit
 from rundry.agent.step.fitting.shorten import cut_middle
 from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
 from rundry.agent.tools import offered

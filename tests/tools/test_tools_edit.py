@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rundry.agent.gate import FileDraft, Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
 from rundry.agent.tools import Edit, EditFile, ToolResult, land, plan_edit
-from rundry.agent.tools.match import Place, find
+from rundry.agent.tools.blocks.match import Place, find
 
 
 def _edit(path: str, *blocks: tuple[str, str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rundry.agent.tools.match import Place, find
+from rundry.agent.tools.blocks.match import Place, find
 
 BLOCK = b"""class A:
     def f(self):

@@ -10,8 +10,8 @@ from fakes.played import spec
 from fakes.searched import Search, crawl
 
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
-from rundry.agent.finder.fates import Candidate
-from rundry.agent.finder.frontier import Frontier
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.finder.items.item_state import Candidate
 from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
 from rundry.tui.board.pages import PAGE, Pages, Stock

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rundry.agent.gate import split_bytes
-from rundry.agent.gate.lines import in_order
+from rundry.agent.gate.change.lines import in_order
 from rundry.agent.workspace import FileState, form_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked

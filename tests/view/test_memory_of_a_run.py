@@ -9,12 +9,12 @@ import pytest
 from fakes.played import spec, started
 
 from rundry.agent import Journal
-from rundry.agent.journal.action_log import ActionLog
-from rundry.agent.journal.actions import Action
-from rundry.agent.journal.checkpoint import checkpoint_seq, facts_of, save
-from rundry.agent.journal.conversation import main_conversation
-from rundry.agent.journal.facts import RunFacts
-from rundry.agent.journal.step_places import StepPlaces
+from rundry.agent.facts.action_log import ActionLog
+from rundry.agent.facts.actions import Action
+from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of, save
+from rundry.agent.facts.conversation import main_conversation
+from rundry.agent.facts.facts import RunFacts
+from rundry.agent.facts.step_places import StepPlaces
 from rundry.agent.protocol import (
     ContextTrimmed,
     ConversationCut,

@@ -14,8 +14,8 @@ from attacks.hostile import filled
 from fakes.played import spec, started
 
 from rundry.agent import Block, FinderSpec, Journal, Lens, LoopKind, ViewState, load_older, reduce
-from rundry.agent.journal.checkpoint import checkpoint_seq, facts_of
-from rundry.agent.journal.facts import RunFacts
+from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
     ImproveSpec,

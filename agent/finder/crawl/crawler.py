@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...journal.item_counts import FORBIDDEN_PAGE
+from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol import Clock
-from ...tools.addresses import AddressRefused, joined, origin
-from ...tools.markup import SMALL, UnreadablePage
-from ...tools.web import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
+from ...web.addresses import AddressRefused, joined, origin
+from ...web.markup import SMALL, UnreadablePage
+from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
 from ...workspace import SystemClock
-from ..frontier import Candidate
+from ..items.frontier import Candidate
 from ..workers import Worked, WorkItem
 from .links import links_of
 from .pace import Pace

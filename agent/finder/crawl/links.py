@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...tools.addresses import joined
-from ...tools.markup import base_of, tree_of
+from ...web.addresses import joined
+from ...web.markup import base_of, tree_of
 
 _WHERE = "base[href],a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
 _LINKED = frozenset({"next", "prev", "canonical", "alternate"})

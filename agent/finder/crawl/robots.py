@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ...protocol import Clock
-from ...tools.addresses import joined
-from ...tools.web import ROBOT, bounded_body, retry_after, said
+from ...web.addresses import joined
+from ...web.requests import ROBOT, bounded_body, retry_after, said
 from .pace import Pace
 from .scope import Scope
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...protocol import UserError
-from ...tools.addresses import AddressRefused, address, is_plain, origin
+from ...web.addresses import AddressRefused, address, is_plain, origin
 
 _ON_ANY_HOST = "[^/]*//[^/]*"
 

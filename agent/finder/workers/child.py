@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...workspace import Family
-from ...workspace.output import HeadTail
+from ...workspace.processes.output import HeadTail
 from .reply import LONGEST
 
 _SAID = 8_000

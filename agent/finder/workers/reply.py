@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
-from ..frontier import Candidate
-from ..keys import KINDS
+from ..items.frontier import Candidate
+from ..items.keys import KINDS
 from .worker import ReportedFinding, Worked
 
 LONGEST = 64_000_000

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from ..frontier import Candidate
+from ..items.frontier import Candidate
 
 
 class WorkItem(msgspec.Struct, frozen=True, gc=False):

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass, field
 
 from ...protocol import Decide, ProposalOpened, Record
+from ..change.hunks import Split
+from ..change.rebase import Conflict
 from ..draft import Draft
-from ..hunks import Split
 from ..policy import Verdict
-from ..renew import Conflict
 from ..ruling import Ruling
 
 

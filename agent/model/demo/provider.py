@@ -16,7 +16,7 @@ from ..endpoint import NO_KEY, Endpoint
 from ..lanes.chat_chunks import ChatReader
 from ..lanes.chat_request import chat_messages
 from ..lanes.patience import Patience, Timer
-from ..prices import NO_CHARGE
+from ..pricing.prices import NO_CHARGE
 from ..remote import Facts, RemoteModel
 from ..traits import FOREIGN_SERVER
 from .script import Say, next_words

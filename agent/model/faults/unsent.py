@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...protocol import ModelFault
 from ..endpoint import Endpoint
-from ..env_settings import names_missing
+from ..litellm_use.env_settings import names_missing
 
 _NO_CREDENTIALS = re.compile(
     r"(unable to locate|missing|partial|no|could not (find|load|resolve)( \w+)?) credentials|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
-from ..env_settings import names_missing
+from ..litellm_use.env_settings import names_missing
 from .kinds import RETRYABLE
 
 

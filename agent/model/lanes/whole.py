@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...protocol.broken_json import BROKEN_JSON
+from ...protocol.text.broken_json import BROKEN_JSON
 from ..answer import Shown
 from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from ..visible_json import visible_json
+from ..text.visible_json import visible_json
 from .base import EventBase
 from .confirm import (
     ConfirmationFinished,

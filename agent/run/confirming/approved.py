@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
+from ...facts.guarded_files import SealFacts
 from ...journal import Journal
-from ...journal.sealing import SealFacts
 from ...stops import Guard
-from ...workspace.ledger import Ledger
+from ...workspace.files.ledger import Ledger
 from ...workspace.seals import Mark, PutBack, Sealed, read_mark
 from .not_set_up import NotSetUp
 

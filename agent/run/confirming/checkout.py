@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...facts.facts import RunFacts
 from ...journal import Journal
-from ...journal.facts import RunFacts
 from ...stops import Guard
 from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
 from ...workspace.checkout import OBJECTS, activate_submodules, lay_git, lay_tracked, leads_back
+from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
-from ...workspace.repository import GitFailed
-from ..tree_tools import guard_of
+from ..setup.tree_tools import guard_of
 from .approved import approved, lay_approved
 from .dependencies import Mounted, unchanged
 from .not_set_up import NotSetUp

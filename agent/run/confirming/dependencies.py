@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...journal import Journal
-from ...journal.facts import RunFacts
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
 from ...step import Kit
 from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, dependency_folders, record

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from ...facts.checkpoint import facts_of
+from ...facts.facts import RunFacts
 from ...journal import Journal, claim
-from ...journal.checkpoint import facts_of
-from ...journal.facts import RunFacts
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
 from ...workspace import Snapshots, Workspace
 from ..damaged.admission import require_undamaged
-from ..surroundings import commands_env, detect_sandbox
+from ..setup.surroundings import commands_env, detect_sandbox
 from .checkout import Result
 from .trial import try_out
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step import Kit, PersonInterrupted
 from ...workspace.checkout import dependency_folders, ignored_names
-from ...workspace.repository import GitFailed, Repository
-from ..conduct import Conduct
+from ...workspace.git.repository import GitFailed, Repository
+from ..run_driver import Conduct
 from .checkout import Result
 from .trial import Trial, try_out
 

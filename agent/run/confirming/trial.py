@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...protocol import Confirmed
-from ...step.fair import surroundings
+from ...step.checks.fair import surroundings
 from ...stops import CheckResult, run_check
 from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout

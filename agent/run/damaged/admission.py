@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ...facts.checkpoint import checkpoint_seq
 from ...journal import Journal
-from ...journal.checkpoint import checkpoint_seq
 from ...journal.integrity.beside import ITEMS_ON_RESUME
 from ...journal.integrity.damage import EVENTS_ON_RESUME, Damage, damage_of, require_intact_file
 from ...protocol import UserError
-from ..orders import ResumeChanges
+from ..client.start_request import ResumeChanges
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...facts.checkpoint import facts_of
 from ...gate import Conflict, digest_of, renew, split_bytes
+from ...gate.change.rebase import conflict_digest, holds_already
 from ...gate.entries import in_conflict, rebased
-from ...gate.renew import conflict_digest, holds_already
 from ...gate.stored.drafts import is_of_a_file, stored_draft
 from ...journal import Journal, claim
-from ...journal.checkpoint import facts_of
-from ...journal.waiting import what_waits
 from ...protocol import ProposalOpened, ProposalRebased
+from ...reports.waiting import what_waits
 from ...workspace import Workspace
 from ..damaged.admission import require_undamaged
 

@@ -22,9 +22,9 @@ from ...protocol import (
     WorkResult,
 )
 from ...step import Kit, PersonInterrupted, perform_calls, settle_lost_command, verify
-from ...step.gated.at_gate import rule_again
+from ...step.tool_calls.gated.at_gate import rule_again
 from ...tools import parse_arguments
-from ..conduct import Conduct
+from ..run_driver import Conduct
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."

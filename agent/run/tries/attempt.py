@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...journal.try_facts import TryFacts
+from ...facts.tries import TryFacts
 from ...loops import LoopState
 from ...loops.passes import CLOSE, go_on
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step import Kit, perform
-from ...workspace.patches import change_hash, patch_of
-from ..pass_words import said_in
+from ...workspace.snapshots.patches import change_hash, patch_of
+from ..passes.pass_words import said_in
 
 
 @dataclass(frozen=True, slots=True)

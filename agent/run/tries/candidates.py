@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...journal.passing import PassFacts
+from ...facts.passes import PassFacts
 from ...protocol import (
     ImproveSpec,
     PassStarted,
@@ -22,9 +22,9 @@ from ...protocol import (
 from ...step import Kit, file_changed
 from ...stops.score import is_better
 from ...workspace import SnapshotDamaged, Snapshots, Workspace
-from ...workspace.patches import patch_of
-from ...workspace.repository import GitFailed
-from ..measure import Measured, Score, measure, record_no_score, record_score
+from ...workspace.git.repository import GitFailed
+from ...workspace.snapshots.patches import patch_of
+from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .attempt import Attempt, Over
 from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
 from .try_kit import drop_kit, kit_of_try

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
 from ...step import Kit
-from ..handoff import DECIDES
+from ..handoff.handoff import DECIDES
 
 KEEP = "Keep the edits"
 REPLACE = "Replace them with the try"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...journal.try_facts import TryFacts
+from ...facts.tries import TryFacts
 from ...protocol import CONSTRAINED, PassStarted
 from ...step import Kit
 from ...step.constrained import Constrained
 from ...workspace import Snapshots, Workspace
-from ..tree_tools import guard_of, tool_context
+from ..setup.tree_tools import guard_of, tool_context
 
 
 async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassStarted) -> tuple[Kit, TryFacts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...loops import LoopState
 from ...loops.state import met
 from ...step import Kit, verify
-from ..pass_words import red
+from ..passes.pass_words import red
 
 
 async def look_at_predicates(kit: Kit) -> str | None:

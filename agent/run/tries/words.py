@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...journal.passing import PassFacts
+from ...facts.passes import PassFacts
 from ...protocol import TryFinished, TryMeasured
 from ...step import Kit, system_prompt
-from ..pass_words import opening
+from ..passes.pass_words import opening
 
 _TOLD = """\
 You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each in a git \

@@ -15,8 +15,8 @@ from ...protocol import try_name
 from ...step import Kit
 from ...workspace.checkout import lay_tracked
 from ...workspace.git import drop_refs_made_in, places_of
-from ...workspace.repository import GitFailed, Repository, repository_top
-from ..pass_repository import stored_state
+from ...workspace.git.repository import GitFailed, Repository, repository_top
+from ..passes.pass_repository import stored_state
 
 FOLDER = "worktrees"
 """Next to the folder of the journals."""

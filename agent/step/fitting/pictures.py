@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from ...journal.conversation import Conversation
+from ...facts.conversation import Conversation
 from ...protocol import Message
 from .fixed import Count
 from .shorten import CountMessages

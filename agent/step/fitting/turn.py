@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
-from ..context import Fitted, fit
 from ..kit import Kit
-from ..seen import shown_to
+from ..model_call.images_shown import shown_to
+from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
 

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ...shell.words import UNKNOWN
 from ...system import walk_folders
 from ...workspace.seals.names import SKIPPED
 from ..executed import Started, executed
-from ..shell_words import UNKNOWN
 from .helper_names import is_helper, is_test, is_test_helper
 from .imports import imports_of
 from .installed import package_files, package_of, venv_files, venv_places, venvs_of

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from ..shell_words import DECIDES_PROGRAMS, UNKNOWN, Simple, simple_commands
+from ...shell.words import DECIDES_PROGRAMS, UNKNOWN, Simple, simple_commands
 from .diverting import (
     CHANGES_FOLDER,
     CLUSTERS_END,

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import msgspec
 
 from ...protocol import UserError
-from ..shell_words import UNKNOWN, simple_commands
+from ...shell.words import UNKNOWN, simple_commands
 from ..verdict import Verdict
 from .commands_run import has_run
 

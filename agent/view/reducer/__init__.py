@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...journal.finder_facts import FINDER_EVENTS
+from ...facts.search.finder_facts import FINDER_EVENTS
 from ...protocol import (
     ItemDuplicate,
     ReasoningArrived,

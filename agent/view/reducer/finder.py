@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never, get_args
 
-from ...journal.finding import Flight
+from ...facts.search.finding import Flight
 from ...protocol import (
     CallAdmitted,
     CriticSpoke,

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from ...journal.finder_facts import FinderFacts
+from ...facts.search.finder_facts import FinderFacts
 from ...protocol import (
     Budget,
     BudgetChanged,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ...journal.shares import add_charge
-from ...journal.spending import spent_by
+from ...facts.shares import add_charge
+from ...facts.spending import spent_by
 from ...protocol import (
     CallAdmitted,
     ChangeCommitted,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..git.places import places_of
-from ..repository import Repository
+from ..git.repository import Repository
 
 OBJECTS = ".git/objects-of-the-run"
 """Where a checkout sees the objects of the original repository."""

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..objects import FOLDER, LARGE, LINK, Entry, ObjectStore
+from ..snapshots.objects import FOLDER, LARGE, LINK, Entry, ObjectStore
 
 
 def lay_tree(store: ObjectStore, tree: str, folder: Path) -> list[str]:

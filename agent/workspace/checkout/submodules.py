@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..repository import Repository
+from ..git.repository import Repository
 
 _GITLINK = b"160000 "
 _ACTIVE = "[submodule]\n\tactive = .\n"

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ...system import read_plain
 from ..own_temp import temp_folder
-from ..repository import AroundCommit, GitFailed, Repository
 from .places import places_of
 from .record import open_submodule
+from .repository import AroundCommit, GitFailed, Repository
 from .state import REMOTES, GitState
 
 LARGEST = 64_000_000

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from ...protocol import RundryError
 from ...system import read_plain
-from ..gitbox.index_file import BadIndex, parse
+from ..files.states import FileState, read_state
+from ..files.write import drop_file, land_file
 from ..own_temp import temp_folder
 from ..paths import Workspace
-from ..processes import Finished
-from ..repository import GitFailed, Repository
-from ..sandbox import Sandbox
-from ..states import FileState, read_state
-from ..write import drop_file, land_file
+from ..processes.processes import Finished
+from ..sandbox.gitbox.index_file import BadIndex, parse
+from ..sandbox.sandbox import Sandbox
+from .repository import GitFailed, Repository
 
 OF_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _MOST_SHOWN = 2_000

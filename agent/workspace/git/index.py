@@ -6,8 +6,8 @@ import hashlib
 import os
 from collections.abc import Callable
 
-from ..repository import GitFailed, Repository
 from .places import GitPlaces
+from .repository import GitFailed, Repository
 from .state import GitState
 
 

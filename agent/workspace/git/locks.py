@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from ..repository import GitFailed
 from .places import GitPlaces
+from .repository import GitFailed
 
 PATIENCE = 3.0
 """Seconds to wait for another git process to finish."""

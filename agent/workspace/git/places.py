@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..repository import Repository
+from .repository import Repository
 
 OPERATIONS = (
     "MERGE_HEAD",

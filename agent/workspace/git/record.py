@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...system import read_plain
-from ..repository import Repository
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
+from .repository import Repository
 from .state import STASH, GitState, KeptFile, Stashed, Submodule
 
 Keep = Callable[[bytes], str]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ...system import read_plain
-from ..repository import Repository
 from .places import LARGEST_KEPT, GitPlaces
 from .record import stash_of
+from .repository import Repository
 from .state import REMOTES, STASH, GitState, Stashed
 
 _WHY = "rundry: pass rolled back"

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...system import read_plain
-from ..repository import GitFailed, Repository
 from .index import restore_index
 from .locks import wait_for_locks
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
 from .record import nested_in, open_submodule
 from .refs import restore_refs
+from .repository import GitFailed, Repository
 from .state import GitState, KeptFile, Submodule
 
 _WHY = "rundry: pass rolled back"

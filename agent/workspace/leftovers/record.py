@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from ...system import crash_point
-from ..beneath import exchange, rename_new, write_all
+from ..files.beneath import exchange, rename_new, write_all
 
 Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]
 """What may stand under the temporary name.

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...system import walk_folders
-from ..beneath import folder_of
+from ..files.beneath import folder_of
 from .marks import Stamp, stamp_of
 from .names import CACHE
 

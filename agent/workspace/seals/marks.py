@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..beneath import folder_of
+from ..files.beneath import folder_of
 
 ABSENT, FILE, LINK, FOLDER, OTHER, DIVERTED, UNREADABLE = (
     "absent",

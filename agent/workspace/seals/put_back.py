@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from ...system import crash_point
-from ..beneath import exchange
 from ..errors import StaleFile
-from ..ledger import Ledger
+from ..files.beneath import exchange
+from ..files.ledger import Ledger
 from ..leftovers import Leftovers
 from .file_flags import release
 from .marks import ABSENT, FILE, LINK, Mark

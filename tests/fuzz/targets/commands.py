@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from rundry.agent.gate import CommandDraft, Standing, judge
-from rundry.agent.gate.shell import read_line
 from rundry.agent.protocol import GateMode, Rule
+from rundry.agent.shell.line_reader import read_line
 from rundry.agent.workspace import Workspace
 
 from ..target import Target

@@ -9,11 +9,8 @@ from pathlib import Path
 
 from fakes.journals import make_journal
 
-from rundry.agent.journal import Journal, list_runs
-from rundry.agent.journal.checkpoint import facts_of
-from rundry.agent.journal.export import exported_lines
-from rundry.agent.journal.integrity.check import check_journal
-from rundry.agent.journal.waiting import what_waits
+from rundry.agent.facts.checkpoint import facts_of
+from rundry.agent.journal import Journal
 from rundry.agent.protocol import (
     ProposalOpened,
     RundryError,
@@ -24,6 +21,10 @@ from rundry.agent.protocol import (
     ToolCalled,
     ToolFinished,
 )
+from rundry.agent.reports import list_runs
+from rundry.agent.reports.check import check_journal
+from rundry.agent.reports.export import exported_lines
+from rundry.agent.reports.waiting import what_waits
 
 from ..target import Target
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 from rundry.agent.images.headers import other_format, read_header
 from rundry.agent.stops.counting.reading import count_failing, count_tests
 from rundry.agent.tools import TOOLS, parse_arguments
-from rundry.agent.tools.markup import UnreadablePage
-from rundry.agent.tools.match import Place, find
-from rundry.agent.tools.readable import readable
+from rundry.agent.tools.blocks.match import Place, find
+from rundry.agent.web.markup import UnreadablePage
+from rundry.agent.web.readable import readable
 
 from ..target import Target
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rundry.agent.protocol import GatePolicy, Rule
-from rundry.agent.run.surroundings import detect_sandbox
+from rundry.agent.run.setup.surroundings import detect_sandbox
 from rundry.agent.workspace import Sandbox, command_env
 
 

@@ -10,8 +10,8 @@ from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
 from ...endpoint import Endpoint
 from ...faults import fault_of
-from ...library import Foreign, litellm, warm
-from ...table import find
+from ...litellm_use.library import Foreign, litellm, warm
+from ...pricing.table import find
 from ..exchange import Outgoing, exchange
 from ..formats import reader_of
 from ..patience import Timer

@@ -1,0 +1,1 @@
+"""State of a run, folded from its events."""

@@ -1,0 +1,263 @@
+"""The conversation that the events tell: the same fold serves a live run and a resumed one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..journal.encoding import decode
+from ..journal.integrity.legal import with_results
+from ..journal.journal import Journal
+from ..protocol import (
+    ContextTrimmed,
+    ConversationCut,
+    ConversationRestored,
+    Event,
+    Fault,
+    Interrupted,
+    Message,
+    OpaqueRef,
+    PassStarted,
+    Prompted,
+    ReasoningKept,
+    ReplyFinished,
+    Rewound,
+    RunResumed,
+    Said,
+    TextArrived,
+    ToolCall,
+    ToolCalled,
+    ToolFinished,
+)
+
+INTERRUPTED = "[interrupted by the person]"
+CUT_OFF = "[cut off here]"
+
+
+@dataclass(slots=True)
+class Cut:
+    """What stood before a cut, for the person who takes it back."""
+
+    seq: int
+    messages: list[Message]
+    seqs: list[int]
+    upto: int
+    after: int
+    """How many messages stood right after it."""
+    is_summary: bool
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Messages in the order in which the model hears them. Legal at every step's end: each call has its result."""
+
+    messages: list[Message] = field(default_factory=list[Message])
+    seqs: list[int] = field(default_factory=list[int])
+    """Where each message began in the journal."""
+    cuts: list[Cut] = field(default_factory=list[Cut])
+    """Those that can be taken back, oldest first."""
+    upto: int = 0
+    """Messages before this index are dropped, but for the kept ones."""
+    pending: str = ""
+    """Text of the answer that streams."""
+    opaque: OpaqueRef | None = None
+    """Its parts that go back to their maker."""
+    is_partial: bool = False
+    """Messages that are not sent again are not in memory."""
+    forgotten: int = 0
+    """How many of those stood before `upto` since the newest cut: the journal counts them, too."""
+
+    def apply(self, event: Event, seq: int = 0) -> None:
+        """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
+        self._take_in(event, seq)
+        self._place(seq)
+
+    def _place(self, seq: int) -> None:
+        """What was added last began there."""
+        self.seqs += [seq] * (len(self.messages) - len(self.seqs))
+
+    def _take_in(self, event: Event, seq: int) -> None:
+        match event:
+            case Prompted(kind="system", text=text):
+                self.messages.append(Message(role="system", text=text))
+            case Prompted(text=text, images=images) | Said(text=text, images=images):
+                self._settle()
+                self.messages.append(Message(role="user", text=text, images=images))
+            case ToolCalled(by="person") | ToolFinished(by="person"):
+                pass  # the model hears of it when it gets the wheel back
+            case TextArrived(text=text):
+                self.pending += text
+            case Fault(retry_in=wait):
+                self.pending = self.pending if wait is None else ""
+                self._break_off()
+            case RunResumed(damaged=damaged, missing=missing):
+                self._break_off()
+                if damaged or missing:
+                    self._place(seq)
+                    self.messages, self.seqs = with_results(self.messages, self.seqs)
+            case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
+                self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
+            case ReplyFinished(calls=calls):
+                self._settle(with_calls=calls > 0)
+            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
+                raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+                self._add_call(ToolCall(call_id, tool, raw))
+            case ToolFinished(call_id=call_id, result=result):
+                self._add_result(Message(role="tool", text=result, call_id=call_id))
+            case Interrupted(what="model"):
+                self.pending = f"{self.pending} {INTERRUPTED}".strip()
+                self._settle()
+            case ContextTrimmed(upto=upto):
+                self.upto = max(0, upto - self.forgotten)
+            case ConversationCut(summary=summary, kept=kept):
+                self._settle()
+                self._place(seq)
+                self.cuts.append(Cut(seq, self.messages, self.seqs, self.upto, 0, summary is not None))
+                self._cut(summary, kept, seq)
+                self.cuts[-1].after = len(self.messages)
+            case ConversationRestored():
+                self._settle()
+                self._place(seq)
+                self._restore()
+            case Rewound(upto=upto):
+                self._rewind(upto)
+            case PassStarted(fresh=True):
+                self._settle()
+                self._place(seq)
+                self.cuts.clear()
+                self._cut(None, 0, seq)
+            case _:
+                pass
+
+    def unanswered(self) -> list[ToolCall]:
+        """Calls of the last answer that have no result yet."""
+        answered = {m.call_id for m in self.messages if m.role == "tool"}
+        return [call for m in self.messages for call in m.calls if call.call_id not in answered]
+
+    def kept(self) -> set[int]:
+        """Indexes that are never dropped: the system prompt, the task, and the person's or program's newest message."""
+        users = [i for i, m in enumerate(self.messages) if m.role == "user"]
+        systems = {i for i, m in enumerate(self.messages) if m.role == "system"}
+        return systems | set(users[:1]) | set(users[-1:])
+
+    def current(self) -> list[Message]:
+        """What goes to the model now."""
+        kept = self.kept()
+        return [m for i, m in enumerate(self.messages) if i >= self.upto or i in kept]
+
+    def forget_dropped(self) -> None:
+        """Drop messages that are not sent again, unless the run goes back: then fold the events again."""
+        kept = self.kept()
+        end = min(self.upto, len(self.messages))
+        head = [index for index in range(end) if index in kept]
+        if len(head) < end:
+            self.messages = [*(self.messages[index] for index in head), *self.messages[end:]]
+            self.seqs = [*(self.seqs[index] for index in head), *self.seqs[end:]]
+            self.upto, self.forgotten, self.is_partial = len(head), self.forgotten + end - len(head), True
+        for cut in self.cuts:
+            self.is_partial = self.is_partial or bool(cut.messages)
+            cut.messages, cut.seqs = [], []
+
+    def _settle(self, *, with_calls: bool = False) -> None:
+        """The answer is over. An answer of nothing but reasoning is not a message, unless its calls follow."""
+        if self.pending.strip() or (with_calls and self.opaque is not None):
+            self.messages.append(Message(role="assistant", text=self.pending, opaque=self.opaque))
+        self.pending, self.opaque = "", None
+
+    def _break_off(self) -> None:
+        """What arrived of an answer that never ended is kept, and said to be a part."""
+        self.opaque = None
+        if self.pending.strip():
+            self.pending = f"{self.pending} {CUT_OFF}"
+        self._settle()
+
+    def _add_call(self, call: ToolCall) -> None:
+        last = self.messages[-1] if self.messages else None
+        if last is not None and last.role == "assistant":
+            self.messages[-1] = msgspec.structs.replace(last, calls=[*last.calls, call])
+        else:
+            self.messages.append(Message(role="assistant", calls=[call]))
+
+    def _add_result(self, result: Message) -> None:
+        """Results stand in the order of their calls, however they came in."""
+        self.messages.append(result)
+        start = len(self.messages) - 1
+        while start and self.messages[start - 1].role == "tool":
+            start -= 1
+        if start == len(self.messages) - 1:
+            return
+        place = {call.call_id: i for i, call in enumerate(self.messages[start - 1].calls)}
+        self.messages[start:] = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
+
+    def _cut(self, summary: str | None, kept: int, seq: int) -> None:
+        """The system prompt stays; beside a summary also the task, and the newest `kept` messages."""
+        old = list(zip(self.messages, self.seqs, strict=True))
+        head = [each for each in old if each[0].role == "system"]
+        tail: list[tuple[Message, int]] = []
+        if summary is not None:
+            first = next((i for i, (m, _) in enumerate(old) if m.role == "user"), len(old))
+            start = max(len(old) - kept, first + 1)
+            head += old[first : first + 1]
+            said = Message(role="user", text=f"Summary of the conversation so far:\n{summary}")
+            tail = [(said, seq), *old[start:]]
+        self.messages = [message for message, _ in head + tail]
+        self.seqs = [at for _, at in head + tail]
+        self.upto = self.forgotten = 0
+
+    def _restore(self) -> None:
+        """What came since the newest cut stays."""
+        if not self.cuts:
+            return
+        cut = self.cuts.pop()
+        self.messages = [*cut.messages, *self.messages[cut.after :]]
+        self.seqs = [*cut.seqs, *self.seqs[cut.after :]]
+        self.upto = cut.upto
+
+    def _rewind(self, upto: int) -> None:
+        """What began at that place of the journal or after it is gone; cuts since then are too."""
+        self.pending = ""
+        while self.cuts and self.cuts[-1].seq >= upto:
+            cut = self.cuts.pop()
+            self.messages, self.seqs, self.upto = cut.messages, cut.seqs, cut.upto
+        stays = [(m, at) for m, at in zip(self.messages, self.seqs, strict=True) if at < upto]
+        self.messages, self.seqs = [m for m, _ in stays], [at for _, at in stays]
+        if self.upto >= len(self.messages):
+            self.upto = 0
+
+
+SPOKEN: tuple[type[Event], ...] = (
+    Prompted,
+    Said,
+    TextArrived,
+    Fault,
+    RunResumed,
+    ReasoningKept,
+    ReplyFinished,
+    ToolCalled,
+    ToolFinished,
+    Interrupted,
+    ContextTrimmed,
+    ConversationCut,
+    ConversationRestored,
+    Rewound,
+    PassStarted,
+)
+"""What a conversation takes in; others change nothing."""
+
+
+def last_text(messages: Sequence[Message]) -> str | None:
+    """The newest words of the model, or None."""
+    return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
+
+
+def main_conversation(journal: Journal, upto: int) -> Conversation:
+    """The run's conversation after the event of that number, folded from the events. Raises JournalError."""
+    found = Conversation()
+    kinds = [str(kind.__struct_config__.tag) for kind in SPOKEN]
+    marks = ", ".join("?" for _ in kinds)
+    query = f"SELECT seq, type, body FROM events WHERE seq <= ? AND work IS NULL AND type IN ({marks}) ORDER BY seq"
+    for seq, kind, body in journal.rows(query, [upto, *kinds]):
+        found.apply(decode(kind, body), seq)
+    return found

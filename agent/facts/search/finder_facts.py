@@ -1,0 +1,303 @@
+"""What a finder's journal says so far, without its keys: those stand in the frontier's table, millions of them.
+
+The runner decides from this fold, and the board is drawn from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...protocol import (
+    CheckAccepted,
+    CheckFinished,
+    CriticSpoke,
+    Event,
+    EvidenceAdded,
+    FinderSpec,
+    FindingJudged,
+    FindingReopened,
+    FindingReported,
+    ItemDuplicate,
+    ItemFailed,
+    ItemQueued,
+    ItemSkipped,
+    LensAdded,
+    LensBriefed,
+    PassFinished,
+    PassStarted,
+    ReadsPlaced,
+    RunEnded,
+    RunResumed,
+    Said,
+    ScopeCounted,
+    Stamped,
+    StepStarted,
+    ToolCalled,
+    ToolFinished,
+    Unpaused,
+    VoteCast,
+    WorkFinished,
+    WorkStarted,
+)
+from .finding import Flight, LensFacts, backoff
+from .item_counts import FORBIDDEN_PAGE
+from .reading import ReadingFacts
+from .suspects import SuspectItems
+
+
+@dataclass(slots=True)
+class FinderFacts(ReadingFacts):
+    """Counts, lenses, findings, streak. Its size does not grow with the keys that were seen."""
+
+    flights: dict[str, Flight] = field(default_factory=dict[str, Flight])
+    pass_lenses: list[str] = field(default_factory=list[str])
+    """Who takes part in it."""
+    pass_leads: set[str] = field(default_factory=set[str])
+    """Keys of the leads that the prompts of its lenses list."""
+    pass_done: int = 0
+    """Items that were worked in it."""
+    said_seq: int = 0
+    """Where a person said something last: each lens has to hear it."""
+    critic: CriticSpoke | None = None
+    critic_seq: int = 0
+    """When a model was asked last."""
+    chance_seq: int = 0
+    """When the plain half gave lenses that had failed another chance."""
+    critic_failures: int = 0
+    critic_due: float = 0.0
+    scanned: str | None = None
+    """migrate: what the newest full scan said; None: something was worked since, or the run was taken up."""
+    scan_pass: int = 0
+    """Number of the pass in which that was."""
+    ended: bool = False
+    """The run had an end, and was not taken up since."""
+    lead_steps: int = 0
+    """Steps that went into leads, where lenses search and leads are worked."""
+    suspects: SuspectItems = field(default_factory=SuspectItems)
+    broken_off: list[Flight] = field(default_factory=list[Flight])
+    """Items that a runner left in the middle, until the next one begins on an item."""
+
+    @staticmethod
+    def of(spec: FinderSpec) -> FinderFacts:
+        """Before anything happened."""
+        return FinderFacts(
+            lenses={lens.name: LensFacts(lens.name, lens.prompt, model=lens.model) for lens in spec.lenses}
+        )
+
+    @property
+    def judging(self) -> int:
+        """Findings that nobody judged yet."""
+        return len(self.unjudged)
+
+    @property
+    def failed_lenses(self) -> dict[str, str]:
+        """Lenses that never ran to their end, or are set aside, with why."""
+        return {
+            lens.name: lens.failed or "never ran"
+            for lens in self.lenses.values()
+            if lens.failed is not None or not lens.passes
+        }
+
+    def apply(self, stamped: Stamped) -> None:
+        """Takes in the next event, in order."""
+        event = stamped.event
+        if isinstance(event, ItemDuplicate):  # most events of a crawl
+            self.duplicates += 1
+            self.remember(event)
+            self.repeated(event)
+            return
+        if isinstance(event, StepStarted):
+            self.lead_steps += bool(self.lenses) and stamped.work is not None and stamped.work.startswith("item:")
+            return
+        match event:
+            case ItemQueued() | ItemFailed() | ItemSkipped():
+                self._item(stamped, event)
+                self.suspects.apply(stamped)
+            case CheckFinished() | CheckAccepted():
+                self.suspects.apply(stamped)
+            case WorkStarted() | WorkFinished():
+                self._work(stamped, event)
+            case FindingReported():
+                self.reported(stamped, event)
+            case VoteCast() | FindingJudged() | FindingReopened() | EvidenceAdded():
+                self.fate(stamped, event)
+            case PassStarted() | PassFinished():
+                self._pass(event)
+            case LensAdded() | CriticSpoke():
+                self._critic(stamped, event)
+            case RunResumed() | RunEnded():
+                self._land()
+                self._hope_again(is_over=isinstance(event, RunResumed) and self.ended)
+                self.ended = isinstance(event, RunEnded)
+            case LensBriefed(leads=leads):
+                self.pass_leads.update(leads)
+                self.briefed(event)
+            case ToolCalled() | ToolFinished() | ScopeCounted() | ReadsPlaced():
+                self.read(stamped, event)
+            case Unpaused():
+                self._hope_again(is_over=False)
+            case Said(kind=kind) if kind != "task":
+                self.said_seq = stamped.seq
+            case _:
+                pass
+
+    def _hope_again(self, *, is_over: bool) -> None:
+        """A person wants it to go on: where every lens failed for good each gets its tries again.
+
+        `is_over`: the run had ended, and so do the sceptics and critics that never answered.
+        """
+        if self.lenses and all(lens.failed is not None for lens in self.lenses.values()):
+            for lens in self.lenses.values():
+                lens.hope_again()
+        if is_over:
+            self.critic_failures, self.critic_due = 0, 0.0
+            for key in self.unjudged:
+                self.findings[key].failures.clear()
+                self.findings[key].due.clear()
+
+    def _item(self, stamped: Stamped, event: ItemQueued | ItemFailed | ItemSkipped) -> None:
+        match event:
+            case ItemQueued(reason=reason):
+                self.queued += 1
+                self.left(event.was)
+                match reason:
+                    case "retry":
+                        self.retries += 1
+                        if event.was == "done":  # leads are sent once more
+                            self._forget_missed_leads()
+                    case "new" | "seed":
+                        self.item_seq = stamped.seq if reason == "new" else self.item_seq
+                        self.surfaced(stamped, counts=reason == "new")
+                    case "regressed":
+                        self.regressed[event.key] = self.regressed.get(event.key, 0) + 1
+                    case _:
+                        self.seen += event.was is None
+                if event.source in self.lenses and reason == "new":
+                    self.lenses[event.source].new += 1
+            case ItemFailed(final=final):
+                self.set_aside += final
+                if final and not any(flight.about == event.key for flight in self.flights.values()):
+                    self.left("done")
+                self.remember(event)
+            case ItemSkipped(was=was):
+                self.skipped += 1
+                self.left(was or "waiting")
+
+    def _work(self, stamped: Stamped, event: WorkStarted | WorkFinished) -> None:
+        name = stamped.work or event.about
+        match event:
+            case WorkStarted(kind=kind, about=about, attempt=attempt):
+                self.flights[name] = Flight(name, kind, about, stamped.at, attempt, stamped.seq)
+                if kind == "item":
+                    self.queued = max(0, self.queued - 1)
+                    self.working += 1
+                    self.scanned = None
+                    self.broken_off.clear()
+                elif kind == "lens" and about in self.lenses:
+                    self.lenses[about].begin_pass(stamped.at)
+            case WorkFinished(kind=kind, about=about, ok=ok, interrupted=interrupted):
+                self.flights.pop(name, None)
+                match kind:
+                    case "item":
+                        self.working = max(0, self.working - 1)
+                        self.done += ok
+                        self.forbidden += ok and event.reason == FORBIDDEN_PAGE
+                        self.pass_done += not interrupted
+                        self.queued += interrupted
+                    case "lens" if about in self.lenses:
+                        self.lenses[about].end_pass(event, self.pass_number, stamped.seq, stamped.at)
+                    case "scan" if ok:
+                        self.scanned, self.scan_pass = event.reason, self.pass_number
+                    case "critic" if not (ok or interrupted):
+                        self.critic_failures += 1
+                        self.critic_due = stamped.at + backoff(self.critic_failures)
+                    case "sceptic" | "evidence" if not (ok or interrupted) and about in self.findings:
+                        self.findings[about].work_failed(name, stamped.at)
+                    case _:
+                        pass
+
+    def _pass(self, event: PassStarted | PassFinished) -> None:
+        match event:
+            case PassStarted(number=number, lenses=lenses):
+                self.pass_number, self.pass_open, self.pass_lenses = number, True, list(lenses)
+                self.pass_new = self.pass_done = 0
+                self.pass_leads.clear()
+            case PassFinished(new=new, dry_streak=streak):
+                self.pass_open, self.streak = False, streak
+                self._note_missed_leads()
+                self.plot(event.number, new)
+
+    def _forget_missed_leads(self) -> None:
+        for lens in self.lenses.values():
+            lens.missed = 0
+
+    def _note_missed_leads(self) -> None:
+        """A lens that failed was not sent the leads that the others of its pass were sent."""
+        if not any(self.lenses[name].ran_in == self.pass_number for name in self.pass_lenses if name in self.lenses):
+            return  # nobody was: they wait in the queue
+        for lens in self.lenses.values():
+            if lens.failed is not None and lens.ran_in < self.pass_number:
+                lens.missed += len(self.pass_leads)
+
+    def _critic(self, stamped: Stamped, event: LensAdded | CriticSpoke) -> None:
+        match event:
+            case LensAdded(name=name, prompt=prompt, by=by, model=model, once=once):
+                self.lenses[name] = LensFacts(name, prompt, by, model, once)
+            case CriticSpoke(half=half, lenses=names):
+                self.critic = event
+                if half == "model":
+                    self.critic_seq, self.critic_failures, self.critic_due = stamped.seq, 0, 0.0
+                    return
+                self.chance_seq = stamped.seq
+                for lens in self.lenses.values():
+                    if lens.name in names:
+                        lens.failed, lens.due = None, 0.0
+
+    def _land(self) -> None:
+        """A runner is gone: what it had in flight is in the queue again."""
+        self.scanned = None
+        for flight in self.flights.values():
+            if flight.kind == "item":
+                self.working = max(0, self.working - 1)
+                self.queued += 1
+                self.broken_off.append(flight)
+            elif flight.about in self.lenses:
+                self.lenses[flight.about].since = None
+        self.flights.clear()
+
+
+FINDER_ONLY = frozenset[type[Event]](
+    (
+        ItemQueued,
+        ItemDuplicate,
+        ItemFailed,
+        ItemSkipped,
+        WorkStarted,
+        WorkFinished,
+        FindingReported,
+        VoteCast,
+        FindingJudged,
+        FindingReopened,
+        EvidenceAdded,
+        LensAdded,
+        LensBriefed,
+        CriticSpoke,
+        ScopeCounted,
+        ReadsPlaced,
+    )
+)
+"""What nothing else of a run's facts takes in."""
+FINDER_EVENTS = FINDER_ONLY | {
+    CheckAccepted,
+    CheckFinished,
+    PassStarted,
+    PassFinished,
+    RunResumed,
+    RunEnded,
+    Said,
+    StepStarted,
+    ToolCalled,
+    ToolFinished,
+    Unpaused,
+}
+"""What `FinderFacts` takes in; others change nothing."""

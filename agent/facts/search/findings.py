@@ -1,0 +1,179 @@
+"""What a search found, folded from its events: each finding with its verdict, and which of them count as new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...protocol import (
+    Estimate,
+    EvidenceAdded,
+    FindingJudged,
+    FindingReopened,
+    FindingReported,
+    ItemDuplicate,
+    LensBriefed,
+    Stamped,
+    VoteCast,
+)
+from .estimate import richness
+from .finding import Finding, LensFacts
+from .item_counts import ItemCounts
+
+
+@dataclass(slots=True)
+class FindingFacts(ItemCounts):
+    """Lenses, findings, and the pass that is open."""
+
+    lenses: dict[str, LensFacts] = field(default_factory=dict[str, LensFacts])
+    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    """Cited place to the key of the first finding there."""
+    unjudged: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Keys of findings without a verdict, oldest first: all others need not be looked at to go on."""
+    confirmed: int = 0
+    """Findings."""
+    taken: int = 0
+    """Of the confirmed ones: those that nobody was asked about."""
+    refuted: int = 0
+    """Findings."""
+    pass_number: int = 0
+    pass_open: bool = False
+    pass_new: int = 0
+    streak: int = 0
+    discovery_seq: int = 0
+    """Where the newest key that counts surfaced."""
+    item_seq: int = 0
+    """Where the newest item surfaced that counts."""
+
+    @property
+    def found(self) -> list[Finding]:
+        """Distinct findings that nobody refuted."""
+        return [finding for finding in self.findings.values() if finding.stands_alone]
+
+    def estimate(self) -> Estimate | None:
+        """How many findings no lens found; None where fewer than two lenses searched independently, or found nothing.
+
+        The sample are the lenses that ended a pass before they were shown a finding of another lens.
+        """
+        lenses = sum(lens.sampled for lens in self.lenses.values())
+        if lenses < 2:
+            return None
+        caught: dict[str, set[str]] = {}
+        for finding in self.findings.values():
+            if finding.caught_by and (root := self._root(finding)) is not None:
+                caught.setdefault(root.key, set()).update(finding.caught_by)
+        whole = richness([len(names) for names in caught.values()], lenses)
+        if whole is None:
+            return None
+        found = len(self.found)
+        unseen, low, high = (max(0.0, number - found) for number in (whole.total, whole.low, whole.high))
+        return Estimate(unseen=unseen, low=low, high=high, sample=len(caught), lenses=lenses)
+
+    def _root(self, finding: Finding) -> Finding | None:
+        """The finding that this one repeats, or itself; None: it was refuted."""
+        seen = {finding.key}
+        while finding.duplicate_of is not None:
+            other = self.findings.get(finding.duplicate_of)
+            if other is None or other.key in seen:
+                return None
+            seen.add(other.key)
+            finding = other
+        return finding if finding.stands_alone else None
+
+    def surfaced(self, stamped: Stamped, *, counts: bool) -> None:
+        """A new key came up, of an item or of a finding; seeds do not count as found."""
+        self.seen += 1
+        if counts:
+            self.pass_new += 1
+            self.discovery_seq = stamped.seq
+
+    def reported(self, stamped: Stamped, event: FindingReported) -> None:
+        """A finding came in. Under another title than the one that stands there before it, it only may be new."""
+        finding = self.findings[event.key] = Finding(
+            event.key, event.title, event.detail, event.evidence, event.source, stamped.seq, self.pass_number
+        )
+        finding.place, finding.may_repeat = event.place, event.may_repeat
+        self.unjudged[event.key] = True
+        if event.place:
+            self.places.setdefault(event.place, event.key)
+        lens = self.lenses.get(event.source)
+        if event.may_repeat is None:
+            self._count(finding, stamped)
+        elif lens is not None:
+            lens.possible += 1
+        self.caught(event.source, finding)
+
+    def caught(self, source: str, finding: Finding | None) -> None:
+        """A lens reported it, first or again: part of the sample where the lens searched independently."""
+        lens = self.lenses.get(source)
+        if lens is None or finding is None:
+            return
+        lens.is_independent = lens.is_independent and lens.briefed
+        if lens.is_independent and source not in finding.caught_by:
+            finding.caught_by.append(source)
+
+    def repeated(self, event: ItemDuplicate) -> None:
+        """A lens reported a finding once more."""
+        if event.key in self.findings:
+            self.caught(event.source, self.findings[event.key])
+
+    def briefed(self, event: LensBriefed) -> None:
+        """A lens that is shown what another one found searches independently no longer."""
+        lens = self.lenses.get(event.name)
+        if lens is not None:
+            shown = (self.findings[key].source for key in event.shown if key in self.findings)
+            lens.is_independent = lens.is_independent and all(source == event.name for source in shown)
+            lens.briefed = True
+
+    def fate(self, stamped: Stamped, event: VoteCast | FindingJudged | FindingReopened | EvidenceAdded) -> None:
+        """Something was said of a finding."""
+        finding = self.findings.get(event.key)
+        if finding is None:
+            return
+        match event:
+            case VoteCast():
+                finding.votes.append(event)
+            case FindingJudged():
+                self._judged(stamped, finding, event)
+            case FindingReopened():
+                self._count_verdict(finding, -1)
+                finding.reopen(event)
+                self.unjudged[event.key] = True
+            case EvidenceAdded():
+                finding.add_evidence(event)
+
+    def _judged(self, stamped: Stamped, finding: Finding, event: FindingJudged) -> None:
+        self._count_verdict(finding, -1)
+        was_duplicate = finding.duplicate_of is not None
+        finding.judge(event)
+        self.unjudged.pop(event.key, None)
+        self._count_verdict(finding, +1)
+        if finding.duplicate_of is not None and not was_duplicate:
+            self._uncount(finding)
+        elif finding.is_distinct and not finding.counted_seq:
+            self._count(finding, stamped)
+            if not self.pass_open:  # a person judged it after the pass
+                self.streak = 0
+
+    def _count(self, finding: Finding, stamped: Stamped) -> None:
+        finding.counted_seq, finding.counted_in = stamped.seq, self.pass_number
+        self.surfaced(stamped, counts=True)
+        if finding.source in self.lenses:
+            self.lenses[finding.source].new += 1
+
+    def _uncount(self, finding: Finding) -> None:
+        """It repeats another one: it does not make its pass a pass with something new, nor is it a discovery."""
+        if finding.counted_seq and finding.counted_in == self.pass_number:
+            self.pass_new = max(0, self.pass_new - 1)
+        if finding.counted_seq and finding.counted_seq == self.discovery_seq:
+            others = (f.counted_seq for f in self.findings.values() if f.duplicate_of is None)
+            self.discovery_seq = max(self.item_seq, max(others, default=0))
+
+    def _count_verdict(self, finding: Finding, by: int) -> None:
+        if finding.verdict == "confirmed" and finding.by == "none":
+            self.taken += by
+        for counted in (self, self.lenses.get(finding.source)):
+            if counted is not None and finding.verdict == "confirmed":
+                counted.confirmed += by
+            elif counted is not None and finding.verdict == "refuted":
+                counted.refuted += by

@@ -1,0 +1,65 @@
+"""What the journal says of one try: the fold of its own events, on top of what holds for the whole run."""
+
+from __future__ import annotations
+
+import copy
+
+import msgspec
+
+from ..protocol import (
+    BudgetChanged,
+    GateModeChanged,
+    ImagesRefused,
+    LimitsChanged,
+    ModelSwitched,
+    PassStarted,
+    Paused,
+    Said,
+    Stamped,
+    Unpaused,
+)
+from .facts import RunFacts
+from .passes import PassFacts
+
+
+class TryFacts(RunFacts):
+    """A try sees its own events as those of its main conversation. Cost, proposals and limits are the run's."""
+
+    def __init__(self, run: RunFacts, started: PassStarted, workspace: str) -> None:
+        """`workspace`: its worktree."""
+        super().__init__(msgspec.structs.replace(run.spec, workspace=workspace))
+        self._run = run
+        self.said: list[str] = []
+        """What the person said to the run, and this try has not read yet."""
+        self.budget, self.gate_mode, self.paused = run.budget, run.gate_mode, run.paused
+        self.model, self.model_spec, self.refused_images = run.model, run.model_spec, run.refused_images
+        self.spending, self.asking = run.spending, run.asking
+        self.verdicts = copy.deepcopy(run.verdicts)
+        self.passing = PassFacts(open=started, last=started)
+        self.world = started.world
+
+    @property
+    def next_step(self) -> int:
+        """Steps are numbered in the run."""
+        return self._run.next_step
+
+    def apply(self, stamped: Stamped) -> None:
+        """Take in an event of this try, for the run as well."""
+        self._run.apply(stamped)
+        super().apply(msgspec.structs.replace(stamped, work=None))
+
+    def hear(self, stamped: Stamped) -> None:
+        """Take in an event of the run."""
+        match stamped.event:
+            case BudgetChanged() | LimitsChanged() | GateModeChanged() | ModelSwitched() | Paused() | Unpaused():
+                self._apply_frame(stamped)
+            case ImagesRefused():
+                self.refused_images = self._run.refused_images
+            case Said(text=text):
+                self.said.append(text)
+            case _:
+                pass
+
+    def _apply_common(self, stamped: Stamped) -> None:
+        """The run has done it: both have the same."""
+        del stamped

@@ -1,0 +1,244 @@
+"""What was seen and what is still to be worked, in the run's journal: it moves in the transaction that moved it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ...journal import Journal
+from ...journal.integrity.beside import keep_sum_of_items
+from . import tables
+from .item_state import Candidate, Item, Named, State, Surfaced
+from .keys import item_key, storable
+from .view import FrontierView
+
+__all__ = ["CHUNK", "Candidate", "Frontier", "Item", "State", "Surfaced", "in_chunks"]
+
+CHUNK = 2_000
+"""Candidates in one `surface`, each in a transaction of its own: a larger one keeps others from writing for long."""
+
+_REMEMBERED = 16_384
+_SHORT = 256
+"""Characters of the longest key that is remembered."""
+
+_INSERT = """
+    INSERT INTO frontier(hash, key, kind, value, source, state, place, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
+"""
+_LOOKUP = f"""
+    SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{tables.FINDING}'
+"""
+_LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
+_FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working'"
+_LENGTHEN = "UPDATE frontier_tally SET tail = tail + ?, queued = queued + ? RETURNING tail"
+_OPEN = (State.QUEUED, State.WAITING, State.WORKING)
+
+T = TypeVar("T", bound=Named)
+
+
+def in_chunks(candidates: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    """The candidates in lists of at most so many, none where there are none."""
+    rest = iter(candidates)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+class Frontier(FrontierView):
+    """The frontier as the runner writes it, and nobody else.
+
+    Each change is whole or not there, part of the journal's transaction around it. A change that was made already
+    changes nothing, so that a step which is repeated after a kill does no harm; the methods say whether they did.
+    """
+
+    def __init__(self, journal: Journal, hash_of: Callable[[str], int] = tables.hash_of) -> None:
+        """As of a view: `hash_of` stays the same for a journal's whole life."""
+        super().__init__(journal, hash_of)
+        self._recent: set[str] = set()
+        """Keys of items that are in the table: most links of a site lead to a few of its pages."""
+        self._rollbacks = journal.rollbacks
+        self._summed_at = -1
+
+    def surface(self, candidates: Sequence[Named], source: str, root: Path) -> Surfaced:
+        """Enters them as seen and queues those that nobody had seen; two spellings are one new and one known item.
+
+        To be called with at most CHUNK candidates at once (`in_chunks`). Relative paths start from `root`. Raises
+        ValueError for a kind that is none of KINDS.
+        """
+        return self.surface_all([(candidates, source)], root)[0]
+
+    def surface_all(self, brought: Sequence[tuple[Sequence[Named], str]], root: Path) -> list[Surfaced]:
+        """`surface` of what several sources brought at once, the first of them first."""
+        keys = [[item_key(one.kind, one.value, root) for one in candidates] for candidates, _ in brought]
+        with self._writing():
+            seen = self._seen_of([key for some in keys for key in some])
+            surfaced = [
+                _told_apart(zip(some, candidates, strict=True), tables.legible(source), seen)
+                for some, (candidates, source) in zip(keys, brought, strict=True)
+            ]
+            self._enter([item for one in surfaced for item in one.new])
+            self._recent.update(key for some in keys for key in some if len(key) <= _SHORT)
+        return surfaced
+
+    def note_finding(self, key: str) -> bool:
+        """Enters a finding's key as seen; whether nobody had seen it."""
+        key = storable(key)
+        with self._writing():
+            if any(state == tables.FINDING for _, state in self._located(key)):
+                return False
+            row = (self._hash_of(key), key, tables.FINDING, None, "", tables.FINDING, self._at_end(1))
+            self._journal.rows(_INSERT, row)
+            self._tally(finding=1)
+        return True
+
+    def check_out(self, n: int, now: float) -> list[Item]:
+        """Up to `n` items that are `ready`, in work from now on: many at once cost a third of one by one."""
+        with self._writing():
+            items = self.ready(n, now)
+            if items:
+                due = sum(item.due is not None for item in items)
+                rows = [(State.WORKING.value, self._hash_of(item.key), item.key) for item in items]
+                self._journal.write("UPDATE frontier SET state = ?, due = NULL WHERE hash = ? AND key = ?", rows)
+                self._tally(waiting=-due, queued=due - len(items), working=len(items))
+        return items
+
+    def take(self, keys: Sequence[str]) -> list[str]:
+        """Those of them that were queued and are in work now."""
+        with self._writing():
+            return [key for key in keys if self._move(key, (State.QUEUED, State.WAITING), State.WORKING)]
+
+    def finish(self, key: str) -> bool:
+        """It was in work and is done."""
+        return self.finish_all([key]) == 1
+
+    def finish_all(self, keys: Sequence[str]) -> int:
+        """How many of them were in work and are done."""
+        with self._writing():
+            count = self._journal.write(_FINISH, [(self._hash_of(key), key) for key in keys])
+            if count:
+                self._tally(working=-count, done=count)
+        return count
+
+    def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
+        """It was in work, failed so many times, and is queued again from that Unix time on."""
+        told = {"error": tables.legible(error), "due": due, "attempts": attempts}
+        return self._change(key, (State.WORKING,), State.WAITING, **told)
+
+    def set_aside(self, key: str, error: str, attempts: int) -> bool:
+        """It failed for good: in work, in the queue, or when it was done and looked at again."""
+        told = {"error": tables.legible(error), "attempts": attempts}
+        return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
+
+    def skip(self, key: str) -> bool:
+        """A person does not want it worked; if it is in work, what comes of it changes nothing. No: it is done."""
+        return self._change(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
+
+    def requeue(self, key: str, source: str, *, attempts: int | None = None) -> bool:
+        """Back to the end of the queue, unless it is in work or in the queue. `attempts`: None leaves them."""
+        before = (State.DONE, State.SET_ASIDE, State.SKIPPED, State.WAITING)
+        with self._writing():
+            if not any(state in before for _, state in self._located(key)):
+                return False
+            told: dict[str, object] = {"source": tables.legible(source), "place": self._at_end(1)}
+            if attempts is not None:
+                told["attempts"] = attempts
+            return self._move(key, before, State.QUEUED, **told)
+
+    def roll_back(self, keys: Iterable[str] | None = None) -> list[Item]:
+        """Those of them that were in work, in their order: before the queue again. None: all, their runner died."""
+        wanted = None if keys is None else set(keys)
+        with self._writing():
+            items = [one for one in self._in_state(State.WORKING) if wanted is None or one.key in wanted]
+            if items:
+                moved = "UPDATE frontier_tally SET head = head - ? RETURNING head"
+                (head,) = self._journal.rows(moved, (len(items),))[0]
+                for place, item in enumerate(items, head + 1):
+                    self._move(item.key, (State.WORKING,), State.QUEUED, place=place)
+        return items
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        if self._journal.in_transaction:  # a savepoint of its own would cost as much as what is done in it
+            self._make_sure()
+            yield
+            return
+        with self._journal.transaction():
+            self._make_sure()
+            yield
+
+    def _make_sure(self) -> None:
+        """The tables are there."""
+        if not self._exists():
+            for statement in tables.SCHEMA:
+                self._journal.rows(statement)
+        if self._summed_at != self._journal.rollbacks:  # a rollback takes the triggers back too
+            keep_sum_of_items(self._journal)
+            self._summed_at = self._journal.rollbacks
+
+    def _seen_of(self, keys: Sequence[str]) -> set[str]:
+        """Those of them that are in the table."""
+        recent = self._recent
+        if len(recent) > _REMEMBERED or self._rollbacks != self._journal.rollbacks:
+            self._rollbacks = self._journal.rollbacks
+            recent.clear()
+        unsure = [key for key in keys if key not in recent]
+        seen = recent.intersection(keys)
+        if unsure:
+            hashes = msgspec.json.encode([self._hash_of(key) for key in unsure]).decode()
+            seen.update(key for (key,) in self._journal.rows(_LOOKUP, (hashes,)))
+        return seen
+
+    def _enter(self, items: Sequence[Item]) -> None:
+        if not items:
+            return
+        self._journal.write(_INSERT, self._as_rows(items, self._at_end(len(items), queued=len(items))))
+
+    def _as_rows(self, items: Sequence[Item], place: int) -> Iterator[tuple[object, ...]]:
+        for place_of, item in enumerate(items, place):
+            value = None if item.value == item.key else tables.stored(item.value)
+            yield self._hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
+
+    def _at_end(self, n: int, queued: int = 0) -> int:
+        """The first of so many new places at the end of the queue, of which so many are counted as queued now."""
+        (tail,) = self._journal.rows(_LENGTHEN, (n, queued))[0]
+        return tail - n + 1
+
+    def _located(self, key: str) -> list[tuple[int, str]]:
+        """(id, state) of the item and of the finding of that key."""
+        rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
+        return [(number, state) for number, stored, state in rows if stored == key]
+
+    def _change(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+        with self._writing():
+            return self._move(key, before, state, **told)
+
+    def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+        """Inside of `_writing`."""
+        for number, was in self._located(key):
+            if was in before:
+                sets = {"due": None, **told, "state": state.value}
+                names = ", ".join(f"{name} = ?" for name in sets)
+                self._journal.rows(f"UPDATE frontier SET {names} WHERE id = ?", (*sets.values(), number))
+                self._tally(**{was: -1, state.value: 1})
+                return True
+        return False
+
+    def _tally(self, **by: int) -> None:
+        names = ", ".join(f"{name} = {name} + ?" for name in by)
+        self._journal.rows(f"UPDATE frontier_tally SET {names}", tuple(by.values()))
+
+
+def _told_apart(keyed: Iterable[tuple[str, Named]], source: str, seen: set[str]) -> Surfaced:
+    """Those whose key is not among the seen ones, where it is from now on, and the others."""
+    new: list[Item] = []
+    known: list[tuple[str, str]] = []
+    for key, one in keyed:
+        if key in seen:
+            known.append((key, one.value))
+        else:
+            seen.add(key)
+            new.append(Item(key, one.kind, one.value, source))
+    return Surfaced(new, known)

@@ -1,0 +1,155 @@
+"""Puts what workers bring into the frontier and the journal, in one commit: seen before anyone judges it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...facts.search.finder_facts import FinderFacts
+from ...facts.search.finding import backoff
+from ...protocol import Event, FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped
+from ...step import Kit
+from ..lenses.findings import identity
+from ..lenses.known import KnownFindings
+from ..workers import ReportedFinding
+from .frontier import Frontier, in_chunks
+from .item_state import Candidate, Item, State, Surfaced
+from .keys import item_key
+
+LONGEST_WAIT = 600.0
+"""Seconds: who asks to be left alone for longer is not waited for; the item is set aside, and tried on resume."""
+
+Note = Callable[[Event], object]
+"""Records an event, or puts it beside those that are recorded together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What came of a booking; addable."""
+
+    new: int = 0
+    """Keys that nobody had seen."""
+    known: int = 0
+    """Keys that were seen before. Findings that may repeat another one are neither."""
+
+    def __add__(self, other: Brought) -> Brought:
+        return Brought(self.new + other.new, self.known + other.known)
+
+
+class Books:
+    """The frontier's one writer. All but `items_in_chunks` belong inside of `kit.together()`."""
+
+    def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
+        self.frontier = frontier
+        self._kit, self._root = kit, root
+        self._known = KnownFindings(self._facts, lambda: kit.journal.rollbacks)
+
+    def _facts(self) -> FinderFacts:
+        assert self._kit.facts.finder is not None  # this is a search
+        return self._kit.facts.finder
+
+    def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: str = "new") -> Brought:
+        """Queues those with a new key; every other one is a duplicate that is logged with where it came from.
+
+        At most CHUNK of them.
+        """
+        (surfaced,) = self.surface_all([(found, source)])
+        return self.note_items(surfaced, source, record, reason=reason)
+
+    def surface_all(self, brought: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
+        """What each of several sources brought is seen, and queued where it is new; `note_items` is to follow."""
+        return self.frontier.surface_all(brought, self._root)
+
+    def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: str = "new") -> Brought:
+        """An event for each item that surfaced."""
+        for item in surfaced.new:
+            record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
+        for key, value in surfaced.known:
+            record(ItemDuplicate(key=key, source=source, value="" if value == key else value))
+        return Brought(len(surfaced.new), len(surfaced.known))
+
+    async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Note) -> Brought:
+        """All but the last chunk, each a commit of its own; killed in between, the item is worked again and they are
+        duplicates then.
+        """
+        total = Brought()
+        for chunk in in_chunks(found):
+            with self._kit.together():
+                total += self.items(chunk, source, record)
+            await asyncio.sleep(0)
+        return total
+
+    def again(self, one: Candidate, record: Note) -> str | None:
+        """A person wants a known item worked once more; why that cannot be, or None."""
+        key = item_key(one.kind, one.value, self._root)
+        row = self.frontier.find(key)
+        if row is None or row.state in (State.QUEUED, State.WORKING):
+            return f"{key} is in the queue already" if row is not None else f"{key} is no item"
+        self.frontier.requeue(key, "person", attempts=0)
+        was = row.state.value
+        record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
+        return None
+
+    def findings(
+        self, found: Sequence[ReportedFinding], source: str, record: Note, *, by_model: bool = False
+    ) -> Brought:
+        """Record each finding that is not known yet; others judge it later.
+
+        A finding with another title at a known place may repeat the one there: it is recorded as such, and counts as
+        new only once it is judged to be distinct (REQUIREMENTS 2.4.6).
+        """
+        new = known = 0
+        for one in found:
+            what = identity(one.title, one.evidence, one.key, self._root)
+            at = self._known.place(one.title, what, by_model=by_model)
+            if at.is_known or not self.frontier.note_finding(at.key):
+                record(ItemDuplicate(key=at.key, source=source, value=one.title))
+                known += 1
+                continue
+            self._known.add(at.key, one.title, what.place)
+            record(
+                FindingReported(
+                    key=at.key,
+                    title=one.title,
+                    detail=one.detail,
+                    evidence=one.evidence,
+                    source=source,
+                    place=what.place,
+                    may_repeat=at.may_repeat,
+                )
+            )
+            new += at.may_repeat is None
+        return Brought(new, known)
+
+    def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:
+        """Queued again with backoff, or set aside: a failure is never an empty result."""
+        attempts = item.attempts + 1
+        if wait is not None and wait > LONGEST_WAIT and not final:
+            error, final = f"{error} (asks to be left alone for {wait:,.0f} s)", True
+        record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
+        if final:
+            self.frontier.set_aside(item.key, error, attempts)
+            return
+        due = self._kit.clock.now() + max(backoff(attempts), wait or 0.0)
+        self.frontier.retry(item.key, error, due, attempts)
+        record(
+            ItemQueued(
+                key=item.key,
+                kind=item.kind,
+                value=item.value,
+                source=item.source,
+                reason="retry",
+                attempts=attempts,
+                due=due,
+            )
+        )
+
+    def skipped(self, key: str, record: Note) -> bool:
+        """Takes it out of the queue, or from what was set aside; false where it is in neither."""
+        row = self.frontier.find(key)
+        if row is None or not self.frontier.skip(key):
+            return False
+        record(ItemSkipped(key=key, was=row.state.value if row.state is State.SET_ASIDE else None))
+        return True

@@ -1,0 +1,38 @@
+"""The passes of a search that works items: a pass is a batch of at most `concurrency` of them (REQUIREMENTS, words)."""
+
+from __future__ import annotations
+
+from ...facts.search.finder_facts import FinderFacts
+from ...protocol import Event, FinderSpec, PassFinished, PassStarted
+
+
+class ItemPasses:
+    """Where the passes stand once what is to be recorded is recorded: the facts know only of what is."""
+
+    def __init__(self, facts: FinderFacts, spec: FinderSpec) -> None:
+        self._spec = spec
+        self._number, self._is_open = facts.pass_number, facts.pass_open
+        self._done, self._new, self._streak = facts.pass_done, facts.pass_new, facts.streak
+
+    def begin(self) -> list[Event]:
+        """Before an item begins or ends: a pass is open."""
+        if self._is_open:
+            return []
+        self._number, self._is_open, self._done, self._new = self._number + 1, True, 0, 0
+        return [PassStarted(number=self._number)]
+
+    def count(self, new: int) -> list[Event]:
+        """An item was worked to its end, and brought so many new keys: the pass may be full with it."""
+        self._done += 1
+        self._new += new
+        return self.end() if self._done >= self._spec.concurrency else []
+
+    def end(self) -> list[Event]:
+        """Nothing is left to be worked: what was worked is a pass, however few there were."""
+        if not (self._is_open and self._done):
+            return []
+        self._is_open, self._streak = False, 0 if self._new else self._streak + 1
+        finished = PassFinished(
+            number=self._number, new=self._new, dry_streak=self._streak, dry_passes=self._spec.dry_passes
+        )
+        return [finished]

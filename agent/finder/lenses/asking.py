@@ -1,0 +1,265 @@
+"""Works that a model does: lenses search, sceptics refute, evidence is looked for, the critic says what is missing.
+
+Each ends with one call (`report`, `judge`, `propose`). What that call brings is recorded in the commit of its result,
+so that a killed run knows it or works it again, and never half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from ...facts.search.finder_facts import FinderFacts
+from ...facts.search.finding import Finding
+from ...protocol import (
+    BudgetChanged,
+    EvidenceAdded,
+    FinderSpec,
+    Model,
+    ModelSpec,
+    Record,
+    RundryError,
+    UserError,
+    VoteCast,
+    Work,
+    WorkFinished,
+    WorkResult,
+    WorkStarted,
+)
+from ...step import Kit, perform
+from ..items.item_intake import Books
+from ..items.item_state import Candidate, Item
+from ..workers import ReportedFinding
+from . import prompts
+from .briefing import Briefing, brief
+from .critic import take_proposal
+
+READING = ("read_file", "list_files", "search")
+_MOST_SAID = 5
+_NO_REPORT = "it never said what it found: it used up its steps without a `{tool}`"
+
+
+class Asking:
+    """Orders to models, and what they answer."""
+
+    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, leads: Sequence[Item]) -> None:
+        self._kit, self._spec, self._books, self._leads = kit, spec, books, leads
+        self._open: dict[str, tuple[Work, Item | None]] = {}
+        """Works whose ending call has not come."""
+        self._models: dict[str, Model] = {}
+        self.retryable = False
+        """The newest fault for good may be gone later."""
+        self.open_model: Callable[[ModelSpec], Awaitable[Model]] | None = None
+        """For lenses with a model of their own."""
+
+    @property
+    def _facts(self) -> FinderFacts:
+        assert self._kit.facts.finder is not None  # the run's spec has a finder
+        return self._kit.facts.finder
+
+    async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
+        """The work to its end; a fault of a model is a failed work, not an empty one."""
+        name, record = work.work or work.about, self._kit.recorder(None, work.work)
+        briefing = self._brief(work) if work.kind == "lens" else None
+        with self._kit.together():
+            record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
+            if briefing is not None:
+                record(briefing.record)
+        self._open[name] = (work, item)
+        self._kit.stalls.pop(work.work, None)  # a lens may well report the same in every pass
+        try:
+            result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
+            if name in self._open:
+                self._failed(work, item, result, record)
+        finally:
+            self._open.pop(name, None)
+            self._kit.stalls.pop(work.work, None)
+        return WorkResult(
+            work=work.work,
+            steps=result.steps,
+            exhausted=result.exhausted,
+            handoff=result.handoff,
+            interrupted=result.interrupted,
+        )
+
+    def ended(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
+        """The call that ends a work came: what it says is recorded, in the commit that is open."""
+        found = self._open.pop(work or "", None)
+        if found is None:
+            return
+        order, item = found
+        record = self._kit.recorder(None, work)
+        match order.kind:
+            case "lens" | "item":
+                self._reported(order, item, arguments, record)
+            case "sceptic":
+                self._voted(order, arguments, record)
+            case "evidence":
+                self._brought_evidence(order, arguments, record)
+            case _:
+                self._criticised(order, arguments, record)
+
+    def _brief(self, work: Work) -> Briefing:
+        said = [m.text for m in self._kit.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
+        return brief(self._facts, self._facts.lenses[work.about], self._leads, said)
+
+    async def _ask(self, work: Work, prompt: str) -> WorkResult:
+        lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
+        if lens is not None and lens.model is not None:
+            try:
+                self._kit.speak_with(await self._model(lens.model))
+            except RundryError as error:
+                return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
+        ending = work.ends_with or "report"
+        tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), ending]
+        order = msgspec.structs.replace(
+            work,
+            system=self._system(work),
+            prompt=prompt,
+            ends_with=ending,
+            tools=tools,
+            step_cap=self._step_cap(work),
+        )
+        return await perform(self._kit, order, tools)
+
+    async def _model(self, name: str) -> Model:
+        if name not in self._models:
+            assert self.open_model is not None  # the runner gives it with the lenses
+            model = await self.open_model(_like(self._kit.facts.spec.model, name))
+            self._keep_limit(model)
+            self._models[name] = model
+        return self._models[name]
+
+    def _keep_limit(self, model: Model) -> None:
+        """A limit in USD cannot be kept with a model without a price. Raises UserError where it was asked for."""
+        facts = self._kit.facts
+        limit = facts.budget.usd
+        if model.price is not None or limit is None:
+            return
+        if facts.spec.usd_asked:
+            raise UserError(f"no price is known, so the limit of {limit} USD cannot be kept")
+        self._kit.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
+
+    def _step_cap(self, work: Work) -> int:
+        """Steps that the work may take; a lead no more than the leads' own budget holds."""
+        most = self._kit.facts.spec.item_steps
+        return self._spec.leads.allowance(most) if work.kind == "item" and self._facts.lenses else most
+
+    def _system(self, work: Work) -> str:
+        task, root = self._kit.facts.spec.task, self._kit.facts.spec.workspace
+        match work.kind:
+            case "lens":
+                return prompts.searcher(task, root, self._facts.lenses[work.about], self._spec.paths)
+            case "sceptic":
+                return prompts.sceptic(task, root)
+            case "critic":
+                return prompts.critic(task, root)
+            case _:
+                return prompts.item_worker(task, root)
+
+    def _prompt(self, work: Work) -> str:
+        facts = self._facts
+        match work.kind:
+            case "sceptic":
+                return prompts.on_trial(facts.findings[work.about], facts)
+            case "evidence":
+                return prompts.evidence_wanted(facts.findings[work.about])
+            case "critic":
+                return prompts.searched(facts)
+            case _:
+                return f"The item: {work.about}"
+
+    def _attempt(self, work: Work, item: Item | None) -> int:
+        if item is not None:
+            return item.attempts + 1
+        if work.kind == "lens":
+            return self._facts.lenses[work.about].failures + 1
+        finding: Finding | None = self._facts.findings.get(work.about)
+        return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
+
+    def _failed(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
+        """It did not say what it found."""
+        is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
+        error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
+        hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
+        self.retryable = result.retryable
+        with self._kit.together():
+            set_aside = False
+            if item is not None:
+                if is_cut:
+                    self._books.frontier.roll_back([item.key])
+                else:
+                    set_aside = hopeless or item.attempts >= self._kit.facts.search.retries
+                    self._books.failed(item, error, record, final=set_aside)
+            elif not is_cut:
+                set_aside = hopeless or self._attempt(work, None) > self._kit.facts.search.retries
+            record(
+                WorkFinished(
+                    kind=work.kind, about=work.about, ok=False, error=error, interrupted=is_cut, set_aside=set_aside
+                )
+            )
+
+    def _reported(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
+        found = [Candidate(str(i["kind"]), str(i["value"])) for i in arguments.get("items", ())]
+        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        valid = [c for c in found if c.kind in ("url", "file", "value")]
+        queued = self._books.items(valid, work.about, record)
+        reported = self._books.findings(told, work.about, record, by_model=True)
+        if item is not None:
+            self._books.frontier.finish(item.key)
+        record(
+            WorkFinished(
+                kind=work.kind,
+                about=work.about,
+                ok=True,
+                new=queued.new + reported.new,
+                known=queued.known + reported.known,
+                found_new=bool(arguments.get("found_new")),
+                reason=str(arguments.get("reason", "")),
+            )
+        )
+
+    def _voted(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        finding, verdict = self._facts.findings[work.about], str(arguments["verdict"])
+        if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
+            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
+            return  # it was sent back meanwhile, and is judged anew
+        twin = self._facts.findings.get(str(arguments.get("duplicate_of")))
+        if verdict == "duplicate" and (twin is None or twin is finding):
+            verdict = "refuted"  # a duplicate of nothing that is known stands for nothing
+        elif verdict == "duplicate" and twin is not None and twin.seq > finding.seq:
+            verdict = "stands"  # of two that say the same the later one is the duplicate
+        record(
+            VoteCast(
+                key=work.about,
+                by=work.work or "",
+                verdict=verdict,
+                reason=str(arguments.get("reason", "")),
+                duplicate_of=twin.key if verdict == "duplicate" and twin is not None else None,
+            )
+        )
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
+
+    def _brought_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
+            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason="too late: it was sent back again"))
+            return
+        detail = told[0].detail or told[0].title if told else str(arguments.get("reason", "")) or "no further evidence"
+        record(EvidenceAdded(key=work.about, detail=detail, evidence=told[0].evidence if told else ""))
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+
+    def _criticised(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        lens: dict[str, Any] = arguments.get("lens") or {}
+        name, prompt = str(lens.get("name", "")), str(lens.get("prompt", ""))
+        take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
+        record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+
+
+def _like(spec: ModelSpec, name: str) -> ModelSpec:
+    """A lens's own model: at the run's server and with its key where the provider is the same."""
+    if name.partition("/")[0] != spec.name.partition("/")[0]:
+        return ModelSpec(name=name)
+    return ModelSpec(name=name, api_base=spec.api_base, key_from=spec.key_from)

@@ -1,0 +1,86 @@
+"""Which findings are known, and what a newly reported one is to them. Nobody has judged it yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ...facts.search.finder_facts import FinderFacts
+from .findings import Identity, plain_title, variant_key
+
+_MOST = 4_096
+"""Findings that are remembered beside the facts before those that the facts hold are dropped."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a reported finding belongs."""
+
+    key: str
+    is_known: bool
+    """Same key, same title: reporting it again brings nothing."""
+    may_repeat: str | None = None
+    """Key of the finding that stands where this one does, under another title: a verifier compares the two."""
+
+
+class _Noted(msgspec.Struct, frozen=True):
+    key: str
+    title: str
+    place: str
+
+
+class KnownFindings:
+    """Those of the facts, and those that were reported in the transaction that is still open."""
+
+    def __init__(self, facts: Callable[[], FinderFacts], rollbacks: Callable[[], int]) -> None:
+        """`rollbacks`: how many transactions of the journal were rolled back; what they held is forgotten."""
+        self._facts, self._rollbacks = facts, rollbacks
+        self._rolled_back = rollbacks()
+        self._open: dict[str, _Noted] = {}
+        self._places: dict[str, str] = {}
+
+    def place(self, title: str, found: Identity, *, by_model: bool) -> Place:
+        """Return whether the finding is known, may repeat a known one, or is new.
+
+        The keys that a worker gives are taken as they are. A model may give one key, or cite one place, for several
+        things.
+        """
+        self._forget()
+        same_key, same_place = self._by_key(found.key), self._by_place(found)
+        if same_key is not None and not by_model and found.key != found.place:
+            return Place(same_key.key, is_known=True)
+        other = same_key or (same_place if by_model or found.key == found.place else None)
+        if other is None:
+            return Place(found.key, is_known=False)
+        moved = bool(other.place and found.place) and other.place not in (found.place, found.old_place)
+        if plain_title(other.title) == plain_title(title) and not moved:
+            return Place(other.key, is_known=True)
+        own = found.key if same_key is None and found.key != found.place else None
+        key = own or variant_key(found.key, title, found.place)
+        return Place(key, is_known=self._by_key(key) is not None, may_repeat=other.key)
+
+    def add(self, key: str, title: str, place: str) -> None:
+        """Remember a finding that was just reported."""
+        self._open[key] = _Noted(key, title, place)
+        if place:
+            self._places.setdefault(place, key)
+
+    def _by_key(self, key: str) -> _Noted | None:
+        known = self._facts().findings.get(key)
+        return self._open.get(key) if known is None else _Noted(key, known.title, known.place)
+
+    def _by_place(self, found: Identity) -> _Noted | None:
+        if not found.place:
+            return None
+        key = self._facts().places.get(found.place) or self._places.get(found.place)
+        return self._by_key(key or found.old_place)
+
+    def _forget(self) -> None:
+        if self._rolled_back != self._rollbacks():
+            self._rolled_back = self._rollbacks()
+            self._open.clear()
+            self._places.clear()
+        elif len(self._open) > _MOST:
+            held = self._facts().findings
+            self._open = {key: noted for key, noted in self._open.items() if key not in held}
+            self._places = {place: key for place, key in self._places.items() if key in self._open}

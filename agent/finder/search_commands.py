@@ -1,0 +1,64 @@
+"""What a person says to a search while it runs."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ..protocol import (
+    AddItem,
+    AddLens,
+    Judge,
+    LensAdded,
+    Merge,
+    SkipItem,
+)
+from .finder import Finder
+from .items.item_state import Candidate
+from .items.keys import KINDS
+from .lenses.judging import judge
+
+FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
+
+
+def hear(finder: Finder, command: FinderCommand) -> str | None:
+    """None: it was done. Else why it was refused."""
+    match command:
+        case Judge() | Merge():
+            return judge(finder.facts, command, finder.kit.record, has_model=finder.has_model)
+        case AddItem():
+            return _add_item(finder, command)
+        case SkipItem(key=key):
+            with finder.kit.together():
+                done = finder.skip(key)
+            return None if done else f"{key} is not in the queue"
+        case AddLens():
+            return _add_lens(finder, command)
+        case _:
+            assert_never(command)
+
+
+def _add_item(finder: Finder, command: AddItem) -> str | None:
+    if command.kind not in KINDS:
+        return f"an item is one of {', '.join(KINDS)}, not `{command.kind}`"
+    if finder.spec.check is not None and command.kind != "file":
+        return "this search works files"
+    if not command.value.strip():
+        return "the item is empty"
+    with finder.kit.together():
+        found = [Candidate(command.kind, command.value)]
+        brought = finder.books.items(found, "person", finder.kit.record, reason="person")
+        if brought.new:
+            return None
+        return finder.books.again(found[0], finder.kit.record)
+
+
+def _add_lens(finder: Finder, command: AddLens) -> str | None:
+    name = command.name.strip()
+    if not finder.spec.lenses:
+        return "this run works items: it has no lenses"
+    if not name or not command.prompt.strip():
+        return "a lens needs a name and how it looks"
+    if name in finder.facts.lenses:
+        return f"there is a lens {name} already"
+    finder.kit.record(LensAdded(name=name, prompt=command.prompt.strip(), by="person"))
+    return None

@@ -1,0 +1,77 @@
+"""The unified diff of a change, made from the bytes that would be written and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ...protocol.text.path_text import quoted_path
+from ...workspace import FileState, form_of
+from .hunks import CONTEXT, Hunk, Sides, Split, sides_of
+
+
+def split_bytes(before: FileState, after: bytes | None) -> Split | None:
+    """The change in hunks, or None where one of the two is no text in the file's encoding."""
+    sides = None if before.is_binary else _sides(before.data, after, before.encoding)
+    return Split(sides.old, sides.new, list(sides.compare())) if sides else None
+
+
+def compare_contents(before: bytes | None, after: bytes | None) -> Sides | None:
+    """Both contents in lines (None: no such file), whose hunks are those that `split_bytes` finds and `Decide` names.
+
+    None where one of the two is no text in the old one's encoding.
+    """
+    return _sides(before or b"", after, form_of(before or b"").encoding)
+
+
+def _sides(before: bytes, after: bytes | None, encoding: str) -> Sides | None:
+    try:
+        return sides_of(before.decode(encoding), (after or b"").decode(encoding)) if encoding else None
+    except UnicodeDecodeError:
+        return None
+
+
+def unified(path: str, before: FileState, after: bytes | None, parts: Split | None) -> str:
+    """As `git diff` prints it: every changed line, whole. What is no text is named with its sizes."""
+    head = diff_head(path, is_new=not before.exists, is_gone=after is None)
+    if parts is None:
+        return f"{head}Binary: {before.size:,} bytes before, {len(after or b''):,} bytes after\n"
+    return head + hunk_text(parts)
+
+
+def diff_head(path: str, *, is_new: bool, is_gone: bool) -> str:
+    """The two lines that name the file."""
+    old = "/dev/null" if is_new else quoted_path(f"a/{path}")
+    new = "/dev/null" if is_gone else quoted_path(f"b/{path}")
+    return f"--- {old}\n+++ {new}\n"
+
+
+def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
+    """The `@@` pieces, all or only these."""
+    wanted = [hunk for hunk in parts.hunks if only is None or hunk.index in only]
+    return "".join(line for hunk in wanted for line in _lines(parts, hunk))
+
+
+def _lines(parts: Split, hunk: Hunk) -> Iterator[str]:
+    first, last = hunk.changes[0], hunk.changes[-1]
+    a1, b1 = max(0, first.a1 - CONTEXT), max(0, first.b1 - CONTEXT)
+    a2 = min(len(parts.old), last.a2 + CONTEXT)
+    b2 = last.b2 + (a2 - last.a2)
+    yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@\n"
+    at = a1
+    for change in hunk.changes:
+        yield from (_marked(" ", line) for line in parts.old[at : change.a1])
+        yield from (_marked("-", line) for line in parts.old[change.a1 : change.a2])
+        yield from (_marked("+", line) for line in parts.new[change.b1 : change.b2])
+        at = change.a2
+    yield from (_marked(" ", line) for line in parts.old[at:a2])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, line: str) -> str:
+    return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,108 @@
+"""Two changes of one text in one: what does not overlap is joined, what does is marked with both sides and the base.
+
+By the rule of diff3: a line that neither changed has to stand between two changes, or they overlap. No library for it
+has a licence that fits (merge3 is GPL) or is alive (three-merge), and git may be missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from ...workspace import FileState, UnreadableFile, WriteFailed
+from .lines import Change, changes
+
+OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"
+"""The lines between which both sides of an overlap stand, as git marks them."""
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_MARK = re.compile(rf"^(?:{re.escape(OPEN)}|{re.escape(CLOSE)})\r?$", re.MULTILINE)
+_ENDS = ("\n", "\r\n", "\r")
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """Both versions in one."""
+
+    text: str
+    overlaps: int
+    """Places that hold marks; 0: it is a whole text."""
+
+
+def merge(base: str, disk: str, proposed: str) -> Merged:
+    """What `disk` and `proposed` made of `base`, joined."""
+    old, ours, theirs = (_LINE.findall(text) for text in (base, disk, proposed))
+    left, right = deque(changes(old, ours)), deque(changes(old, theirs))
+    out: list[str] = []
+    overlaps = at = 0
+    while left or right:
+        group, (low, high) = _group(left, right)
+        out += old[at:low]
+        one, two = _side(old, ours, group[0], low, high), _side(old, theirs, group[1], low, high)
+        if not group[1] or one == two:
+            out += one
+        elif not group[0]:
+            out += two
+        else:
+            overlaps += 1
+            out += _marked(one, old[low:high], two)
+        at = high
+    return Merged("".join([*out, *old[at:]]), overlaps)
+
+
+def merge_states(base: FileState, now: FileState, proposed: bytes) -> tuple[bytes, int] | None:
+    """The bytes, in the form that the file has now, and how many places overlap; None where one of them is no text."""
+    try:
+        old, disk = base.text(), now.text()
+        new = proposed.decode(base.encoding)[len(base.bom.decode(base.encoding)) :]
+        if base.newline != now.newline and base.newline in _ENDS and now.newline in _ENDS:
+            old, new = (text.replace(base.newline, now.newline) for text in (old, new))
+        merged = merge(old, disk, new)
+        return now.encode(merged.text), merged.overlaps
+    except (UnreadableFile, UnicodeDecodeError, WriteFailed):
+        return None
+
+
+def marked_line(text: str) -> int | None:
+    """The first line, 1-based, that is one of the marks of an overlap."""
+    found = _MARK.search(text)
+    return None if found is None else text.count("\n", 0, found.start()) + 1
+
+
+def _group(left: deque[Change], right: deque[Change]) -> tuple[tuple[list[Change], list[Change]], tuple[int, int]]:
+    """Takes the next changes that touch each other off both lists, with the lines of the base that they span."""
+    low = min(side[0].a1 for side in (left, right) if side)
+    high = low
+    taken: tuple[list[Change], list[Change]] = ([], [])
+    grew = True
+    while grew:
+        grew = False
+        for side, mine in ((left, taken[0]), (right, taken[1])):
+            while side and side[0].a1 <= high:
+                mine.append(side.popleft())
+                high = max(high, mine[-1].a2)
+                grew = True
+    return taken, (low, high)
+
+
+def _side(old: Sequence[str], new: Sequence[str], group: Sequence[Change], low: int, high: int) -> Sequence[str]:
+    """What one side made of these lines of the base."""
+    if not group:
+        return old[low:high]
+    first, last = group[0], group[-1]
+    return new[first.b1 - (first.a1 - low) : last.b2 + (high - last.a2)]
+
+
+def _marked(disk: Sequence[str], base: Sequence[str], proposed: Sequence[str]) -> list[str]:
+    parts = ((OPEN, disk), (BASE, base), (MIDDLE, proposed))
+    lines = [line for mark, side in parts for line in (f"{mark}\n", *_ended(side))]
+    return [*lines, f"{CLOSE}\n"]
+
+
+def _ended(lines: Sequence[str]) -> list[str]:
+    """A last line without its end would swallow the mark."""
+    if lines and lines[-1][-1:] not in ("\r", "\n"):
+        return [*lines[:-1], lines[-1] + "\n"]
+    return list(lines)

@@ -1,0 +1,94 @@
+"""A waiting change on what its file holds now (REQUIREMENTS 6.5): it fits, or it is in conflict."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from ...workspace import FileState, PathRefused, UnreadableFile, Workspace
+from ..draft import FileDraft, look
+from .merge import merge_states
+
+REBASED = "the file changed on disk meanwhile: the change was made on its new content"
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """The change no longer fits: the person settles it, or the model makes it anew."""
+
+    why: str
+    """One line."""
+    now: FileState | None = None
+    """What stands there now; None: no file that could be read."""
+    merged: bytes | None = None
+    """Both versions in one text, with marks, for the person to edit; None: there is nothing to edit."""
+
+
+def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
+    """The same change on what the file holds now. Where that has the change already, `after` is `before.data`."""
+    try:
+        now = look(ws, str(draft.before.path))
+    except (PathRefused, UnreadableFile) as error:
+        return Conflict(why=_one_line(str(error)))
+    if now.real != draft.before.real:
+        return Conflict(why=f"{draft.path} now leads somewhere else, to {now.real}")
+    if now.sha256 == draft.before.sha256:
+        return msgspec.structs.replace(draft, before=now)
+    if now.exists and now.data == draft.after:
+        return _on(draft, now, now.data)
+    after = draft.again(now)
+    if isinstance(after, bytes):
+        return _on(draft, now, after)
+    if not now.exists:
+        return Conflict(why=_in_short(after), now=now)
+    merged = merge_states(draft.before, now, draft.after or b"")
+    if merged is not None and merged[1] == 0:
+        return _on(draft, now, merged[0])
+    return Conflict(why=_in_short(after), now=now, merged=None if merged is None else merged[0])
+
+
+def holds_already(draft: FileDraft) -> bool:
+    """There is nothing to write: the file has exactly the bytes that the change would give it."""
+    return draft.landed is None and draft.before.exists and draft.after == draft.before.data
+
+
+def fitted(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
+    """A person's own version of the change: where the file moves on, it is joined with that, and never made anew."""
+    base = draft.before
+
+    def again(state: FileState) -> bytes | str:
+        merged = merge_states(base, state, after) if state.exists or not base.exists else None
+        if merged is None or merged[1]:
+            return "it overlaps with what the person approved"
+        return merged[0]
+
+    return msgspec.structs.replace(draft, after=after, again=again, notes=[*draft.notes, *notes])
+
+
+def conflict_digest(draft: FileDraft, conflict: Conflict) -> str:
+    """Names what stands on the disk and what would be put there, as the digest of a proposal in conflict."""
+    now = conflict.now
+    parts = [
+        b"conflict",
+        str(draft.before.real).encode("utf-8", "surrogateescape"),
+        (conflict.why if now is None else now.sha256 or "absent").encode("utf-8", "surrogateescape"),
+        draft.after or b"",
+    ]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _on(draft: FileDraft, now: FileState, after: bytes) -> FileDraft:
+    notes = draft.notes if REBASED in draft.notes else [*draft.notes, REBASED]
+    return msgspec.structs.replace(draft, before=now, after=after, notes=notes)
+
+
+def _one_line(text: str) -> str:
+    return text.splitlines()[0] if text else text
+
+
+def _in_short(misfit: str) -> str:
+    """The first sentence, for a person as well: what follows tells the model how to do better."""
+    return _one_line(misfit).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")

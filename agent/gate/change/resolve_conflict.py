@@ -1,0 +1,109 @@
+"""Decide a conflict as the person said (edit again, keep the file, edit by hand), or as the policy says. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...protocol import Decide
+from ...workspace import WriteFailed
+from ..answer import edited, rejected
+from ..draft import Draft, FileDraft
+from ..notes import again_note, mine_note, refused_note
+from ..policy import Verdict
+from ..ruling import Ruling, approved
+from .diff import split_bytes
+from .hunks import Split
+from .merge import marked_line
+from .rebase import Conflict, holds_already
+
+WAYS = "edit the merged text by hand, let the model make it again, keep what stands there, or reject it"
+
+NOBODY = "nobody is here to approve it"
+CHANGED = "the proposal changed since it was shown: look at the new one and decide again"
+HELD = "the file holds exactly this change already: nothing is written"
+
+
+def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | str:
+    """The ruling, or why the decision cannot be taken. Nothing of the model's text lands unseen."""
+    match command.verdict:
+        case "reject":
+            return rejected(msgspec.structs.replace(command, hunk_reasons={}), draft, None)
+        case "again":
+            return made_anew(draft, conflict.why, by="person", reason=command.reason)
+        case "mine":
+            return _kept(command, draft, conflict)
+        case "approve" if command.text is not None and not command.always:
+            return _by_hand(command, command.text, draft, conflict)
+        case _:
+            return f"this proposal is in conflict ({conflict.why}): {WAYS}"
+
+
+def made_anew(draft: FileDraft, why: str, *, by: str, reason: str | None = None) -> Ruling:
+    """The model reads the file again and makes the change anew."""
+    told = f"conflict: {why}"
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by=by,
+        reason=f"{told}; {reason}" if reason else told,
+        note_for_model=again_note(draft, why, reason),
+        refused_by="conflict",
+    )
+
+
+def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
+    told = f"conflict: {conflict.why}; what stands there is kept"
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by="person",
+        reason=f"{told}; {command.reason}" if command.reason else told,
+        note_for_model=mine_note(draft, conflict.why, _theirs(draft, conflict), command.reason),
+        refused_by="conflict",
+    )
+
+
+def _theirs(draft: FileDraft, conflict: Conflict) -> Split | None:
+    """What someone made of the text that the change was for."""
+    now = conflict.now
+    if now is None or not now.exists or now.is_binary:
+        return None
+    return split_bytes(draft.before, now.data)
+
+
+def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -> Ruling | str:
+    now = conflict.now
+    if now is None or conflict.merged is None:
+        return f"there is no text on the disk that could be edited ({conflict.why}): {WAYS.partition(', ')[2]}"
+    if line := marked_line(text):
+        return f"line {line} still holds a mark of the conflict: settle it there, and take the marks out"
+    try:
+        after = now.encode(text)
+    except WriteFailed as error:
+        return str(error)
+    if after == now.data:
+        return _kept(command, draft, conflict)
+    return edited(command, msgspec.structs.replace(draft, before=now), after)
+
+
+def by_policy(draft: Draft, verdict: Verdict, on_ask: str | None) -> Ruling:
+    """Return the ruling without a person. `on_ask`: `handoff` where the run is then handed over."""
+    why = "; ".join(verdict.why)
+    if isinstance(draft, FileDraft) and verdict.action != "deny":
+        if draft.misfit is not None:
+            return made_anew(draft, draft.misfit, by="policy")
+        if holds_already(draft):
+            return approved(draft, by="policy", reason=HELD)
+    if verdict.action == "allow":
+        return approved(draft, by="policy", reason=why)
+    if verdict.action == "ask":
+        why = f"{NOBODY}, and it has to be asked about ({why})"
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by="policy",
+        reason=why,
+        note_for_model=refused_note(draft, why),
+        handoff=verdict.action == "ask" and on_ask == "handoff",
+        refused_by="policy",
+    )

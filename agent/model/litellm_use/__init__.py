@@ -1,0 +1,1 @@
+"""Everything that needs litellm: its import, its patches, its credentials."""

@@ -1,0 +1,1 @@
+"""Prices and context sizes, read from litellm's table."""

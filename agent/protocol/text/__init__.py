@@ -1,0 +1,1 @@
+"""Text and JSON that show every character."""

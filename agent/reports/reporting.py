@@ -1,0 +1,269 @@
+"""What the runs of some days add up to, and which limit does not fit them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ..facts.search.ended import Searched
+from ..protocol import EVIDENCE_KINDS, JournalError, Reason
+from .listing import LIMITS, RunLine, RunsFolder, RunTally, Spend
+
+_BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
+"""The first word of a budget's end (stops/budget.py) to the limit."""
+ENOUGH = 3
+"""Runs with a limit, below which nothing is said of it."""
+TIGHT, LOOSE = 0.25, 0.25
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a limit was used, 0 to 1 and above, by so many runs that had it."""
+
+    runs: int
+    median: float
+    p90: float
+
+
+class Exits(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that ended for one reason; `running` and `interrupted` are those that have not ended."""
+
+    reason: str
+    runs: int
+    share: float
+    budget: dict[str, Share]
+    """By limit."""
+
+
+class Firing(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that detectors saw."""
+
+    kind: str
+    signature: str
+    firings: int
+    runs: int
+    responses: dict[str, int]
+
+
+class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
+    """Hand-offs for one reason."""
+
+    reason: str
+    times: int
+    runs: list[str]
+
+
+class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
+    """Complete runs whose end is evidenced in one way."""
+
+    kind: str
+    """One of `EVIDENCE_KINDS`."""
+    runs: int
+
+
+class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model used."""
+
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    usd: float | None
+    """None: at least one call had no price."""
+    estimated: bool
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a limit fits."""
+
+    limit: str
+    verdict: str
+    """`too tight`, `too loose` or `fits`; `unknown` where too few runs had it."""
+    why: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    days: float
+    since: float
+    """Unix seconds."""
+    runs: int
+    unreadable: int
+    """Damaged, or written by a newer version."""
+    newer: int
+    """Those of a newer version, which are part of the unreadable."""
+    exits: list[Exits]
+    """The most frequent first."""
+    budget: dict[str, Share]
+    """Of all runs, by limit."""
+    detectors: list[Firing]
+    handoffs: list[HandOffs]
+    models: list[ModelSpend]
+    """The dearest first."""
+    advice: list[Advice]
+    evidenced: list[Evidenced] = []
+    """The complete runs, by how well their end is evidenced; the strongest kind first."""
+    searches: list[Searched] = []
+    """The newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    line: RunLine
+    tally: RunTally
+
+    @property
+    def reason(self) -> str:
+        return self.tally.reason.value if self.tally.reason is not None else self.line.state
+
+    @property
+    def ended_on(self) -> str:
+        """The limit that ended it, or nothing."""
+        if self.tally.reason is not Reason.BUDGET:
+            return ""
+        return _BUDGETS.get(self.tally.detail.split(" budget", 1)[0], "")
+
+    def share(self, limit: str) -> float | None:
+        most = getattr(self.tally.budget, limit)
+        if not most or (limit == "usd" and self.tally.unpriced):
+            return None
+        return self.tally.used[limit] / float(most)
+
+
+def report(folder: Path, days: float, now: float) -> Report:
+    """Of the runs that began within so many days before `now` (Unix seconds). The unreadable are only counted."""
+    since = now - days * 86_400
+    runs: list[_Run] = []
+    unreadable = newer = 0
+    with RunsFolder(folder) as found:
+        for line in found.lines():
+            if not line.is_unreadable and line.started < since:
+                continue
+            try:
+                runs.append(_Run(line, found.tally(line)))
+            except JournalError:
+                unreadable += 1
+                newer += line.state == "newer"
+    return Report(
+        days=days,
+        since=since,
+        runs=len(runs),
+        unreadable=unreadable,
+        newer=newer,
+        exits=_exits(runs),
+        budget=_shares(runs),
+        detectors=_detectors(runs),
+        handoffs=_handoffs(runs),
+        models=_models(runs),
+        advice=[_advice(limit, runs) for limit in LIMITS],
+        evidenced=_evidenced(runs),
+        searches=[run.tally.search for run in runs if run.tally.search is not None],
+    )
+
+
+def _exits(runs: Sequence[_Run]) -> list[Exits]:
+    by_reason: dict[str, list[_Run]] = defaultdict(list)
+    for run in runs:
+        by_reason[run.reason].append(run)
+    found = [
+        Exits(reason=reason, runs=len(some), share=len(some) / len(runs), budget=_shares(some))
+        for reason, some in by_reason.items()
+    ]
+    return sorted(found, key=lambda each: (-each.runs, each.reason))
+
+
+def _evidenced(runs: Sequence[_Run]) -> list[Evidenced]:
+    counts = Counter(run.line.evidence_kind for run in runs)
+    return [Evidenced(kind=kind, runs=counts[kind]) for kind in EVIDENCE_KINDS if counts[kind]]
+
+
+def _shares(runs: Iterable[_Run]) -> dict[str, Share]:
+    found: dict[str, Share] = {}
+    for limit in LIMITS:
+        shares = [share for run in runs if (share := run.share(limit)) is not None]
+        if shares:
+            found[limit] = Share(runs=len(shares), median=quantile(shares, 0.5), p90=quantile(shares, 0.9))
+    return found
+
+
+def quantile(values: Sequence[float], part: float) -> float:
+    """By linear interpolation between the two nearest values."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * part
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _detectors(runs: Sequence[_Run]) -> list[Firing]:
+    times: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], set[str]] = defaultdict(set)
+    responses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        for fired in run.tally.stalls:
+            key = (fired.kind, fired.signature)
+            times[key] += sum(fired.responses.values())
+            where[key].add(run.line.run_id)
+            responses[key].update(fired.responses)
+    return [
+        Firing(kind=kind, signature=signature, firings=count, runs=len(where[key]), responses=dict(responses[key]))
+        for key, count in times.most_common()
+        for kind, signature in (key,)
+    ]
+
+
+def _handoffs(runs: Sequence[_Run]) -> list[HandOffs]:
+    where: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        for reason in run.tally.handoffs:
+            where[reason].append(run.line.run_id)
+    found = [HandOffs(reason=reason, times=len(ids), runs=sorted(set(ids))) for reason, ids in where.items()]
+    return sorted(found, key=lambda each: (-each.times, each.reason))
+
+
+def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
+    spends: dict[str, list[Spend]] = defaultdict(list)
+    for run in runs:
+        for model, spend in run.tally.spend.items():
+            spends[model].append(spend)
+    found = [
+        ModelSpend(
+            model=model,
+            calls=sum(s.calls for s in some),
+            tokens_in=sum(s.tokens_in for s in some),
+            tokens_out=sum(s.tokens_out for s in some),
+            usd=None if any(s.usd is None for s in some) else sum(s.usd or 0.0 for s in some),
+            estimated=any(s.estimated for s in some),
+        )
+        for model, some in spends.items()
+    ]
+    return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
+
+
+def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
+    having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
+    ended_on = sum(1 for run in runs if run.ended_on == limit)
+    if len(having) < ENOUGH:
+        return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few to tell")
+    if ended_on / len(having) >= TIGHT:
+        why = (
+            f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"
+        )
+        return Advice(limit=limit, verdict="too tight", why=why)
+    if limit == "usd" and not any(having.values()):
+        return Advice(limit=limit, verdict="unknown", why=f"none of {len(having)} runs cost anything: local models")
+    p90 = quantile([*having.values()], 0.9)
+    if p90 < LOOSE:
+        why = f"nine in ten of {len(having)} runs used at most {p90:.0%} of it: it would stop a runaway late"
+        return Advice(limit=limit, verdict="too loose", why=why)
+    why = f"{ended_on} of {len(having)} runs ended on it, nine in ten used at most {p90:.0%}"
+    return Advice(limit=limit, verdict="fits", why=why)

@@ -1,0 +1,276 @@
+"""A view's side of a run: starts the runner, puts commands, asks for news. Imports no model library."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ...journal import Journal, holder
+from ...journal.claim import view_name
+from ...journal.database import require_place
+from ...journal.write_watch import WriteWatch
+from ...protocol import (
+    Command,
+    JournalError,
+    Judge,
+    Merge,
+    Refusal,
+    Rewind,
+    RunEnded,
+    RunResumed,
+    RunSpec,
+    Stamped,
+    Stop,
+    Undo,
+    Unreachable,
+)
+from ...system import return_freed_memory
+from ...view.state import ViewState
+from ...view.stored import stored_view
+from ...view.transcript import IN_MEMORY
+from .replies import Replies
+from .start_request import Check, Expected, Order, ResumeChanges
+
+BATCH = 2000
+"""Events that `news` returns at most, so that a view can paint in between."""
+_TIDY_EVENTS = 5_000
+"""Events after which a view returns freed memory to the system."""
+LOOK_SECONDS = 1 / 60
+"""Between two looks for news while something is written to the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    spec: RunSpec
+    path: Path
+    notes: list[str]
+    blobs: Sequence[bytes]
+
+
+class Session:
+    """One view attached to at most one run."""
+
+    def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
+        self.journal = journal
+        self._runner = runner
+        self._view = view_name(name)
+        self._after = self._resumed_at = self._tidied_at = 0
+        self._more = journal is not None
+        self._ended = False
+        self._draft: _Draft | None = None
+        """A run that the runner looks at before it has a journal."""
+        self._replies: Replies | None = None
+        self.said = ""
+        """What the runner waits for before the run begins."""
+        self.writes = WriteWatch(LOOK_SECONDS)
+        """Says when to ask for news."""
+
+    @classmethod
+    def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
+        """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
+        session = cls(None, None, "view")
+        session._start_runner(log, os.environ if env is None else env)
+        return session
+
+    @classmethod
+    def attach(cls, path: Path) -> Session:
+        """A view on an existing journal, live or ended. Raises JournalError."""
+        session = cls(Journal.open(path), None, "watch")
+        session._greet()
+        return session
+
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
+        """Asks the warm runner whether the run can begin; once it can, `news` makes the journal and hands it over.
+
+        `blobs`: the bytes of the task's images.
+
+        Raises JournalError.
+        """
+        path = folder / f"{spec.run_id}.db"
+        require_place(path)
+        self._draft = _Draft(spec, path, notes or [], blobs)
+        self._hand_over(Check(check=spec))
+        self.writes.wake()
+        return path
+
+    def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
+        """Hands an existing journal to the warm runner, or to a new one where that is gone. Raises JournalError."""
+        if self._runner is None or self._runner.poll() is not None:
+            self._start_runner(path.parent / "runner.log", os.environ)
+        if self.journal is None:
+            self.journal = Journal.open(path)
+            self._more = True
+            self._greet()
+        stale = [command_id for command_id, _ in self.journal.untaken()]
+        self._ended, self._resumed_at = False, self._after
+        self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
+
+    def expect(self, model: str) -> None:
+        """Tell a runner without a run that one with this model comes soon: it loads what the first call needs."""
+        if self.journal is None and self._is_warm():
+            with contextlib.suppress(OSError):  # it ended this moment: `begin` says so
+                self._send(Expected(model=model))
+
+    def keep(self, data: bytes) -> None:
+        """Stores an image's bytes, for a command that names them. Raises JournalError without a run."""
+        if self.journal is None:
+            raise JournalError("there is no run yet")
+        self.journal.keep(data)
+
+    def put(self, command: Command) -> int:
+        """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
+        if self.journal is None and self._draft is not None and isinstance(command, Stop):
+            self._draft = None
+            raise Refusal("stopped before it began")
+        if self.journal is None:
+            raise JournalError("there is no run yet")
+        return self.journal.put(command)
+
+    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
+        """As `put`, for a run that nobody drives: a process of its own obeys it, and the run stays as it ended."""
+        number = self.put(command)
+        assert self.journal is not None  # else nothing was put
+        path = self.journal.path
+        helper = _start("rundry.agent.run.commands.undo_after_end", path.parent / "runner.log", os.environ, str(path))
+        assert helper.stdin is not None
+        helper.stdin.close()
+        threading.Thread(target=helper.wait, daemon=True).start()
+        return number
+
+    def news(self) -> list[Stamped]:
+        """New events since the last call, at most BATCH; empty when nothing moved.
+
+        Raises Refusal where the runner found that the run cannot begin or go on, JournalError where there can be none.
+        """
+        self._hear()
+        if self.journal is None or not (self.journal.changed() or self._more):
+            return []
+        events = self.journal.read(self._after, BATCH)
+        self._more = len(events) == BATCH
+        if not self._more and self._after - self._tidied_at >= _TIDY_EVENTS:
+            self._tidied_at = self._after
+            return_freed_memory()
+        for stamped in events:
+            self._after = stamped.seq
+            if isinstance(stamped.event, RunEnded):
+                self._ended = True
+            elif isinstance(stamped.event, RunResumed):
+                self._ended = False
+        return events
+
+    def stored_state(self) -> ViewState | None:
+        """The state that the runner stored last: `news` goes on after it. None: `news` begins with the first event.
+
+        Raises JournalError.
+        """
+        state = None if self.journal is None or self._after else stored_view(self.journal, most=IN_MEMORY)
+        if state is not None:
+            self._after, self._ended = state.last_seq, state.outcome is not None
+        return state
+
+    def beat(self) -> None:
+        """Says that this view is still there; to be called every few seconds."""
+        if self.journal is not None:
+            self.journal.beat(self._view)
+
+    def runner_state(self) -> str:
+        """`warming`, `running`, `ended`, or `gone` when the runner died before the end."""
+        if self._runner is not None and self._runner.poll() is None:
+            return "ended" if self._ended else "running" if self._after > self._resumed_at else "warming"
+        if self._ended:
+            return "ended"
+        if self.journal is not None and holder(self.journal.path) is not None:
+            return "running"
+        return "gone"
+
+    def close(self) -> None:
+        """Detaches; the run goes on."""
+        self.writes.close()
+        if self.journal is not None:
+            self.journal.detach(self._view)
+            self.journal.close()
+        if self._runner is not None and self._runner.stdin is not None:
+            self._runner.stdin.close()
+        if self._replies is not None:
+            self._replies.close()
+
+    def _start_runner(self, log: Path, env: Mapping[str, str]) -> None:
+        if self._replies is not None:
+            self._replies.close()
+        self._replies = Replies()
+        try:
+            told = self._replies.writing
+            self._runner = _start("rundry.agent.run", log, env, str(told), keep=told)
+        finally:
+            self._replies.close_writing()
+
+    def _hear(self) -> None:
+        """Read what the runner replied."""
+        if self._replies is None:
+            return
+        if self._draft is not None:
+            self.writes.wake()  # a reply wakes nobody by itself
+        for reply in self._replies.read():
+            self.said = reply.said
+            if reply.refused:
+                self._draft = None
+                raise (Unreachable if reply.later else Refusal)(reply.refused)
+            if reply.fits and self._draft is not None:
+                draft, self._draft = self._draft, None
+                self.journal = Journal.create(draft.path, draft.spec)
+                for data in draft.blobs:
+                    self.keep(data)
+                self._greet()
+                self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
+        if self._draft is not None and self._runner is not None and self._runner.poll() is not None:
+            self._draft = None
+            raise Refusal("the runner process is gone: runner.log next to the journals says why")
+
+    def _greet(self) -> None:
+        if self.journal is not None:
+            self.journal.keep_few_pages()
+            self.journal.attach(self._view)
+            self.writes.follow(self.journal.path)
+
+    def _hand_over(self, order: Order | Check) -> None:
+        if not self._is_warm():
+            raise JournalError("the runner process is gone: start rundry again and resume the run")
+        self._send(order)
+
+    def _is_warm(self) -> bool:
+        """Whether there is a runner of this view."""
+        return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
+
+    def _send(self, line: Order | Check | Expected) -> None:
+        assert self._runner is not None and self._runner.stdin is not None  # it is warm
+        self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
+        self._runner.stdin.flush()
+
+
+def _start(
+    module: str, log: Path, env: Mapping[str, str], *words: str, keep: int | None = None
+) -> subprocess.Popen[bytes]:
+    """A process that outlives this one, with no file of the workspace on its import path.
+
+    `keep`: a file descriptor that it gets.
+    """
+    clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", module, *words],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env=clean,
+            start_new_session=True,
+            pass_fds=() if keep is None else (keep,),
+        )

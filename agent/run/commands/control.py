@@ -1,0 +1,306 @@
+"""The wheel: a person drives with the model's own tools, and the model is told what they did (REQUIREMENTS 5.4)."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...facts.actions import Action
+from ...gate import CommandDraft
+from ...loops.state import met
+from ...protocol import (
+    Act,
+    BackgroundEnded,
+    FileChanged,
+    HandoffClosed,
+    LoopKind,
+    Prompted,
+    RundryError,
+    ShellFinished,
+    ToolCall,
+    ToolCalled,
+    ToolFinished,
+    WheelGiven,
+    WheelTaken,
+)
+from ...step import Kit, PersonInterrupted, note_lost_command, verify
+from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
+from ...workspace import Change
+
+if TYPE_CHECKING:
+    from ..run_driver import Conduct
+
+BETWEEN_PASSES = "no pass is open: what you change now would be nobody's, and the next pass could not start clean"
+USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
+_SHOWN_ACTIONS = 40
+_SHOWN_RESULT = 600
+"""Characters of each action's result that the model reads."""
+_DIFF_LINES = 80
+"""Of one file."""
+_DIFF_CHARACTERS = 8_000
+"""Of all files."""
+
+
+async def take_wheel(run: Conduct) -> str | None:
+    """The loop rests as soon as what runs has been interrupted. None once they drive; else why not."""
+    kit = run.kit
+    if (why := _why_not(run)) is not None:
+        return why
+    if run.facts.handoff is not None and run.facts.ended is None:
+        kit.record(HandoffClosed(by="person", note="they took the wheel"))
+    run.wheel_asked = True
+    kit.gate.cancel_all("the person took the wheel")
+    kit.interrupt("wheel")
+    kit.news.set()
+    await kit.until(lambda: run.is_driven or not run.wheel_asked)
+    if run.is_driven:
+        return None
+    return "the run came to its end first" if run.passes is None or run.stop is not None else BETWEEN_PASSES
+
+
+def _why_not(run: Conduct) -> str | None:
+    if run.finder is not None:
+        return f"the wheel of {run.facts.spec.loop.a_run} cannot be taken: pause or stop it, and work beside it"
+    if run.is_driven:
+        return "the wheel is taken already"
+    if not run.can_be_driven:
+        return BETWEEN_PASSES
+    return None
+
+
+async def wheel_taken(kit: Kit) -> WheelTaken:
+    """As it is recorded: with the workspace as it stands."""
+    return WheelTaken(world=await kit.snapshots.take() or None)
+
+
+async def give_wheel(run: Conduct, note: str) -> str | None:
+    """None: the model drives again. Else why not."""
+    if not run.is_driven:
+        return "you do not have the wheel"
+    if run.kit.active:
+        return "what you started still runs: interrupt it first"
+    async with run.files_at_rest:
+        await give_back(run.kit, note, by="person")
+    run.unpause()
+    run.kit.news.set()
+    return None
+
+
+async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
+    """The model is told what was done, which files changed and how, and the note. `finished`: nothing is left to do."""
+    taken, done = kit.facts.hands.wheel, list(kit.facts.hands.done)
+    assert taken is not None  # the caller looked
+    world = await kit.snapshots.take() or None
+    changes: Sequence[Change] = []
+    if taken.world is not None and world is not None:
+        changes = await kit.snapshots.changes(taken.world, world)
+    with kit.together():
+        kit.record(WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished))
+        if (done or changes or note) and not finished:
+            kit.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
+    kit.changed = True
+    kit.background.account(world)
+    for watch in kit.stalls.values():
+        watch.person_said()
+
+
+async def settle_hands(kit: Kit) -> None:
+    """What an earlier runner left: the wheel is given back, and what ran beside it no longer runs."""
+    hands, why = kit.facts.hands, "the program stopped, and it with it"
+    for shell_id in list(hands.shells):
+        kit.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
+    if names := list(hands.background):
+        for name in names:
+            kit.record(BackgroundEnded(name=name, how=why))
+        no_longer = f"No longer running in the background, since the program was started anew: {', '.join(names)}."
+        kit.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
+    if hands.wheel is not None:
+        await give_back(kit, "", by="program")
+
+
+def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
+    """What the model reads of what a person did while they drove."""
+    parts = ["The person took the wheel for a while and gives it back to you now."]
+    if note:
+        parts.append(f"They say: {note}")
+    if done:
+        shown = [_line(action) for action in done[-_SHOWN_ACTIONS:]]
+        parts.append("\n".join(["They did, with your tools:", *shown]))
+    if changes:
+        parts.append(_changed(changes))
+    else:
+        parts.append("No file changed meanwhile.")
+    parts.append("Go on from here. Read a file before you change it again.")
+    return "\n\n".join(parts)
+
+
+def _line(action: Action) -> str:
+    how = {True: "", False: " (it failed)", None: " (it was cut off: what became of it is not known)"}[action.ok]
+    what = json.dumps(action.arguments, ensure_ascii=False)
+    what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
+    result = action.result[:_SHOWN_RESULT].strip()
+    return f"- {action.tool} {what}{how}" + (f"\n  {result}".replace("\n", "\n  ").rstrip() if result else "")
+
+
+def _changed(changes: Sequence[Change]) -> str:
+    named = ", ".join(change.path for change in changes[:40])
+    parts, room = [f"Files that changed meanwhile: {named}."], _DIFF_CHARACTERS
+    for change in changes:
+        diff = _diff(change)
+        if len(diff) > room:
+            parts.append(f"[the diffs of the others are left out: read {change.path} and what follows it yourself]")
+            break
+        room -= len(diff)
+        parts.append(diff)
+    return "\n".join(parts)
+
+
+def _diff(change: Change) -> str:
+    before, after = _text(change.before), _text(change.after)
+    if before is None or after is None:
+        return f"{change.path}: no text"
+    lines = list(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}", lineterm="", n=2))
+    if len(lines) > _DIFF_LINES:
+        lines = [*lines[:_DIFF_LINES], f"[{len(lines) - _DIFF_LINES} more lines of this diff]"]
+    return "\n".join(lines)
+
+
+def _text(data: bytes | None) -> list[str] | None:
+    if data is None:
+        return []
+    try:
+        return data.decode("utf-8").splitlines() if b"\0" not in data else None
+    except UnicodeDecodeError:
+        return None
+
+
+async def act(run: Conduct, command: Act) -> str | None:
+    """One of the model's tools in the person's hand. None: it was done, or failed visibly; else why it was refused."""
+    if not run.is_driven:
+        return "you do not have the wheel: /wheel takes it"
+    if command.tool not in USABLE:
+        return f"{command.tool} is nothing to drive with; there are {', '.join(USABLE)}"
+    if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
+        return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel gives the wheel back"
+    if run.kit.active:
+        return "what you started still runs: interrupt it first"
+    async with run.files_at_rest:
+        with run.kit.activity():
+            return await _Hand(run).use(command)
+
+
+class _Hand:
+    """One action of the person."""
+
+    def __init__(self, run: Conduct) -> None:
+        self._run, self._kit = run, run.kit
+        self._record = run.kit.recorder(None, None)
+        self._tools = copy.copy(run.kit.tools)
+        self._tools.seconds_left = lambda: None  # a person's time is not the run's
+
+    async def use(self, command: Act) -> str | None:
+        """Refused where the arguments make no sense; nothing was recorded then."""
+        parsed = parse_arguments(command.tool, json.dumps(command.arguments), USABLE)
+        if parsed.error is not None:
+            return parsed.error
+        call = ToolCall(f"hand_{self._kit.facts.hands.used + 1}", command.tool, json.dumps(command.arguments))
+        self._record(
+            ToolCalled(call_id=call.call_id, tool=call.tool, arguments=parsed.raw or command.arguments, by="person")
+        )
+        before = self._kit.clock.monotonic()
+        try:
+            result = await self._do(call, parsed.arguments, command)
+        except PersonInterrupted:
+            result = ToolResult(ok=False, text="interrupted: it may have done a part of it", summary="interrupted")
+        except RundryError as error:
+            result = ToolResult(ok=False, text=str(error), summary="failed")
+        self._record(
+            ToolFinished(
+                call_id=call.call_id,
+                tool=call.tool,
+                ok=result.ok,
+                result=result.text,
+                seconds=self._kit.clock.monotonic() - before,
+                full=result.full,
+                summary=result.summary or None,
+                by="person",
+            )
+        )
+        if command.tool == "finish":
+            await self._ask_whether_met()
+        return None
+
+    async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
+        match TOOLS[call.tool].kind:
+            case "read":
+                return await self._kit.interruptible(read(call.tool, arguments, self._tools))
+            case "finish":
+                checked = " The check decides." if self._kit.facts.spec.predicates.exist else ""
+                return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
+            case _:
+                return await self._change(call, arguments, command.expects)
+
+    async def _change(self, call: ToolCall, arguments: Any, expects: str | None) -> ToolResult:  # noqa: ANN401
+        """A change or a command; the person who makes it has approved it."""
+        kit = self._kit
+        draft = draft_of(call.tool, arguments, self._tools)
+        if isinstance(draft, ToolResult):
+            return draft
+        if not isinstance(draft, CommandDraft) and expects is not None and (draft.before.sha256 or "") != expects:
+            text = f"{draft.path} changed on the disk while you edited it: nothing was written, edit it again"
+            return ToolResult(ok=False, text=text, summary="changed meanwhile")
+        ruling = kit.gate.pass_person(draft, call_id=call.call_id, record=self._record)
+        if isinstance(draft, CommandDraft):
+            before = await kit.snapshots.take()
+            try:
+                result = await kit.interruptible(land(draft, ruling, self._tools))
+                return result.with_notes(_refused(kit, draft, result))
+            finally:
+                kit.changed = True
+                await note_lost_command(kit, before, self._record)
+        result = await kit.interruptible(land(draft, ruling, self._tools))
+        for change in result.files:
+            kit.changed = True
+            self._record(
+                FileChanged(
+                    path=change.path,
+                    by="person",
+                    before=change.before,
+                    after=change.after,
+                    added=change.added,
+                    removed=change.removed,
+                )
+            )
+        return result
+
+    async def _ask_whether_met(self) -> None:
+        """What the person finished ends the run where its predicates hold; else they still drive."""
+        run = self._run
+        kit = self._kit
+        if run.facts.spec.predicates.exist:
+            kit.facts.world = await kit.look_at_world()
+            try:
+                await verify(kit, self._record, claim=True, baseline=True)
+            except PersonInterrupted:
+                return
+            if met(run.state(())) is None:
+                return
+        await give_back(kit, "", by="person", finished=True)
+
+
+def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Sequence[str]:
+    """What the sandbox kept from it, for the person who can do without one."""
+    done = result.finished
+    if done is None or not done.exit_code:
+        return []
+    need = kit.sandbox.refused(done, kit.workspace.root, network=draft.network, writable=draft.writable)
+    return [] if need is None else [f"The sandbox refused: {need.what}. `!cmd` runs a command outside of it."]
+
+
+def digest(data: bytes | None) -> str:
+    """As `Act.expects` names a file's content; empty: there is no such file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()

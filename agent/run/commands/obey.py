@@ -1,0 +1,239 @@
+"""Commands of a person, obeyed or refused with the reason."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ...finder.search_commands import FinderCommand, hear
+from ...gate.change.resolve_conflict import CHANGED
+from ...protocol import (
+    Act,
+    AddItem,
+    AddLens,
+    AddRule,
+    Answer,
+    Clear,
+    Command,
+    Compact,
+    ConversationCut,
+    Decide,
+    EditQueued,
+    GiveWheel,
+    HandoffClosed,
+    Interrupt,
+    Judge,
+    LoopKind,
+    Merge,
+    Pause,
+    Paused,
+    Prompted,
+    QuestionAnswered,
+    Queued,
+    Rewind,
+    Say,
+    SetGateMode,
+    SetLimit,
+    Shell,
+    SkipItem,
+    Steer,
+    StepOnce,
+    Stop,
+    StopCommand,
+    SwitchModel,
+    TakeWheel,
+    Undo,
+    Unpause,
+    Unqueue,
+    Unqueued,
+    Wake,
+)
+from ..run_driver import Conduct
+from ..setup.attachments import refuse_images
+from .compacting import compact
+from .control import act, give_wheel, take_wheel
+from .reconfigure import OpenModel, add_rule, set_limit, set_mode, switch_model
+from .rewind import rewind
+from .shell import interrupt_shells, run_for_person
+from .undo import undo
+
+
+async def obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> str | None:
+    """None: it was done. Else why it was refused."""
+    match command:
+        case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
+            return _hear(run, command_id, command)
+        case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
+            return _brake(run, command)
+        case SetLimit(name=name, value=value):
+            return set_limit(run, name, value)
+        case SwitchModel(model=model, ask_above=ask_above):
+            return await switch_model(run, model, open_model, ask_above=ask_above)
+        case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
+            return set_mode(run, mode, unsandboxed_ok=unsandboxed_ok)
+        case AddRule(rule=rule):
+            return add_rule(run, rule)
+        case Wake():
+            return _wake(run)
+        case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
+            return _search(run, command)
+        case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
+            return await _lend_a_hand(run, command_id, command)
+        case _:
+            assert_never(command)
+
+
+async def _lend_a_hand(
+    run: Conduct,
+    command_id: int,
+    command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
+) -> str | None:
+    """What a person does themselves, and what they take back."""
+    match command:
+        case Shell():
+            return await run_for_person(run, command_id, command)
+        case Undo():
+            return await undo(run, command)
+        case Rewind():
+            return await rewind(run, command)
+        case Compact():
+            return await compact(run, command)
+        case TakeWheel():
+            return await take_wheel(run)
+        case GiveWheel(note=note):
+            return await give_wheel(run, note)
+        case Act():
+            return await act(run, command)
+        case StopCommand(name=name):
+            stopped = await run.kit.background.stop(name, "person", run.kit.record)
+            if stopped is None:
+                return f"nothing runs in the background under `{name}`"
+            run.tell(Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background."))
+            return None
+
+
+def _search(run: Conduct, command: FinderCommand) -> str | None:
+    """What a person says to a search; the loop looks again at once."""
+    if run.finder is None:
+        return f"{run.facts.spec.loop.a_run} has no findings or items"
+    refused = hear(run.finder, command)
+    if refused is None:
+        run.pool.stir()
+    return refused
+
+
+def _wake(run: Conduct) -> str | None:
+    if not run.is_asleep:
+        return "the run does not sleep"
+    run.woken = True
+    run.kit.news.set()
+    return None
+
+
+def _hear(
+    run: Conduct, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
+) -> str | None:
+    """What a person says, and what they decide."""
+    kit = run.kit
+    match command:
+        case Say():
+            return _queue(run, command_id, command)
+        case Steer():
+            return _steer(run, command_id, command)
+        case EditQueued(queued_id=queued_id, text=text, images=images):
+            if queued_id not in run.facts.queue:
+                return "that message was delivered already"
+            if not text.strip():
+                return "the message is empty: take it back instead"
+            if refused := refuse_images(kit, images):
+                return refused
+            kit.record(Queued(queued_id=queued_id, text=text, images=images))
+        case Unqueue(queued_id=queued_id):
+            if queued_id not in run.facts.queue:
+                return "that message was delivered already"
+            kit.record(Unqueued(queued_id=queued_id))
+        case Decide():
+            return _decide(run, command)
+        case Answer(question_id=question_id, text=text):
+            if question_id not in run.facts.asking.questions:
+                return "nothing is asked under that id"
+            kit.record(QuestionAnswered(question_id=question_id, text=text))
+        case Clear():
+            return _clear(run)
+    return None
+
+
+def _decide(run: Conduct, command: Decide) -> str | None:
+    """A decision on a proposal that stays open takes the hand-off up."""
+    gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
+    if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
+        # this runner is about to open it again
+        if run.facts.asking.conflicts.get(command.proposal_id, opened.digest) != command.digest:
+            return CHANGED
+        gate.later.given[command.proposal_id] = command
+        return None
+    refused = gate.decide(command)
+    if refused is None and command.proposal_id in gate.later.given and run.facts.handoff is not None:
+        run.kit.record(HandoffClosed(by="person"))
+    return refused
+
+
+def _queue(run: Conduct, command_id: int, said: Say | Steer) -> str | None:
+    if not said.text.strip():
+        return "the message is empty"
+    if refused := refuse_images(run.kit, said.images):
+        return refused
+    run.kit.record(Queued(queued_id=command_id, text=said.text, images=said.images))
+    run.unpause()
+    return None
+
+
+def _steer(run: Conduct, command_id: int, said: Steer) -> str | None:
+    refused = _queue(run, command_id, said)
+    if refused is None:
+        run.steers.add(command_id)
+        run.kit.gate.cancel_all(f"the person said instead: {said.text}")
+        run.kit.interrupt("steer")
+    return refused
+
+
+def _clear(run: Conduct) -> str | None:
+    """Only between steps: a result must not stand without its call."""
+    if run.facts.spec.loop is not LoopKind.CHAT:
+        return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
+    if run.kit.active:
+        return "a step runs: interrupt it first, then clear"
+    run.kit.record(ConversationCut())
+    return None
+
+
+def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
+    kit = run.kit
+    match command:
+        case Pause(now=now):
+            kit.step_once = False
+            if not run.facts.paused:
+                kit.record(Paused())
+            if now:
+                kit.gate.cancel_all("the person paused the run")
+                kit.interrupt("pause")
+        case Unpause():
+            if run.facts.handoff is not None and run.facts.ended is None:
+                kit.record(HandoffClosed(by="person"))
+            elif not run.facts.paused:
+                return "the run is not paused"
+            run.unpause()
+        case StepOnce():
+            if not run.facts.paused:
+                kit.record(Paused(why="one step was asked for"))
+            kit.step_once = True
+        case Interrupt():
+            if interrupt_shells(run):
+                return None
+            kit.step_once = False
+            kit.gate.cancel_all("the person interrupted the step")
+            return None if kit.interrupt("interrupt") else "nothing runs that could be interrupted"
+        case Stop(how=how):
+            if how not in ("wrap_up", "now"):
+                return f"stop `{how}`: it is `wrap_up` or `now`"
+            run.ask_to_stop(how, "the person stopped it")
+    return None

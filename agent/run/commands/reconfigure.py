@@ -1,0 +1,167 @@
+"""The frame of a run that a person may move while it goes on: limits, model, the gate's mode."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from math import isfinite
+
+from ...config import read_limit
+from ...gate import nonsense
+from ...model import RemoteModel
+from ...protocol import (
+    BUDGET,
+    BudgetChanged,
+    GateMode,
+    GateModeChanged,
+    LimitsChanged,
+    LimitValue,
+    ModelQuoted,
+    ModelSpec,
+    ModelSwitched,
+    Rule,
+    RuleAdded,
+    RundryError,
+    Tokens,
+    UserError,
+    misfit,
+)
+from ...protocol import Model as ModelPort
+from ...step import shown_to
+from ...stops import replace_budget
+from ...tools import TOOLS, offered
+from ..run_driver import Conduct
+from ..setup.small_window import refuse_window
+
+OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
+
+
+def set_limit(run: Conduct, name: str, value: LimitValue) -> str | None:
+    """Takes effect before the next call (REQUIREMENTS 3.8)."""
+    if name not in BUDGET:
+        return _set_other(run, name, value)
+    if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
+        return f"a limit is a number of 0 or more, or none; not {value}"
+    model = run.kit.model
+    if name == "usd" and value is not None and model.price is None:
+        return f"no price is known for {model.name}, so a limit in USD cannot be kept"
+    run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
+    return None
+
+
+def _set_other(run: Conduct, name: str, value: LimitValue) -> str | None:
+    try:
+        limits = {name: read_limit(name, value, TOOLS)}
+    except UserError as error:
+        return str(error)
+    if why := misfit(run.facts.spec, name):
+        return why
+    run.kit.record(LimitsChanged(limits=limits))
+    if run.finder is not None:
+        run.pool.stir()
+    return None
+
+
+async def switch_model(
+    run: Conduct, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
+) -> str | None:
+    """The next call goes to that model; the conversation is carried over.
+
+    `ask_above`: where reading it anew costs more USD than this, or nobody knows what, that is told and nothing else.
+    """
+    model = await _usable(run, spec, open_model)
+    if isinstance(model, str):
+        return model
+    tokens, usd = cold(run, model)
+    if ask_above is not None and tokens and (usd is None or usd > ask_above):
+        warm = run.kit.run_model.bill(Tokens(in_=tokens, cached=tokens))
+        run.kit.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
+        return None
+    _adopt(run, model, spec, by="person")
+    run.unpause()
+    return None
+
+
+async def hand_to_model(run: Conduct, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
+    """The same by a rule. What repeats is counted anew. None, or why that model cannot take over."""
+    model = await _usable(run, spec, open_model)
+    if isinstance(model, str):
+        return model
+    if spec == run.facts.model_spec:
+        return f"{spec.name} answers already"
+    _adopt(run, model, spec, by=by)
+    run.kit.stall_watch(None).person_said()
+    return None
+
+
+def cold(run: Conduct, model: ModelPort) -> tuple[int, float | None]:
+    """Tokens of the conversation as that model counts them, and what reading them costs where no cache has them."""
+    messages = shown_to(model, run.facts, run.facts.main).current()
+    tokens = model.count(messages, offered(run.tools)) if messages else 0
+    return tokens, model.bill(Tokens(in_=tokens))
+
+
+async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+    """The model, which answers, and whose price a limit in USD can be kept with; else why not."""
+    try:
+        model = await open_model(spec)
+        await model.probe()
+    except RundryError as error:
+        return str(error)
+    if isinstance(model, RemoteModel) and model.notes:
+        return model.notes[0]
+    if small := refuse_window(run.facts.spec, model):
+        return small
+    limit = run.facts.budget.usd
+    if model.price is None and limit is not None and run.facts.spec.usd_asked:
+        return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: lift it first"
+    return model
+
+
+def _adopt(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
+    event = switched(run, model, spec, by=by)
+    run.kit.use(model, key_from=spec.key_from)
+    run.kit.record(event)
+    limit = run.facts.budget.usd
+    if model.price is None and limit is not None:
+        run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
+
+
+def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
+    """The event of a change of models, with what its cold cache costs."""
+    tokens, usd = cold(run, model)
+    return ModelSwitched(
+        model=model.name,
+        local=model.local,
+        window=model.window,
+        priced=model.price is not None,
+        sees_images=model.sees_images,
+        by=by,
+        spec=spec,
+        prompt_tokens=tokens,
+        cold_usd=usd,
+    )
+
+
+def add_rule(run: Conduct, rule: Rule) -> str | None:
+    """A rule that denies, from now on. A command that runs already keeps what it sees."""
+    gate = run.kit.gate
+    if rule.verdict != "deny":
+        return "only a rule that denies can be added to a run"
+    if wrong := nonsense(rule):
+        return wrong
+    if rule in gate.rules:
+        return "the run has this rule already"
+    run.kit.record(RuleAdded(rule=rule))
+    gate.restrict(rule)
+    return None
+
+
+def set_mode(run: Conduct, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
+    """What passes the gate without a person, from the next proposal on."""
+    gate = run.kit.gate
+    if mode is GateMode.AUTO and run.kit.sandbox.kind is None and not (unsandboxed_ok or gate.unsandboxed_ok):
+        return "no sandbox works here: in `auto` commands would run unsandboxed; confirm it to switch"
+    gate.mode = mode
+    gate.unsandboxed_ok = gate.unsandboxed_ok or unsandboxed_ok
+    run.kit.record(GateModeChanged(mode=mode))
+    return None

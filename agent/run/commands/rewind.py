@@ -1,0 +1,102 @@
+"""Back to before an earlier message or step: the conversation as it was there, and the files with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from ...facts.facts import RunFacts
+from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
+from ..run_driver import Conduct
+from .undo import Ground, bring_back, is_mid_step
+
+MID_STEP = "a step runs: interrupt it first, then go back"
+LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
+"""The others have many conversations, or put the files back between their passes."""
+
+
+async def rewind(run: Conduct, command: Rewind) -> str | None:
+    """None: it was done. Else why it was refused. What was spent stays spent; the journal keeps everything."""
+    kit = run.kit
+    if kit.active:
+        return MID_STEP
+    async with run.files_at_rest:
+        if kit.active or is_mid_step(run.facts):
+            return MID_STEP
+        ground = Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record)
+        going = asyncio.ensure_future(_go_back(ground, command))
+        try:
+            gone = await asyncio.shield(going)
+        except asyncio.CancelledError:
+            _record(run, await going)
+            raise
+        if isinstance(gone, str):
+            return gone
+        _record(run, gone)
+    for watch in kit.stalls.values():
+        watch.person_said()
+    if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
+        run.pause("gone back; a message or /resume goes on from here", by="person")
+    return None
+
+
+def _record(run: Conduct, gone: Sequence[Event] | str) -> None:
+    if isinstance(gone, str):
+        return
+    with run.kit.together():
+        for event in gone:
+            run.kit.record(event)
+    run.kit.changed = True
+
+
+async def rewind_alone(ground: Ground, command: Rewind) -> str | None:
+    """The same for a run that nobody drives."""
+    if is_mid_step(ground.facts):
+        return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then go back"
+    gone = await _go_back(ground, command)
+    if isinstance(gone, str):
+        return gone
+    for event in gone:
+        ground.record(event)
+    return None
+
+
+async def _go_back(ground: Ground, command: Rewind) -> Sequence[Event] | str:
+    """Brings the files back; what is to be recorded of that, or why it was not done."""
+    found = _target(ground, command.seq)
+    if isinstance(found, str):
+        return found
+    chosen = ground.facts.changes.after(found.upto)
+    undone = await bring_back(ground, chosen) if chosen else None
+    return [*([] if undone is None else [undone]), found, *_left(undone)]
+
+
+def _target(ground: Ground, seq: int) -> Rewound | str:
+    """What stands at that place."""
+    facts = ground.facts
+    if facts.spec.loop not in LOOPS:
+        return f"{facts.spec.loop.a_run} has no one conversation to go back in"
+    events = ground.journal.read(seq - 1, 1) if seq > 0 else []
+    event = events[0].event if events and events[0].seq == seq else None
+    match event:
+        case Said(kind="task") if _is_the_task(facts, event):
+            return Rewound(upto=seq + 1, text="")
+        case Said(text=text):
+            return Rewound(upto=seq, text=text)
+        case StepStarted(number=number) if events[0].work is None:
+            return Rewound(upto=seq, step=number)
+        case _:
+            return "there is no message of yours and no step at that place"
+
+
+def _is_the_task(facts: RunFacts, said: Said) -> bool:
+    """What a goal run works on stays: it goes back to its beginning."""
+    return facts.spec.loop is not LoopKind.CHAT and said.text == facts.spec.task
+
+
+def _left(undone: Undone | None) -> list[Prompted]:
+    """The model hears of files that are not what they were at that point."""
+    if undone is None or not undone.kept:
+        return []
+    text = "Some files are not as you last saw them here: " + "; ".join(undone.kept[:40]) + ". Read before you change."
+    return [Prompted(kind="undo", text=text)]

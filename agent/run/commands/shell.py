@@ -1,0 +1,100 @@
+"""A command of the person's own: it needs no gate. The model is told of `!cmd`, and not of `!!cmd`."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...protocol import Prompted, Shell, ShellFinished, ShellStarted
+from ...stops import head_and_tail
+from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
+from ..run_driver import Conduct
+
+SECONDS = 600.0
+"""In which a command of the person's own may run."""
+_SHOWN = 8_000
+"""Characters of its output that are shown, and told."""
+_KEPT = 1_000_000
+"""Bytes of it that the journal keeps."""
+
+
+async def run_for_person(run: Conduct, command_id: int, command: Shell) -> str | None:
+    """Runs it outside of the sandbox, in the workspace. What it printed joins the conversation between two steps.
+
+    What it changes is the person's: no undo takes it back, and it is not counted among the model's changes.
+    """
+    if not command.command.strip():
+        return "the command is empty"
+    kit = run.kit
+    before, known = await kit.snapshots.take(), dict(kit.facts.changes.files)
+    kit.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
+    kept = HeadTail(_KEPT)
+    began = kit.clock.monotonic()
+    running = asyncio.ensure_future(
+        run_process(command.command, cwd=kit.workspace.root, env=kit.env, timeout=SECONDS, on_output=kept.add)
+    )
+    run.shells.add(running)
+    done: Finished | None = None
+    how = "ended with the run"
+    try:
+        await asyncio.wait({running})
+        done = None if running.cancelled() else running.result()
+        how = "interrupted" if done is None else _how(done)
+    except asyncio.CancelledError:
+        running.cancel()
+        await asyncio.wait({running})
+        raise
+    finally:
+        run.shells.discard(running)
+        kit.changed = True
+        text = kept.value().decode("utf-8", "replace").rstrip()
+        output = head_and_tail(text, _SHOWN)
+        kit.record(
+            ShellFinished(
+                shell_id=command_id,
+                how=how,
+                ok=done is not None and done.exit_code == 0,
+                output=output,
+                seconds=kit.clock.monotonic() - began,
+                full=kit.journal.keep(kept.value()) if output != text else None,
+                files=await _files(run, before, known),
+            )
+        )
+        if command.tell:
+            said = f"The person ran `{command.command}` ({how}):\n{output or '(no output)'}"
+            run.tell(Prompted(kind="shell", text=said))
+    return None
+
+
+def interrupt_shells(run: Conduct) -> bool:
+    """Ends the person's own commands that run; false where there is none."""
+    for running in run.shells:
+        running.cancel()
+    return bool(run.shells)
+
+
+def _how(done: Finished) -> str:
+    return done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
+
+
+async def _files(run: Conduct, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
+    """What changed meanwhile, but for what a tool of the run did.
+
+    What a command of the model changes in the very same moments is taken for the person's: nothing on the disk tells
+    the two apart. Guarded files are judged all the same.
+    """
+    kit = run.kit
+    after = await kit.snapshots.take()
+    kit.background.account(after)
+    if not before or not after or before == after:
+        return []
+    try:
+        changes = await kit.snapshots.changes(before, after)
+    except SnapshotDamaged:
+        return []
+    files = kit.facts.changes.files
+    mine = [change for change in changes if files.get(change.path) == known.get(change.path)]
+    for change in mine:
+        kit.person_made[change.path] = None if change.after is None else kit.journal.keep(change.after)
+    if not kit.active and not kit.background.names():  # else a command of the model's may have done it
+        await kit.guarded.approve_persons([change.path for change in mine])
+    return [change.path for change in mine]

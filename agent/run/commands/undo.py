@@ -1,0 +1,167 @@
+"""Undo: changes of the run are taken back, what someone else did since is left and named, and the model is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ...facts.changes import Landed
+from ...facts.facts import RunFacts
+from ...journal import Journal
+from ...protocol import Event, Prompted, Stamped, Undo, Undone
+from ...workspace import Restorer, Snapshots, Workspace
+from ..run_driver import Conduct
+from .undo_plan import Way, Ways
+
+MID_STEP = "a step runs: interrupt it first, then undo"
+AT_ONCE = 16
+"""Files that are put back side by side: each waits for the disk."""
+_NAMED = 40
+"""Files that the model is told by their names, of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What undo stands on."""
+
+    journal: Journal
+    facts: RunFacts
+    workspace: Workspace
+    snapshots: Snapshots
+    record: Callable[[Event], Stamped]
+
+
+async def undo(run: Conduct, command: Undo) -> str | None:
+    """None: it was done. Else why it was refused. No step begins meanwhile; what was begun is brought to its end."""
+    kit = run.kit
+    if kit.active:
+        return MID_STEP
+    async with run.files_at_rest:
+        if kit.active or is_mid_step(run.facts):
+            return MID_STEP
+        taking = asyncio.ensure_future(
+            take_back(Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record), command)
+        )
+        try:
+            taken = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taken = await taking
+            _tell(run, taken)
+            raise
+        return _tell(run, taken)
+
+
+def _tell(run: Conduct, taken: str | Undone) -> str | None:
+    if isinstance(taken, str):
+        return taken
+    with run.kit.together():
+        run.kit.record(taken)
+        run.tell(told_of(taken, run.facts))
+    run.kit.changed = True
+    for watch in run.kit.stalls.values():
+        watch.person_said()
+    return None
+
+
+async def undo_alone(ground: Ground, command: Undo) -> str | None:
+    """The same for a run that nobody drives."""
+    if is_mid_step(ground.facts):
+        return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then undo"
+    taken = await take_back(ground, command)
+    if isinstance(taken, str):
+        return taken
+    note = told_of(taken, ground.facts)
+    ground.record(taken)
+    ground.record(note)
+    return None
+
+
+def is_mid_step(facts: RunFacts) -> bool:
+    """A step has no end yet, or a call no result."""
+    return bool(facts.open_steps or facts.main.unanswered())
+
+
+async def take_back(ground: Ground, command: Undo) -> str | Undone:
+    """Brings the files back, each recorded as it moved; what came of all is for the caller to record. Or why not."""
+    chosen = _chosen(ground.facts, command)
+    if isinstance(chosen, str):
+        return chosen
+    return await bring_back(ground, chosen, step=command.step)
+
+
+async def bring_back(
+    ground: Ground, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
+) -> Undone:
+    """The same for these changes, the newest ones of all that stand, oldest first."""
+    ways = Ways(ground.journal, ground.snapshots)
+    for landed in reversed(chosen):
+        await ways.add(landed)
+    files, kept = await _walk(ground, ways.found.values())
+    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *ways.lost]), by=by)
+
+
+def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
+    """The changes to be taken back, oldest first; or why there are none."""
+    changes = facts.changes
+    if command.step is not None:
+        since = changes.since(command.step)
+        if since is None:
+            return f"there was no step {command.step}: the newest is {facts.step}"
+        return since or f"nothing that was changed since step {command.step} began is left to undo"
+    if command.changes < 1:
+        return f"undo takes back 1 change or more, not {command.changes}"
+    return changes.standing[-command.changes :] or (
+        "all changes are undone already" if changes.undone else "nothing was changed yet"
+    )
+
+
+async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[str]]:
+    """The files that are back, and a line for each that is not. What has to go goes first: it may be in the way."""
+    files: list[str] = []
+    kept: list[str] = []
+    all_ways = list(ways)
+    for phase in ([w for w in all_ways if w.want is None], [w for w in all_ways if w.want is not None]):
+        for start in range(0, len(phase), AT_ONCE):
+            batch = phase[start : start + AT_ONCE]
+            said = await asyncio.gather(*(asyncio.to_thread(_put_back, ground, way) for way in batch))
+            kept += [why for why in said if why is not None]
+            for way in (way for way, why in zip(batch, said, strict=True) if why is None):
+                files.append(way.path)
+                if not _is_told(ground.facts, way):
+                    ground.record(way.moved())
+    return files, kept
+
+
+def _put_back(ground: Ground, way: Way) -> str | None:
+    return Restorer(ground.workspace, way.folders.__contains__).put_back(way.path, way.want, way.have)
+
+
+def _is_told(facts: RunFacts, way: Way) -> bool:
+    """An undo that a kill cut short had recorded it."""
+    known = facts.changes.files.get(way.path)
+    return known is not None and known[1] == way.to_blob != way.from_blob
+
+
+def told_of(undone: Undone, facts: RunFacts) -> Prompted:
+    """What the model hears: which files are what they were, and that the person did it."""
+    if undone.step is not None:
+        text = [f"The person took back everything that was changed since step {undone.step} began."]
+    else:
+        last = "last change" if undone.changes == 1 else f"last {undone.changes} changes"
+        text = [f"The person took back your {last}."]
+    back = [path for path in undone.files if facts.changes.files.get(path, (None, ""))[1] is not None]
+    gone = sorted({*undone.files} - {*back})
+    if back:
+        text.append(f"As they were before it: {_named(back)}.")
+    if gone:
+        text.append(f"Gone again, they did not exist before it: {_named(gone)}.")
+    if undone.kept:
+        text.append("Left as it is: " + "; ".join(undone.kept[:_NAMED]) + ".")
+    text.append("Files that git ignores were not looked at. Read a file before you change it again.")
+    return Prompted(kind="undo", text=" ".join(text))
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more

@@ -1,0 +1,98 @@
+"""Undo, the way back and verdicts on findings, for a run that nobody drives: it stays as it ended, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from ...facts.facts import fold
+from ...finder.lenses.judging import judge
+from ...journal import Journal, claim
+from ...model import NOBODY
+from ...protocol import (
+    Command,
+    CommandRefused,
+    CommandTaken,
+    Event,
+    Judge,
+    Merge,
+    Rewind,
+    RundryError,
+    Stamped,
+    Undo,
+    command_type,
+)
+from ...workspace import Leftovers, Snapshots, Workspace
+from ..damaged.admission import require_undamaged
+from ..process.inbox import STALE
+from .rewind import rewind_alone
+from .undo import Ground, undo_alone
+
+
+async def obey_alone(path: Path) -> None:
+    """Obey each `Undo`, `Rewind`, `Judge` and `Merge` in the journal's inbox, and refuse the rest.
+
+    Raises RunHeld, JournalError.
+    """
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            require_undamaged(journal)
+            ground = _ground(journal)
+            for command_id, command in journal.take():
+                why = await _obey(ground, command)
+                ground.record(_answer(command_id, command, why))
+        finally:
+            journal.close()
+
+
+async def _obey(ground: Ground, command: Command | None) -> str | None:
+    match command:
+        case Undo():
+            return await undo_alone(ground, command)
+        case Rewind():
+            return await rewind_alone(ground, command)
+        case Judge() | Merge():
+            finder = ground.facts.finder
+            if finder is None:
+                return f"{ground.facts.spec.loop.a_run} has no findings or items"
+            return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NOBODY)
+        case _:
+            return STALE
+
+
+def _ground(journal: Journal) -> Ground:
+    facts = fold(journal.spec, journal.read())
+
+    def record(event: Event) -> Stamped:
+        stamped = journal.append(event)
+        facts.apply(stamped)
+        return stamped
+
+    store = journal.path.with_suffix(".snapshots")
+    workspace = Workspace(
+        Path(journal.spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path)
+    )
+    return Ground(journal, facts, workspace, Snapshots(workspace, store), record)
+
+
+def _answer(command_id: int, command: Command | None, why: str | None) -> CommandTaken | CommandRefused:
+    kind = command_type(command) if command is not None else "unknown"
+    if why is None:
+        return CommandTaken(command_id=command_id, command=kind)
+    return CommandRefused(command_id=command_id, command=kind, why=why)
+
+
+def main(path: str) -> int:
+    """The process of its own that a view starts."""
+    try:
+        asyncio.run(obey_alone(Path(path)))
+    except RundryError as error:
+        print(f"rundry: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

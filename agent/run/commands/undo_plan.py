@@ -1,0 +1,138 @@
+"""Each file's way back over several changes, from the newest to the oldest, as far as nobody else came between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ...facts.changes import Landed, Moved
+from ...journal import Journal
+from ...protocol import FileChanged, RundryError
+from ...workspace import Snapshots, Was, alike, blob_id
+
+
+class Unknown(RundryError):
+    """What a change did is not known well enough to take it back."""
+
+
+@dataclass(slots=True)
+class Way:
+    """One file's."""
+
+    path: str
+    want: Was | None
+    """What it goes back to."""
+    have: Was | None
+    """What the newest change left."""
+    from_blob: str | None
+    to_blob: str | None
+    added: int = 0
+    removed: int = 0
+    folders: frozenset[str] = frozenset()
+    """Those on the way to it that were there before the oldest change."""
+    is_broken: bool = False
+    """Something came between: older changes are not reached."""
+    _mode: int | None = None
+    _is_one_file: bool = True
+    """It did not go and come again on the way so far."""
+
+    def go_on(self, before: Was | None, after: Was | None, moved: Moved) -> None:
+        """Over the next older change, which left the file as it is wanted so far."""
+        self._pass(after)
+        self._pass(before)
+        self.to_blob = moved.before
+        self.added += moved.removed
+        self.removed += moved.added
+
+    def moved(self) -> FileChanged:
+        """As it is recorded."""
+        return FileChanged(
+            path=self.path,
+            by="undo",
+            before=self.from_blob,
+            after=self.to_blob,
+            added=self.added,
+            removed=self.removed,
+        )
+
+    def _pass(self, state: Was | None) -> None:
+        """Edits keep a file's permissions, so the nearest change that noted them says what they were."""
+        if state is None:
+            self._mode, self._is_one_file = None, False
+        elif state.mode is None:
+            state = msgspec.structs.replace(state, mode=self._mode)
+        else:
+            self._mode = state.mode
+            if self._is_one_file and self.have is not None and self.have.mode is None:
+                self.have = msgspec.structs.replace(self.have, mode=state.mode)
+        self.want = state
+
+
+@dataclass(slots=True)
+class Ways:
+    """Those of all files."""
+
+    journal: Journal
+    snapshots: Snapshots
+    found: dict[str, Way] = field(default_factory=dict[str, Way])
+    lost: list[str] = field(default_factory=list[str])
+    """What cannot be taken back, and why: a line each."""
+
+    async def add(self, landed: Landed) -> None:
+        """The next older change."""
+        try:
+            before, after = await self._states(landed)
+            folders = frozenset[str]()
+            if landed.world is not None:
+                folders = await self.snapshots.had_folders(landed.world, list(landed.files))
+        except RundryError as error:
+            self.lost += [f"{path}: {error}" for path in landed.files or (landed.title,)]
+            self._break(landed.files)
+            return
+        for path, moved in landed.files.items():
+            way = self.found.get(path)
+            if way is None:
+                way = self.found[path] = Way(path, after[path], after[path], moved.after, moved.after)
+            if way.is_broken:
+                continue
+            if alike(way.want, after[path]):
+                way.go_on(before[path], after[path], moved)
+                way.folders = folders
+            else:
+                way.is_broken = True
+                self.lost.append(f"{path}: not as it was before step {landed.step}, someone changed it after that")
+
+    def _break(self, paths: Mapping[str, Moved]) -> None:
+        for path in paths:
+            if path in self.found:
+                self.found[path].is_broken = True
+
+    async def _states(self, landed: Landed) -> tuple[Mapping[str, Was | None], Mapping[str, Was | None]]:
+        """Each file before and after. Raises RundryError."""
+        paths: Sequence[str] = list(landed.files)
+        if landed.command is None:
+            before = {path: self._kept(path, moved.before) for path, moved in landed.files.items()}
+            return before, {path: self._kept(path, moved.after) for path, moved in landed.files.items()}
+        if not paths:
+            raise Unknown("what this command changed is not known, there was no snapshot of the workspace")
+        if landed.world is None or landed.world_after is None:
+            raise Unknown("the workspace was not looked at before this command")
+        snapshots = self.snapshots
+        return await snapshots.were(landed.world, paths), await snapshots.were(landed.world_after, paths)
+
+    def _kept(self, path: str, blob: str | None) -> Was | None:
+        if blob is None:
+            return None
+        load = self._loader(path, blob)
+        return Was(blob_id(load()), load)
+
+    def _loader(self, path: str, blob: str) -> Callable[[], bytes]:
+        def load() -> bytes:
+            try:
+                return self.journal.blob(blob)
+            except KeyError:
+                raise Unknown(f"{path}: the journal does not hold its earlier content") from None
+
+        return load

@@ -1,0 +1,1 @@
+"""Hand-off: its record, and who is asked to continue."""

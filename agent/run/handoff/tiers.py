@@ -1,0 +1,197 @@
+"""Who is asked to take a hand-off up, one after the other: a person, a stronger model, a command (REQUIREMENTS 5.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from ...facts.escalations import TIER
+from ...protocol import (
+    Finish,
+    HandoffClosed,
+    HandoffOpened,
+    HandoffTier,
+    Prompted,
+    Reason,
+    TierAsked,
+    TierPassed,
+    Waiting,
+)
+from ...reports.handoffs import handoff_markdown
+from ...workspace import Finished, run_process
+from ..commands.reconfigure import OpenModel, hand_to_model
+from ..process.calling import call_hook, hook_env
+from ..run_driver import Conduct
+from .escalation import OF_HANDOVER, escalate, handover
+from .handoff import hand_off
+
+COMMAND_SECONDS = 60.0
+"""A command that tells someone may take so long."""
+
+
+class Ladder:
+    """Goes up tier by tier. Without tiers the person is asked while a view is attached, and nobody else."""
+
+    def __init__(self, run: Conduct, open_model: OpenModel, env: Mapping[str, str]) -> None:
+        """`env`: the person's own."""
+        self._run, self._open_model, self._env = run, open_model, env
+        run.hand_over, run.before_deciding = self.hand_over, self.before_deciding
+
+    async def before_deciding(self) -> Finish | None:
+        """What comes before the loop's decision: a stall's rule, a hand-off left open, a tier whose time is over."""
+        end = await escalate(self._run, self._open_model)
+        if end is not None:
+            return end
+        facts = self._run.facts
+        if facts.handoff is not None:
+            return Finish(reason=Reason.HANDOFF, detail=facts.handoff.reason)
+        tier, now = facts.handing.tier, self._run.kit.clock.now()
+        if tier is not None and tier.until is not None and now >= tier.until:
+            return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not get through: {facts.handing.reason}")
+        return None
+
+    async def hand_over(self, reason: str) -> bool:
+        """True: the run goes on from what they did, or is to stop. False: nobody took it up."""
+        run = self._run
+        opened = hand_off(run.facts, reason, run.kit.journal.blob)
+        run.kit.record(opened)
+        tiers = run.facts.spec.tiers or [HandoffTier(kind="person")]
+        for number, tier in enumerate(tiers, start=1):
+            if number > run.facts.handing.passed and await self._ask(number, tier):
+                return True
+        return False
+
+    async def _ask(self, number: int, tier: HandoffTier) -> bool:
+        match tier.kind:
+            case "person":
+                return await self._ask_person(number, tier)
+            case "model":
+                return await self._ask_model(number, tier)
+            case "command":
+                return await self._ask_command(number, tier)
+            case kind:
+                raise ValueError(f"{kind} is no tier")
+
+    async def _ask_person(self, number: int, tier: HandoffTier) -> bool:
+        run, kit = self._run, self._run.kit
+        is_called = run.facts.spec.attended and run.facts.spec.notify is not None
+        if not kit.watched() and not is_called:
+            self._pass(number, "no view is attached")
+            return False
+        until = self._asked(number, tier)
+        if is_called and not kit.watched():
+            self._call(run.facts.spec.notify or "")
+        kit.record(Waiting(why="handoff"))
+        if await self._taken_within(until, lambda: not kit.watched() and not is_called):
+            return True
+        self._pass(number, "nobody came" if kit.watched() or is_called else "the view went away")
+        return False
+
+    async def _ask_model(self, number: int, tier: HandoffTier) -> bool:
+        run, kit = self._run, self._run.kit
+        spec, opened, before = tier.model, run.facts.handoff, kit.model.name
+        assert spec is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
+        if run.facts.main.unanswered():
+            self._pass(number, "only a person can decide on a proposal")
+            return False
+        self._asked(number, tier)
+        why = await hand_to_model(run, spec, self._open_model, by=TIER)
+        if why is not None:
+            self._pass(number, why)
+            return False
+        kit.record(HandoffClosed(by=spec.name))
+        kit.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
+        return True
+
+    async def _ask_command(self, number: int, tier: HandoffTier) -> bool:
+        run, opened, line = self._run, self._run.facts.handoff, tier.run
+        assert line is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
+        asked = run.facts.handing.tier
+        if asked is None or asked.number != number:  # else an earlier runner told them already
+            done = await self._told(line, opened)
+            if done is None:
+                return True
+            if done.exit_code != 0:
+                self._pass(number, _failure(line, done))
+                return False
+        until = self._asked(number, tier)
+        if tier.after and await self._taken_within(until, lambda: False):
+            return True
+        self._pass(number, "told; nobody came" if tier.after else "told")
+        return False
+
+    async def _told(self, line: str, opened: HandoffOpened) -> Finished | None:
+        """The command's end; None: the hand-off was taken up, or a stop was asked for, while it ran."""
+        kit, facts = self._run.kit, self._run.facts
+        text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(kit.journal.path))
+        about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
+        env = {**hook_env(self._env, kit.workspace.root), **about}
+        telling = asyncio.ensure_future(
+            run_process(line, cwd=kit.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
+        )
+        telling.add_done_callback(lambda _: kit.news.set())
+        try:
+            await kit.until(lambda: telling.done() or self._is_taken())
+            return None if self._take() else await telling
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
+        """A person took it up, or stopped the run. `until`: unix time; without one the wait has no end of its own."""
+        run, clock = self._run, self._run.kit.clock
+        timer = asyncio.ensure_future(clock.sleep(max(0.0, until - clock.now()))) if until is not None else None
+        if timer is not None:
+            timer.add_done_callback(lambda _: run.kit.news.set())
+        run.waits = until is None
+        try:
+            await run.kit.until(
+                lambda: (
+                    self._is_taken() or given_up() or run.kit.deadline_passed() or (timer is not None and timer.done())
+                )
+            )
+        finally:
+            run.waits = False
+            if timer is not None:
+                timer.cancel()
+        return self._take()
+
+    def _is_taken(self) -> bool:
+        run = self._run
+        return run.stop is not None or run.wheel_asked or bool(run.facts.queue) or run.facts.handoff is None
+
+    def _take(self) -> bool:
+        """Whether it is taken up; a message closes it."""
+        run = self._run
+        if run.facts.queue and run.facts.handoff is not None:
+            run.kit.record(HandoffClosed(by="person"))
+        return run.stop is not None or run.wheel_asked or run.facts.handoff is None
+
+    def _asked(self, number: int, tier: HandoffTier) -> float | None:
+        """Says so; until when. A runner that takes it up from another one goes on with the time that is left."""
+        known = self._run.facts.handing.tier
+        if not self._run.facts.spec.tiers:
+            return None
+        until = None if tier.after is None else self._run.kit.clock.now() + tier.after
+        if known is not None and known.number == number:
+            until = known.until
+        self._run.kit.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
+        return until
+
+    def _pass(self, number: int, why: str) -> None:
+        if self._run.facts.spec.tiers:
+            self._run.kit.record(TierPassed(number=number, why=why))
+
+    def _call(self, command: str) -> None:
+        call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.kit.workspace.root)
+
+    def _about(self, why: str) -> dict[str, str]:
+        facts, journal = self._run.facts, self._run.kit.journal
+        reason = facts.handoff.reason if facts.handoff is not None else ""
+        return {"why": why, "run": facts.spec.run_id, "journal": str(journal.path), "reason": reason}
+
+
+def _failure(line: str, done: Finished) -> str:
+    how = done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
+    said = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+    return f"`{line}`: {how}" + (f": {said}" if said else "")

@@ -1,0 +1,1 @@
+"""The repository and the verdict around each pass of a run."""

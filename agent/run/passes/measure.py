@@ -1,0 +1,171 @@
+"""Measure the score: before the first pass, and after each pass, to decide whether its change is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+
+from ...protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
+from ...step import Kit, PersonInterrupted
+from ...step.checks.fair import Surroundings, fair
+from ...stops.score import is_better, is_within_noise, noise_of, read_score
+from ...workspace import Finished
+
+_SHOWN = 200
+"""Characters of what a failed score command printed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The verdict on a pass, and the reason for it."""
+
+    kept: bool
+    why: str
+    is_measured: bool = True
+    """False: the score command gave no usable number."""
+
+
+async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
+    """Measure before anything is changed. Without a score, the result is a fault."""
+    try:
+        values, seconds = await _scores(kit, spec)
+    except PersonInterrupted:
+        return WorkResult(interrupted=True)
+    if isinstance(values, str):
+        return WorkResult(fault=f"the score command `{spec.score}` {values}")
+    score = median(values)
+    kit.record(
+        ScoreMeasured(
+            score=score,
+            best=score,
+            kept=True,
+            stale_passes=0,
+            command=spec.score,
+            seconds=seconds,
+            values=_shown(values),
+            noise=noise_of(values),
+        )
+    )
+    return WorkResult()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The score of one tree of files."""
+
+    value: float | None
+    """The median; None: a measurement gave no usable number."""
+    values: list[float]
+    noise: float | None
+    seconds: float
+    why_not: str = ""
+    """Why there is none, as a sentence that follows "the command"."""
+    tries: int = 1
+    """Candidates of the pass."""
+    candidate: int = 0
+    """The one that has this score."""
+
+
+async def measure(kit: Kit, spec: ImproveSpec) -> Score:
+    """Measure the files as they are now. Raises PersonInterrupted."""
+    values, seconds = await _scores(kit, spec)
+    if isinstance(values, str):
+        return Score(None, [], None, seconds, values)
+    return Score(median(values), _shown(values), noise_of(values), seconds)
+
+
+async def judge_score(kit: Kit, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
+    """Measure a pass, whose files are those of the `chosen` try if it has tries. Raises PersonInterrupted."""
+    score = await measure(kit, spec)
+    if chosen is not None:
+        score = replace(score, tries=chosen.tries, candidate=chosen.candidate)
+    return record_score(kit, spec, number, score)
+
+
+def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Measured:
+    """Record the score of a pass: any better one is kept."""
+    passing = kit.facts.passing
+    assert passing is not None and passing.best is not None  # the baseline comes first
+    best = passing.best
+    if score.value is None:
+        return record_no_score(kit, spec, number, score.why_not, score.seconds)
+    kept = is_better(score.value, best, spec.goal)
+    stale = 0 if is_better(score.value, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
+    in_noise = is_within_noise(score.value, best, (score.noise, passing.best_noise))
+    kit.record(
+        ScoreMeasured(
+            score=score.value,
+            best=score.value if kept else best,
+            kept=kept,
+            stale_passes=stale,
+            number=number,
+            command=spec.score,
+            seconds=score.seconds,
+            values=score.values,
+            noise=score.noise,
+            within_noise=in_noise,
+            tries=score.tries,
+            candidate=score.candidate,
+        )
+    )
+    who = f"try {score.candidate} of {score.tries}: " if score.candidate else ""
+    told = f"{who}score {score.value:g}, {'before' if kept else 'not better than'} {best:g}"
+    return Measured(kept, f"{told} (within noise)" if in_noise else told)
+
+
+def record_no_score(kit: Kit, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
+    """Record that the score of a pass could not be measured. `why` follows "the command"."""
+    assert kit.facts.passing is not None  # the caller belongs to a pass
+    in_a_row = kit.facts.passing.unmeasured + 1
+    kit.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
+    return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)
+
+
+def _shown(values: list[float]) -> list[float]:
+    return values if len(values) > 1 else []
+
+
+async def _scores(kit: Kit, spec: ImproveSpec) -> tuple[list[float] | str, float]:
+    """Return the numbers and the seconds that they took; or why one of the measurements gave none."""
+    values: list[float] = []
+    seconds = 0.0
+    for number in range(1, spec.repeat + 1):
+        score, took = await _score(kit, spec)
+        seconds += took
+        if isinstance(score, str):
+            return f"{score} (measurement {number} of {spec.repeat})" if spec.repeat > 1 else score, seconds
+        values.append(score)
+    return values, seconds
+
+
+async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
+    """Return one number and its seconds; or why there is none. It runs as a check does."""
+    own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
+    seconds = own if left is None else max(1.0, min(own, left))
+
+    async def run(around: Surroundings) -> Finished:
+        with kit.watch.running():
+            running = kit.sandbox.run(
+                spec.score,
+                kit.workspace.root,
+                cwd=kit.workspace.root,
+                env=around.env,
+                timeout=seconds,
+                empty=around.empty,
+                apart=True,
+            )
+            return await kit.interruptible(running)
+
+    record = kit.recorder(None, None)
+    done, uncounted = await fair(kit, spec.score, run, lambda done: done.exit_code == 0, record)
+    kit.changed = True
+    if uncounted is not None:
+        return f"does not count: {uncounted}", done.seconds
+    if done.timed_out:
+        return f"timed out after {seconds:.0f} s and was ended", done.seconds
+    if done.error is not None:
+        return f"could not be started: {done.error}", done.seconds
+    if done.exit_code != 0:
+        tail = " ".join((done.errors or done.full).decode("utf-8", "replace").split())[-_SHOWN:]
+        return f"failed (exit code {done.exit_code}){f': {tail}' if tail else ''}", done.seconds
+    return read_score(done.full.decode("utf-8", "replace")), done.seconds

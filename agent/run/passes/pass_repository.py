@@ -1,0 +1,180 @@
+"""The repository around the passes of a run: its state at the start of each, and how to keep or undo what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ...protocol import Branch, PassStarted, PatchKept
+from ...step import Kit
+from ...workspace import Change
+from ...workspace.git import (
+    GitState,
+    bundle_of,
+    commit_pass,
+    commits_of_head,
+    differences,
+    is_same,
+    places_of,
+    record_state,
+    rewind,
+    wait_for_locks,
+)
+from ...workspace.git.repository import GitFailed, Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a pass did to the repository, besides files."""
+
+    state: str
+    """The state after the pass, in the snapshot store."""
+    history: list[str]
+    """What happened to HEAD, refs, stash and submodules, one line each."""
+
+
+class PassRepository:
+    """Git for one run's passes. Everything here is a no-op where the workspace is in no repository."""
+
+    def __init__(self, kit: Kit, branch: Branch) -> None:
+        self._kit, self._branch = kit, branch
+        self._states: dict[str, GitState] = {}
+
+    async def find(self) -> Repository | None:
+        """Look at the disk. Raises GitFailed."""
+        return await Repository.find(self._kit.workspace.root, self._kit.env)
+
+    async def record(self, found: Repository | None) -> str | None:
+        """Store the state and return its id; None outside of git. Raises GitFailed."""
+        if found is None:
+            return None
+        await wait_for_locks(await places_of(found))
+        return await self._record(found)
+
+    async def moved(self, started: PassStarted) -> Moved | None:
+        """Compare with the start of the pass; None: nothing is different, or git cannot be asked."""
+        if started.git is None:
+            return None
+        try:
+            found = await self.find()
+            if found is None:
+                return None
+            after = await self._record(found)
+        except GitFailed:
+            return None
+        start, end = self._state(started.git), self._state(after)
+        if started.tries > 1:
+            after, end = self._without_new_names(start, end)
+        return None if is_same(start, end) else Moved(after, differences(start, end))
+
+    async def commit(
+        self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], message: str
+    ) -> tuple[str | None, str]:
+        """Commit a green pass on the branch that it started from; the commit, and a remark. Raises GitFailed."""
+        found = await self.find()
+        if found is None or started.git is None:
+            raise GitFailed(f"{self._kit.workspace.root} is in no git repository any more")
+        start = self._state(started.git)
+        have = start if moved is None else self._state(moved.state)
+        paths, hooks = [one.path for one in changes], self._kit.hooks
+        tip, is_squashed = await commit_pass(found, start, have, paths, message, hooks)
+        notes = [] if hooks is None else [hooks.take_notes()]
+        left = await self._return_home(found, start, have, tip)
+        remark = "its own commits are squashed into one, they did not descend from its start" if is_squashed else ""
+        commit = tip if tip != start.commit else None
+        return commit, "; ".join(part for part in (remark, *left, *notes) if part)
+
+    async def forget_history(self, started: PassStarted, moved: Moved | None) -> list[str]:
+        """Undo the commits of a pass whose files stay and are not committed. Lines for what could not be undone."""
+        if moved is None or started.git is None:
+            return []
+        return await self._rewind(started, moved.state, history_only=True)
+
+    async def bundle(self, started: PassStarted, moved: Moved | None) -> tuple[str | None, list[str]]:
+        """Keep commits that are about to be rolled back in the journal; the blob, and a line for each commit."""
+        if moved is None or started.git is None:
+            return None, []
+        kit = self._kit
+        try:
+            found = await self.find()
+            if found is None:
+                return None, []
+            fallback = f"refs/rundry/{kit.facts.spec.run_id}/pass-{started.number}"
+            want, have = self._state(started.git), self._state(moved.state)
+            kept = await bundle_of(found, want, have, fallback)
+        except GitFailed as error:
+            return None, [f"the commits could not be packed, the log of HEAD still has them: {error}"]
+        if kept is None:
+            return None, []
+        held = [f"kept in the repository as {name}" for name in kept.refs]
+        return None if kept.bundle is None else kit.journal.keep(kept.bundle), [*kept.commits, *held]
+
+    async def roll_back(self, started: PassStarted, kept: PatchKept) -> list[str]:
+        """Restore the state at the start of the pass. Lines for what was left."""
+        if started.git is None or kept.git is None:
+            return []
+        return await self._rewind(started, kept.git, history_only=False)
+
+    async def _rewind(self, started: PassStarted, after: str, *, history_only: bool) -> list[str]:
+        try:
+            found = await self.find()
+        except GitFailed as error:
+            return [f"git: {error}"]
+        if found is None or started.git is None:
+            return ["git: the repository is gone"]
+        aside = self._kit.journal.path.with_suffix(".kept") / f"pass-{started.number}"
+        want, have = self._state(started.git), self._state(after)
+        load = self._kit.snapshots.kept
+        return await rewind(found, want, have, load, aside=aside, history_only=history_only)
+
+    async def _return_home(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
+        """After a commit: no operation of the pass is in progress, and protected branches are where they were."""
+        made = commits_of_head(await places_of(found), start.head_log)
+        protected = {f"refs/heads/{name}" for name in self._branch.protected} & start.refs.keys()
+        ends = have.refs
+        moved = [name for name in protected if ends.get(name) != start.refs[name] and ends.get(name) in made]
+        now = msgspec.structs.replace(
+            have,
+            head=start.head,
+            commit=tip,
+            refs={**have.refs, start.branch or "": tip},
+            staged=start.staged,
+            head_log=start.head_log,
+        )
+        refs = {**now.refs, **{name: start.refs[name] for name in moved}}
+        want = msgspec.structs.replace(now, refs=refs, operations=start.operations)
+        if want == now:
+            return []
+        left = await rewind(found, want, now, self._kit.snapshots.kept, aside=Path(), history_only=True)
+        return [*(f"the protected branch {name.removeprefix('refs/heads/')} is where it was" for name in moved), *left]
+
+    async def _record(self, found: Repository) -> str:
+        try:
+            state = await record_state(found, self._kit.snapshots.keep)
+        except OSError as error:
+            raise GitFailed(f"{error.filename}: {error.strerror}") from error
+        return self._store(state)
+
+    def _without_new_names(self, start: GitState, end: GitState) -> tuple[str, GitState]:
+        """Branches and tags that came while tries worked are somebody else's: a try's go with its worktree."""
+        came = {name for name in end.refs.keys() - start.refs.keys() if name.startswith(("refs/heads/", "refs/tags/"))}
+        state = msgspec.structs.replace(end, refs={name: to for name, to in end.refs.items() if name not in came})
+        return self._store(state), state
+
+    def _store(self, state: GitState) -> str:
+        name = self._kit.snapshots.keep(msgspec.json.encode(state))
+        self._states[name] = state
+        return name
+
+    def _state(self, name: str) -> GitState:
+        if name not in self._states:
+            self._states[name] = stored_state(self._kit, name)
+        return self._states[name]
+
+
+def stored_state(kit: Kit, name: str) -> GitState:
+    """Return a state from the snapshot store. Raises SnapshotDamaged."""
+    return msgspec.json.decode(kit.snapshots.kept(name), type=GitState)

@@ -1,0 +1,75 @@
+"""What is said of passes: to the model that begins one, in a commit, and of a check that is red."""
+
+from __future__ import annotations
+
+from ...facts.actions import arguments_of
+from ...facts.conversation import last_text
+from ...facts.facts import RunFacts
+from ...facts.passes import PassFacts
+from ...loops.goal import feedback
+from ...loops.state import failing_checks
+from ...protocol import PassFinished
+from ...step import Kit
+
+LINE = 160
+"""Characters."""
+TOLD = 12
+"""Earlier passes that a new one hears of, a line each."""
+SUBJECT = 60
+
+
+def red(kit: Kit) -> str:
+    """Which check is red, in words."""
+    checks = failing_checks(kit.facts)
+    if checks:
+        last = checks[-1]
+        how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
+        if last.suspect is not None:
+            return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
+        return f"the check `{cut(last.command, 60)}` is red ({how})"
+    judged = [one for one in kit.facts.verdicts.predicates.values() if not one.passed]
+    return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"
+
+
+def opening(kit: Kit, passing: PassFacts, number: int) -> str:
+    """The first message of a pass."""
+    spec = kit.facts.spec
+    parts = [f"Pass {number}. {spec.task}"]
+    if passing.done:
+        parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-TOLD:]))
+    if spec.improve is not None and passing.best is not None:
+        way = "higher" if spec.improve.goal == "max" else "lower"
+        parts.append(
+            f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
+            "Improve it by one change, then call `finish`. The program measures; what is not better is reverted."
+        )
+    parts += [feedback(check) for check in failing_checks(kit.facts)]
+    if passing.said:
+        parts.append("The person said:\n" + "\n".join(passing.said))
+    return "\n\n".join(parts)
+
+
+def _line(one: PassFinished) -> str:
+    files = f", {len(one.files)} files" if len(one.files) > 1 else f", {one.files[0]}" if one.files else ""
+    again = f", the same change as pass {one.repeats}" if one.repeats is not None else ""
+    said = f': "{one.said}"' if one.said else ""
+    return f"- pass {one.number} {one.verdict}{files}{again} ({cut(one.why, LINE)}){said}"
+
+
+def said_in(facts: RunFacts) -> str:
+    """What the model says that it did, in a line."""
+    text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
+    text = text.strip() or (last_text(facts.main.messages) or "").strip()
+    return cut(text.split("\n", 1)[0], LINE)
+
+
+def message(kit: Kit, number: int, said: str, why: str) -> str:
+    """Of the commit: what the pass says that it did, the task, why it is kept, the run."""
+    spec = kit.facts.spec
+    subject = cut(said or " ".join(spec.task.split()), SUBJECT)
+    return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"

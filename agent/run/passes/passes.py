@@ -1,0 +1,376 @@
+"""What a pass needs around it: a clean start, a verdict, and what follows from it: a commit, or the way back.
+
+Nothing is lost: what is put back is first kept as a patch in the journal (REQUIREMENTS 2.5, 2.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ...facts.passes import PassFacts
+from ...facts.verdicts import result_of
+from ...loops import LoopState
+from ...loops.passes import BEGIN, CLOSE, TRY
+from ...loops.state import met, suspects_left
+from ...protocol import (
+    Branch,
+    FileChanged,
+    ImproveSpec,
+    IntervalSpec,
+    PassFinished,
+    PassStarted,
+    PatchKept,
+    Prompted,
+    RunSpec,
+    Work,
+    WorkResult,
+)
+from ...step import Kit, PersonInterrupted, verify
+from ...workspace import Change
+from ...workspace.git.repository import GitFailed, Repository, why_not_here
+from ...workspace.snapshots.patches import change_hash, patch_of
+from ..suspect import accept_same_results
+from ..tries import Candidates
+from ..tries.verdict import look_at_predicates
+from .measure import Measured, judge_score, measure_baseline, record_no_score
+from .pass_repository import Moved, PassRepository
+from .pass_words import message, opening, red, said_in
+
+CUT = "the run ended in the middle of it"
+
+
+def has_passes(spec: RunSpec) -> bool:
+    """Its loop has works that `Passes` does."""
+    return spec.interval is not None or spec.improve is not None
+
+
+class Passes:
+    """Works of a loop with passes besides its steps: the begin, the measurement, the tries, the close."""
+
+    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
+        self.kit = kit
+        self.candidates = Candidates(kit, tools)
+        self._repository = PassRepository(kit, self._branch)
+        self._asks = True
+        """A suspect check is put to a person before the pass is closed."""
+
+    @property
+    def _interval(self) -> IntervalSpec | None:
+        return self.kit.facts.spec.interval
+
+    @property
+    def _improve(self) -> ImproveSpec | None:
+        """With the limits as they are now."""
+        return self.kit.facts.spec.improve
+
+    @property
+    def facts(self) -> PassFacts:
+        """What the journal says of the passes."""
+        assert self.kit.facts.passing is not None  # the fold makes it for these loops
+        return self.kit.facts.passing
+
+    @property
+    def is_open(self) -> bool:
+        """A pass without tries began and is not being put back: what changes in the workspace belongs to it."""
+        started = self.facts.open
+        return started is not None and started.tries == 1 and self.facts.going_back is None
+
+    @property
+    def is_undecided(self) -> bool:
+        """The open pass waits for a decision about a suspect check."""
+        found, asked = suspects_left(self.kit.facts), self.kit.facts.verdicts.asked
+        return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
+
+    async def perform(self, work: Work) -> WorkResult:
+        """What no model does. A person may interrupt what runs in it."""
+        try:
+            if work.kind == TRY:
+                return await self.candidates.work(work)
+            if work.kind == BEGIN:
+                await self._begin()
+            elif work.kind == CLOSE:
+                return await self._close(work.about, is_whole=True)
+            elif self._improve is not None:
+                return await measure_baseline(self.kit, self._improve)
+        except PersonInterrupted:
+            return WorkResult(interrupted=True)
+        return WorkResult()
+
+    async def end(self, *, judged: bool, asks: bool) -> None:
+        """The run ends: an open pass is closed. `judged`: there is time for a verdict; else it is put back.
+
+        `asks`: a pass whose check is suspect stays open until a person was asked about it.
+        """
+        if self.facts.open is None:
+            return
+        self._asks = asks
+        with self.kit.activity():
+            try:
+                await self._close(CUT, is_whole=False, judged=judged)
+            except PersonInterrupted:
+                await self._close(CUT, is_whole=False, judged=False)
+        self._asks = True
+
+    async def _begin(self) -> None:
+        """From a known-clean snapshot, in a conversation of its own, with a line of each earlier pass."""
+        kit, number = self.kit, self.facts.number + 1
+        head, git, why_not = await self._ground()
+        if why_not is not None:
+            with kit.together():
+                kit.record(PassStarted(number=number, began=kit.clock.now()))
+                kit.record(PassFinished(number=number, verdict="skipped", why=why_not))
+            return
+        began = kit.clock.now()
+        world = kit.facts.world = await kit.snapshots.take()
+        kit.changed = False
+        await verify(kit, kit.recorder(None, None), claim=False, baseline=True, compared=False)
+        kit.stalls.pop(None, None)
+        green = met(LoopState(kit.facts)) is not None
+        tries = 1 if self._improve is None else self._improve.tries
+        text, images = opening(kit, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
+        with kit.together():
+            kit.record(
+                PassStarted(
+                    number=number,
+                    began=began,
+                    world=world,
+                    head=head,
+                    git=git,
+                    green=green,
+                    fresh=True,
+                    tries=tries,
+                )
+            )
+            kit.record(Prompted(kind="task", text=text, images=images))
+
+    async def _ground(self) -> tuple[str | None, str | None, str | None]:
+        """The commit to build on (None: nothing is committed), the repository's state, and why no pass may start."""
+        try:
+            found = await self._repository.find()
+            head, why = await self._start(found)
+            return head, None if why else await self._repository.record(found), why
+        except GitFailed as error:
+            return None, None, str(error) if self._interval is not None else None
+
+    async def _start(self, found: Repository | None) -> tuple[str | None, str | None]:
+        root, protected = self.kit.workspace.root, self._branch.protected
+        if self._interval is not None:
+            why = await why_not_here(found, root, protected)
+            return (None, why) if why or found is None else (await found.head(), None)
+        last = self.facts.last
+        if found is None or (last is not None and last.head is None):
+            return None, None
+        if last is None and await why_not_here(found, root, protected):
+            return None, None
+        return await found.head(), None
+
+    @property
+    def _branch(self) -> Branch:
+        if self._interval is not None:
+            return self._interval.branch
+        return self._improve.branch if self._improve is not None else Branch()
+
+    async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> WorkResult:
+        """`why`: what the pass is over for. `is_whole`: it came to its end by itself, so that it can be handed over."""
+        started = self.facts.open
+        assert started is not None  # only an open pass is closed
+        if self.facts.going_back is not None:
+            await self._put_back(self._from(started), self.facts.going_back)
+        elif started.tries == 1:
+            await self._judge_all(started, why, is_whole=is_whole, judged=judged)
+        else:
+            return await self._close_tries(started, why, is_whole=is_whole, judged=judged)
+        return WorkResult()
+
+    async def _close_tries(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
+        """The best try becomes the change of the pass. Where none is, nothing of the run's tree was touched."""
+        found: Measured | WorkResult | None = None
+        if self.facts.chosen is None:
+            found = await self.candidates.choose(started, why, judged=judged, may_hand_over=is_whole)
+        if isinstance(found, WorkResult):
+            return found
+        await self.candidates.clear()  # with the branches and tags that they made
+        if self.facts.chosen is not None:
+            assert self._improve is not None  # no other loop has tries
+            if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
+                why_not = f"cannot run on it: {failed}"
+                found = record_no_score(self.kit, self._improve, started.number, why_not)
+        if found is None:
+            await self._judge_all(self._from(started), why, is_whole=True, judged=judged)
+            return WorkResult()
+        moved = await self._repository.moved(started)
+        if moved is not None and moved.history:  # a try reached the run's own HEAD or refs
+            world = await self.kit.snapshots.take()
+            await self._keep(started, [], moved, world, found, "")
+            await self._put_back(msgspec.structs.replace(started, world=world), self._going_back())
+            return WorkResult()
+        changed = [end for end in self.facts.tries.values() if end is not None and end.files]
+        verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
+        self._finish(started, verdict, found.why)
+        return WorkResult()
+
+    def _from(self, started: PassStarted) -> PassStarted:
+        """The pass as it started in the run's tree: of one with tries, right before the chosen one was applied."""
+        chosen = self.facts.chosen
+        return started if chosen is None else msgspec.structs.replace(started, world=chosen.base)
+
+    async def _judge_all(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
+        """What the pass changed is kept, or put back."""
+        kit = self.kit
+        world = kit.facts.world = await kit.snapshots.take()
+        kit.changed = False
+        changes = await kit.snapshots.changes(started.world or "", world)
+        moved = await self._repository.moved(started)
+        own = kit.facts.changes.paths_in_pass
+        change = change_hash([change for change in changes if change.path in own])
+        if not change and (self._improve is not None or moved is None or not moved.history):
+            if changes or moved is not None:  # what a check left behind, or commands of git
+                why = "nothing was changed but by a check" if changes else why
+                await self._keep(started, changes, moved, world, Measured(False, why), "")
+                await self._put_back(started, self._going_back())
+            else:
+                self._finish(started, "unchanged", why)
+            return
+        found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
+        if found is None:
+            return
+        moved = await self._repository.moved(started)  # a check may run git, too
+        commit, why, is_committed = None, found.why, False
+        if found.kept:
+            try:
+                commit, why = await self._commit(started, moved, changes, found.why)
+                is_committed = started.head is not None
+            except GitFailed as error:
+                if self._improve is None:  # the next pass could not start clean
+                    found = Measured(False, f"it could not be committed: {error}")
+                why = f"{why}; not committed: {error}"
+        if found.kept:
+            left = [] if is_committed else await self._repository.forget_history(started, moved)
+            files = [one.path for one in changes]
+            self._finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
+            return
+        await self._keep(started, changes, moved, world, found, change)
+        await self._put_back(started, self._going_back())
+
+    async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
+        """Green or red, better or not; None: a person has to be asked about a suspect check first.
+
+        Raises PersonInterrupted.
+        """
+        kit = self.kit
+        wanted = kit.facts.spec.predicates.exist
+        if wanted:
+            fired = await look_at_predicates(kit)
+            if fired is None:
+                accept_same_results(kit)
+                fired = met(LoopState(kit.facts))
+            if fired is None:
+                return None if started.tries == 1 and self.is_undecided else Measured(False, red(kit))
+            why = fired
+        if self._improve is not None:
+            return await judge_score(kit, self._improve, started.number, self.facts.chosen)
+        if wanted:
+            return Measured(True, why)
+        ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
+        return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
+
+    async def _commit(
+        self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], why: str
+    ) -> tuple[str | None, str]:
+        """The commit, and why it is kept. Where nothing is committed it stands in the workspace. Raises GitFailed."""
+        if started.head is None:
+            return None, f"{why}; not committed"
+        words = message(self.kit, started.number, self._said(), why)
+        commit, remark = await self._repository.commit(started, moved, changes, words)
+        return commit, f"{why}; {remark}" if remark else why
+
+    async def _keep(
+        self,
+        started: PassStarted,
+        changes: Sequence[Change],
+        moved: Moved | None,
+        world: str,
+        found: Measured,
+        change: str,
+    ) -> None:
+        """Before anything is rolled back, what is rolled back is on the disk."""
+        patch = self.kit.journal.keep(patch_of(changes))
+        bundle, commits = await self._repository.bundle(started, moved)
+        kept = PatchKept(
+            number=started.number,
+            why=found.why,
+            patch=patch,
+            world=world,
+            git=None if moved is None else moved.state,
+            bundle=bundle,
+            commits=commits,
+            history=[] if moved is None else moved.history,
+            files=[one.path for one in changes],
+            change=change,
+            unmeasured=not found.is_measured,
+        )
+        self.kit.record(kept, durable=True)
+
+    def _going_back(self) -> PatchKept:
+        assert self.facts.going_back is not None  # the fold holds what was just kept
+        return self.facts.going_back
+
+    async def _put_back(self, started: PassStarted, kept: PatchKept) -> None:
+        """The snapshot that it started from. What someone else did since is left, and named."""
+        kit, world = self.kit, started.world or ""
+        changes = await kit.snapshots.changes(world, kept.world or "")
+        left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
+        left += await self._repository.roll_back(started, kept)
+        kit.changed = True
+        is_undone = bool(kept.history) and self._improve is None
+        stays = {line.partition(":")[0] for line in left}
+        with kit.together():
+            for one in changes:
+                if one.path not in stays and one.path in kit.facts.changes.files:
+                    kit.record(self._moved_back(one))
+            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
+            self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
+
+    def _moved_back(self, one: Change) -> FileChanged:
+        keep = self.kit.journal.keep
+        return FileChanged(
+            path=one.path,
+            by="restore",
+            before=None if one.after is None else keep(one.after),
+            after=None if one.before is None else keep(one.before),
+        )
+
+    def _finish(
+        self,
+        started: PassStarted,
+        verdict: str,
+        why: str,
+        *,
+        files: Sequence[str] = (),
+        commit: str | None = None,
+        change: str = "",
+        left: Sequence[str] = (),
+    ) -> None:
+        self.kit.record(
+            PassFinished(
+                number=started.number,
+                verdict=verdict,
+                why=why,
+                said=self._said(),
+                files=list(files),
+                commit=commit,
+                change=change,
+                repeats=self.facts.changes.get(change) if change else None,
+                left=list(left),
+                tries=started.tries,
+                candidate=self.facts.chosen.candidate if self.facts.chosen is not None else 0,
+            ),
+            durable=True,
+        )
+
+    def _said(self) -> str:
+        """What the pass did, in a line."""
+        chosen = self.facts.chosen
+        return said_in(self.kit.facts) if chosen is None else chosen.said

@@ -1,0 +1,68 @@
+"""What a dead runner left in the middle of an item: its files are as they were before, what it did stays on record."""
+
+from __future__ import annotations
+
+from ...facts.changes import Landed
+from ...facts.facts import RunFacts
+from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone
+from ...step import Kit, note_lost_command
+from ..commands.undo import Ground, bring_back
+from ..run_driver import Conduct
+
+_LOST = "unknown: the program stopped meanwhile; the file that was worked is as it was before"
+
+
+async def roll_back_items(run: Conduct) -> Undone | None:
+    """Files that someone else changed since are left as they are, and named. None: nothing was left.
+
+    To be called before anything of the dead runner's is closed; a second time after a kill does no harm.
+    """
+    kit, facts = run.kit, run.facts
+    if facts.finder is None or not facts.may_change_files or not facts.finder.broken_off:
+        return None
+    await _note_what_was_lost(kit, facts)
+    since = min(flight.seq for flight in facts.finder.broken_off)
+    chosen: list[Landed] = [landed for landed in facts.changes.standing if landed.seq > since]
+    if not chosen:
+        return None
+    undone = await bring_back(
+        Ground(kit.journal, facts, kit.workspace, kit.snapshots, kit.record), chosen, by="program"
+    )
+    kit.record(undone)
+    kit.changed = True
+    return undone
+
+
+async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
+    """Actions that were let through and have no result: what they did is recorded first."""
+    steps = {work: number for number, work in facts.open_steps.items()}
+    broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
+    for call_id, proposal in list(facts.asking.approved.items()):
+        work = next((work for work in broken_off if work in steps), None)
+        record = kit.recorder(steps.get(work), work)
+        if proposal.path is not None:
+            _note_write(kit, proposal, record)
+        elif before := facts.changes.world_before(call_id):
+            await note_lost_command(kit, before, record)
+        record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
+
+
+def _note_write(kit: Kit, proposal: ProposalOpened, record: Record) -> None:
+    """The file itself says whether it was written."""
+    path = proposal.path or ""
+    target = kit.workspace.root / path
+    data = target.read_bytes() if target.is_file() else None
+    known = kit.facts.changes.files.get(path)
+    if proposal.after is None or data is None or data != kit.journal.blob(proposal.after):
+        return
+    if known is None or known[1] != proposal.after:
+        record(
+            FileChanged(
+                path=path,
+                by="model",
+                before=proposal.before,
+                after=proposal.after,
+                added=proposal.added,
+                removed=proposal.removed,
+            )
+        )

@@ -1,0 +1,90 @@
+"""Takes the commands of all views out of the journal; each is answered, taken or refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from ...journal.write_watch import WriteWatch
+from ...protocol import (
+    Act,
+    Command,
+    CommandRefused,
+    CommandTaken,
+    Compact,
+    GiveWheel,
+    Rewind,
+    Shell,
+    StopCommand,
+    SwitchModel,
+    TakeWheel,
+    Undo,
+    command_type,
+)
+from ..commands.obey import obey
+from ..commands.reconfigure import OpenModel
+from ..run_driver import Conduct
+
+SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
+"""Commands that wait for something: others are heard meanwhile."""
+INBOX_SECONDS = 0.04
+"""Between two looks at the inbox while something is written to the journal. In silence a command is read at once."""
+STALE = "it was given to a runner that died before it took it; give it again if you still want it"
+
+
+class Inbox:
+    """Looked at all the time, and once more between two steps: what a person asked for holds before the next one."""
+
+    def __init__(self, run: Conduct, stale: Sequence[int], open_model: OpenModel) -> None:
+        """`stale`: commands that are refused, because an earlier runner left them."""
+        self._run, self._left, self._open_model = run, set(stale), open_model
+        self._slow: set[asyncio.Task[None]] = set()
+        self._looking = asyncio.Lock()
+        self._writes = WriteWatch(INBOX_SECONDS, INBOX_SECONDS)
+        run.look = self.look
+
+    async def keep_looking(self) -> None:
+        """Never returns; raises what obeying raised."""
+        self._writes.follow(self._run.kit.journal.path)
+        try:
+            while True:
+                if self._run.kit.journal.changed():
+                    await self.look()
+                for task in [task for task in self._slow if task.done()]:
+                    self._slow.discard(task)
+                    task.result()
+                await self._writes.wait()
+        finally:
+            self._writes.close()
+            for task in self._slow:
+                task.cancel()
+            await asyncio.gather(*self._slow, return_exceptions=True)
+
+    async def look(self) -> None:
+        """Obeys what is there; commands that take long go on by themselves, so that a stop need not wait for them."""
+        async with self._looking:
+            for command_id, command in self._run.kit.journal.take():
+                if command is None:
+                    _answer(self._run, command_id, None, "this version does not know that command")
+                elif command_id in self._left:
+                    _answer(self._run, command_id, command, STALE)
+                elif isinstance(command, SLOW):
+                    slow = asyncio.ensure_future(self._obey(command_id, command))
+                    slow.add_done_callback(lambda _: self._writes.wake())
+                    self._slow.add(slow)
+                    await asyncio.sleep(0)  # it begins now: no step comes before it
+                else:
+                    await self._obey(command_id, command)
+            self._run.kit.news.set()
+
+    async def _obey(self, command_id: int, command: Command) -> None:
+        _answer(self._run, command_id, command, await obey(self._run, command_id, command, self._open_model))
+        self._run.kit.news.set()
+
+
+def _answer(run: Conduct, command_id: int, command: Command | None, why: str | None) -> None:
+    kind = command_type(command) if command is not None else "unknown"
+    if why is None:
+        run.kit.record(CommandTaken(command_id=command_id, command=kind))
+    else:
+        run.kit.record(CommandRefused(command_id=command_id, command=kind, why=why))

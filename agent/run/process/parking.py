@@ -1,0 +1,37 @@
+"""Looks out for a run that waits for a person: whether one is there, and whether its time is over."""
+
+from __future__ import annotations
+
+from ...step.model_call.holds import release_due
+from ..run_driver import Conduct
+
+LOOK_SECONDS = 2.0
+
+
+async def keep_vigil(run: Conduct) -> None:
+    """Return once nobody came for the seconds of `spec.park`: the process ends, and the run stays resumable.
+
+    Meanwhile those who wait look again, and a deadline ends their wait. In a headless run the policy decides at the
+    gate as soon as the last view has left.
+    """
+    kit = run.kit
+    alone_since: float | None = None
+    while True:
+        deadline = kit.facts.budget.deadline
+        left = LOOK_SECONDS if deadline is None else max(0.1, deadline - kit.clock.now())
+        await kit.clock.sleep(min(LOOK_SECONDS, left))
+        kit.news.set()
+        release_due(kit)
+        if kit.headless and not kit.watched():
+            kit.gate.settle_alone()
+        at_gate = bool(kit.gate.open or kit.facts.asking.questions)
+        if not (run.waits or kit.rests or at_gate) or kit.watched():
+            alone_since = None
+        elif alone_since is None:
+            alone_since = kit.clock.monotonic()
+        elif (park := kit.facts.spec.park) is not None and kit.clock.monotonic() - alone_since >= park:
+            return
+        deadline = kit.facts.budget.deadline
+        if at_gate and deadline is not None and kit.clock.now() >= deadline:
+            kit.gate.cancel_all("the deadline passed")
+            kit.interrupt("deadline")

@@ -1,0 +1,216 @@
+"""The runner: claims a run, drives it, obeys commands, and is the only one that appends events."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from ...facts.checkpoint import facts_of
+from ...facts.facts import RunFacts
+from ...journal import Journal, claim
+from ...loops import never_started
+from ...model import close_connections
+from ...protocol import (
+    Fault,
+    Finish,
+    JournalError,
+    JournalUnwritable,
+    LoopKind,
+    Outcome,
+    Reason,
+    Refusal,
+    RunResumed,
+    Stamped,
+    UserError,
+    WorkResult,
+)
+from ...step import Kit
+from ...view.keeper import ViewKeeper
+from ..client.start_request import Order
+from ..confirming import Dependencies
+from ..damaged.admission import admit_damage
+from ..drive import drive
+from ..handoff.tiers import Ladder
+from ..outcome import ended_event, outcome_of, outcome_of_parked
+from ..proposals.settle import settle_open
+from ..run_driver import Conduct
+from ..setup.assemble import Outside, outfit
+from ..setup.beginning import bare_start, begin, take_up
+from ..setup.search import search_of
+from ..setup.tools_on_offer import tools_of
+from .calling import call_hook
+from .inbox import Inbox
+from .parking import keep_vigil
+from .signals import Signals, heard
+
+OnEvent = Callable[[Stamped], None]
+
+
+async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outside: Outside | None = None) -> Outcome:
+    """Drives the ordered run to its outcome.
+
+    Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError where a run that
+    had begun cannot go on: it stays as it was.
+    """
+    path = Path(order.journal)
+    with claim(path), heard() as signals:
+        journal = Journal.open(path)
+        try:
+            return await _run(journal, order, on_event, outside or Outside(), signals)
+        except JournalError as error:
+            if journal.has_written:
+                raise JournalUnwritable(str(error)) from error
+            raise
+        finally:
+            journal.close()
+            await close_connections()
+
+
+async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
+    damage = admit_damage(journal, order.changes)
+    facts = facts_of(journal)
+    on_event = ViewKeeper(journal, facts).heard_by(on_event)
+    making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
+    signals.on = lambda _: making.cancel()
+    try:
+        kit = await making
+    except (Refusal, UserError) as refusal:
+        if facts.started:
+            raise  # the run stays as it was
+        return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
+    except asyncio.CancelledError:
+        if not signals.names:
+            raise
+        detail = f"stopped by {signals.names[0]} before it began"
+        return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
+    try:
+        kit.damage = damage
+        run = Conduct(kit, tools_of(journal.spec), search_of(kit, outside))
+        Ladder(run, outside.open_model, outside.env)
+        return await _watch_over(run, order, outside, signals)
+    except JournalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - here the runner ends
+        return _broke(kit, error)
+    finally:
+        await kit.close()
+
+
+async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Signals) -> Outcome:
+    """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
+    inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
+    live = asyncio.ensure_future(_live(run, order, outside.env))
+    vigil = asyncio.ensure_future(keep_vigil(run))
+
+    def stop(name: str) -> None:
+        if len(signals.names) > 1:
+            live.cancel()
+        run.ask_to_stop("now", f"stopped by {name}")
+
+    signals.on = stop
+    try:
+        await asyncio.wait({live, inbox, vigil}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (live, inbox, vigil):
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+        if live.done() and not live.cancelled():
+            return live.result()
+    finally:
+        if run.stop is None:
+            run.kit.gate.leave_open()
+        for task in (live, inbox, vigil):
+            task.cancel()
+        await asyncio.gather(live, inbox, vigil, return_exceptions=True)
+        await run.close()
+    if run.stop is None:
+        return outcome_of_parked(run.facts, run.kit.journal.path)
+    return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
+
+
+async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
+    """Begins or takes up the run, drives it, and drives on when a person raises a limit after its end."""
+    results: Sequence[WorkResult] = ()
+    if run.facts.started:
+        results = await take_up(run, order)
+        if run.passes is not None:
+            await run.passes.candidates.sweep()
+    else:
+        begin(run, order)
+    dependencies = Dependencies(run.kit)
+    dependencies.begin()
+    try:
+        return await _drive_on(run, order, env, results)
+    finally:
+        await dependencies.close()
+
+
+async def _drive_on(run: Conduct, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
+    await _baseline(run)
+    while True:
+        outcome = await drive(run, results)
+        await run.kit.background.end_all("the run ended")
+        run.kit.record(ended_event(outcome), durable=True)
+        run.kit.count_seconds()
+        _call_who_left(run, env)
+        if not (order.linger and await run.taken_up_again()):
+            return outcome
+        results = await settle_open(run)
+
+
+def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
+    """A screen began it and none is there to see its end: the person's own command calls them."""
+    spec, ended = run.facts.spec, run.facts.ended
+    if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
+        return
+    text = f"rundry ended: {ended.reason.value}"
+    journal = str(run.kit.journal.path)
+    about = {"why": "end", "text": text, "run": spec.run_id, "journal": journal}
+    call_hook(spec.notify, env=env, about=about, workspace=run.kit.workspace.root)
+
+
+async def _baseline(run: Conduct) -> None:
+    """A goal that is met already needs no model."""
+    facts = run.facts
+    if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:
+        return
+    if not facts.verdicts.checks or never_started(facts) is not None:
+        await run.ask_checks()
+
+
+def _ended(kit: Kit, end: Finish) -> Outcome:
+    """The run's end, recorded."""
+    outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.uncounted(), journal=kit.journal.path)
+    kit.record(ended_event(outcome), durable=True)
+    return outcome
+
+
+def _broke(kit: Kit, error: Exception) -> Outcome:
+    """A fault of the program: its traceback is kept in the journal, a person reads one line."""
+    error = _innermost(error)
+    what = f"internal error: {type(error).__name__}: {error}"
+    trace = "".join(traceback.format_exception(error))
+    kit.record(Fault(kind="program", text=what, trace=trace))
+    return _ended(kit, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
+
+
+def _innermost(error: Exception) -> Exception:
+    """What a task group wrapped, where it is one error."""
+    inner = cast("Sequence[Exception]", getattr(error, "exceptions", ()))
+    return _innermost(inner[0]) if len(inner) == 1 else error
+
+
+def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_event: OnEvent) -> Outcome:
+    """The run cannot begin or go on: said in the journal, nothing else was touched."""
+    spec = journal.spec
+    first = (
+        RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)
+        if facts.started
+        else bare_start(spec, str(journal.path), order.notes)
+    )
+    outcome = outcome_of(facts, end, answer=None, seconds=0.0, journal=journal.path)
+    on_event(journal.append(first))
+    on_event(journal.append(ended_event(outcome), durable=True))
+    return outcome

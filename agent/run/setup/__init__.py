@@ -1,0 +1,1 @@
+"""Check a run's spec against this machine and assemble what the run works with."""

@@ -1,0 +1,48 @@
+"""Images of a message, as the runner checks them before the message is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...facts.facts import RunFacts
+from ...images import check_attached, no_images
+from ...journal import Journal
+from ...protocol import ImageRef, Model, Refusal, RunSpec
+from ...step import Kit, accepts_images
+from ..client.start_request import Order
+
+IN_A_SEARCH = "a search does not accept images: describe in words what they show"
+
+
+def refuse_images(kit: Kit, images: Sequence[ImageRef]) -> str | None:
+    """Why a message with these images is not accepted; None: it is."""
+    return _refused(images, kit.model, kit.facts, kit.journal)
+
+
+def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: Model) -> None:
+    """Raises Refusal where the task, or the hint of a resumed run, has images that cannot be used."""
+    images = order.changes.images if facts.started else facts.spec.images
+    if refused := _refused(images, model, facts, journal):
+        raise Refusal(refused)
+
+
+def refuse_blind(spec: RunSpec, model: Model) -> None:
+    """Raises Refusal where the task has images and the model is known not to accept any."""
+    if spec.images and model.sees_images is False:
+        raise Refusal(no_images(model.name))
+
+
+def refuse_images_of_search(spec: RunSpec) -> None:
+    """Raises Refusal where the task of a search has images."""
+    if spec.images and spec.finder is not None:
+        raise Refusal(IN_A_SEARCH)
+
+
+def _refused(images: Sequence[ImageRef], model: Model, facts: RunFacts, journal: Journal) -> str | None:
+    if not images:
+        return None
+    if facts.finder is not None:
+        return IN_A_SEARCH
+    if not accepts_images(model, facts):
+        return no_images(model.name)
+    return check_attached(images, journal.blob)

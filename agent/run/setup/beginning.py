@@ -1,0 +1,174 @@
+"""How a run begins, and how one is taken up that another runner left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ...loops import LoopState
+from ...loops.state import suspect
+from ...protocol import (
+    BUDGET,
+    Budget,
+    BudgetChanged,
+    GateModeChanged,
+    HandoffClosed,
+    LimitsChanged,
+    LimitValue,
+    LoopKind,
+    Prompted,
+    Reason,
+    RunEnded,
+    RunResumed,
+    RunSpec,
+    RunStarted,
+    Said,
+    WorkResult,
+)
+from ...step import Kit, charge_lost_calls, system_prompt
+from ...stops import replace_budget
+from ..client.start_request import Order, ResumeChanges
+from ..commands.control import settle_hands
+from ..commands.reconfigure import switched
+from ..damaged.resuming import note_damage, settle_spend
+from ..passes.rolling_back import roll_back_items
+from ..proposals.settle import settle
+from ..run_driver import Conduct
+from ..suspect import accept_result, tell_suspects
+from .concurrent_runs import neighbours
+from .surroundings import missing_guarantees
+
+
+def begin(run: Conduct, order: Order) -> None:
+    """The first events: what the run is, what the model is told, the task."""
+    kit, spec = run.kit, run.facts.spec
+    kit.record(
+        RunStarted(
+            run_id=spec.run_id,
+            loop=spec.loop,
+            task=spec.task,
+            workspace=spec.workspace,
+            model=kit.model.name,
+            budget=kept_budget(kit),
+            journal=str(kit.journal.path),
+            local=kit.model.local,
+            window=kit.model.window,
+            priced=kit.model.price is not None,
+            effort=spec.model.effort,
+            sees_images=kit.model.sees_images,
+            sandbox=kit.sandbox.kind,
+            network=kit.sandbox.network,
+            not_held=missing_guarantees(kit.sandbox, kit.gate.rules),
+            gate=spec.gate.mode,
+            instructions=spec.instructions,
+            world=kit.snapshots.fingerprint() or None,
+            finder=spec.finder,
+            interval=spec.interval,
+            paced=spec.paced,
+            improve=spec.improve,
+            notes=[*order.notes, *kit.notes, *neighbours(spec, kit.journal.path, kit.clock.now())],
+        )
+    )
+    kit.guarded.seal()
+    if run.finder is None:
+        kit.record(Prompted(kind="system", text=system_prompt(spec)))
+    if spec.task:
+        kit.record(Said(text=spec.task, kind="task", images=spec.images))
+    if run.finder is not None:
+        run.finder.begin()
+
+
+def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
+    """The first event of a run that ends before it has a model."""
+    return RunStarted(
+        run_id=spec.run_id,
+        loop=spec.loop,
+        task=spec.task,
+        workspace=spec.workspace,
+        model=spec.model.name,
+        budget=spec.budget,
+        journal=journal,
+        gate=spec.gate.mode,
+        notes=notes,
+    )
+
+
+async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
+    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly.
+
+    What came of the step that was finished so is for the loop.
+    """
+    kit, facts, changes = run.kit, run.facts, order.changes
+    was_asking = facts.ended is None and facts.handing.tier is not None
+    before = None if facts.verdicts.is_check_due else facts.ended
+    arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
+    others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
+    notes = [*order.notes, *kit.notes, *others, *_said(before)]
+    not_held = missing_guarantees(kit.sandbox, kit.gate.rules)
+    resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
+    resumed = await note_damage(kit, resumed)
+    kit.record(resumed, durable=bool(kit.damage))
+    kit.guarded.seal()
+    charge_lost_calls(kit, arrived)
+    settle_spend(kit, resumed.notes[len(notes) :])
+    _change_limits(kit, changes.limits)
+    if (kept := kept_budget(kit)) != facts.budget:
+        kit.record(BudgetChanged(budget=kept, by="program"))
+    if changes.model is not None:
+        kit.record(switched(run, kit.model, changes.model))
+    if changes.gate is not None:
+        kit.record(GateModeChanged(mode=changes.gate))
+    if facts.handoff is not None and not (was_asking and changes.hint is None):
+        kit.record(HandoffClosed(by="person", note=changes.hint or ""))
+    if run.finder is not None:
+        await roll_back_items(run)
+        run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
+    if changes.decision is not None:
+        kit.gate.later.given[changes.decision.proposal_id] = changes.decision
+    results = await settle(run, said=changes.hint)
+    await settle_hands(kit)
+    if changes.accept is not None and not facts.main.unanswered():
+        await accept_result(run, changes.accept)
+        return results
+    return () if _go_on(run, changes, before) else results
+
+
+def _go_on(run: Conduct, changes: ResumeChanges, before: RunEnded | None) -> bool:
+    """Say to the model that the run was resumed; true: a person gave a hint."""
+    kit, facts = run.kit, run.facts
+    if facts.main.unanswered():  # a proposal stays open: nothing comes before its call's result
+        return False
+    has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
+    is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
+    if is_suspect and (changes.hint is not None or not kit.watched()):  # else the person is asked first
+        tell_suspects(run, (changes.hint or "") if has_items else "")
+    if changes.hint is not None:
+        kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
+        return True
+    if changes.decision is not None:
+        return False
+    is_left = before is not None and not before.complete and not is_suspect
+    if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
+        kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
+    return False
+
+
+def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:
+    for name, value in limits.items():
+        if name in BUDGET and not isinstance(value, str):
+            kit.record(BudgetChanged(budget=replace_budget(kit.facts.budget, name, value)))
+    others = {name: value for name, value in limits.items() if name not in BUDGET}
+    if others:
+        kit.record(LimitsChanged(limits=others))
+
+
+def kept_budget(kit: Kit) -> Budget:
+    """The limits without the one that cannot be kept: USD, where a model has no price."""
+    budget = kit.facts.budget
+    return budget if kit.model.price is not None else msgspec.structs.replace(budget, usd=None)
+
+
+def _said(before: RunEnded | None) -> list[str]:
+    """A run that is complete says so: there is nothing to go on with."""
+    return [f"this run is {before.reason} already: {before.detail}"] if before is not None and before.complete else []

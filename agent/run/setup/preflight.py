@@ -1,0 +1,107 @@
+"""Whether a run can begin at all, found out before it has a journal: its options, its folder, its model, its price."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ...facts.facts import RunFacts
+from ...model import RemoteModel, close_connections, is_direct, refuse_missing_key
+from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped
+from ...workspace import OWN_GIT, command_env
+from ..outcome import ended_event, outcome_of
+from .assemble import Outside, unpriced
+from .attachments import refuse_blind, refuse_images_of_search
+from .beginning import bare_start
+from .small_window import refuse_window
+from .validate_spec import check_usable
+from .worktree_preflight import check_ground, check_size
+
+Found = TypeVar("Found")
+Tell = Callable[[str], None]
+
+_PATIENT_SECONDS = 0.4
+"""What takes longer is told: local servers and keys are checked in milliseconds."""
+
+
+async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
+    """Check everything that can be checked before there is a journal. Raises Refusal, UserError.
+
+    The result opens the run's model without a second probe. `tell` gets a line for the person whenever they have to
+    wait.
+    """
+    asked = spec.model
+    await _check_spec(spec, outside)
+    refuse_missing_key(asked, outside.env)
+    try:
+        model = await _told(_open(spec, outside), tell, _waits_for(asked))
+        if isinstance(model, RemoteModel) and model.needs_litellm:
+            tell(loading(asked))
+            await model.prepare()
+    except BaseException:
+        await close_connections()
+        raise
+
+    async def open_model(wanted: ModelSpec) -> Model:
+        return model if wanted == asked else await outside.open_model(wanted)
+
+    return replace(outside, open_model=open_model, checked=model)
+
+
+async def _check_spec(spec: RunSpec, outside: Outside) -> None:
+    """What needs no model: impossible options, and a folder in which no pass may start."""
+    check_usable(spec)
+    refuse_images_of_search(spec)
+    await check_ground(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
+    await check_size(spec)
+
+
+def refuse_unpriced(spec: RunSpec, model: Model) -> None:
+    """Raises Refusal for a limit in USD that the user asked for and that cannot be kept."""
+    if model.price is None and spec.usd_asked and spec.budget.usd is not None:
+        raise Refusal(unpriced(model.name, spec.budget.usd))
+
+
+def loading(spec: ModelSpec) -> str:
+    """The line for the seconds that the import of litellm takes."""
+    return f"loading litellm for {spec.name}: about 3 s"
+
+
+async def _open(spec: RunSpec, outside: Outside) -> Model:
+    model = await outside.open_model(spec.model)
+    refuse_unpriced(spec, model)
+    refuse_blind(spec, model)
+    await model.probe()
+    if small := refuse_window(spec, model):
+        raise Refusal(small)
+    return model
+
+
+def _waits_for(spec: ModelSpec) -> str:
+    if spec.api_base is not None:
+        return f"asking the model server at {spec.api_base}"
+    return f"asking whether {spec.name} can be reached" if is_direct(spec.name) else loading(spec)
+
+
+async def _told(work: Awaitable[Found], tell: Tell, line: str) -> Found:
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=_PATIENT_SECONDS)
+        if not done:
+            tell(line)
+        return await task
+    finally:
+        task.cancel()
+
+
+def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:
+    """What `--json` prints of a run that was refused before it had a journal. `now`: unix seconds."""
+    end = Finish(reason=Reason.REFUSED, detail=why)
+    outcome = outcome_of(RunFacts(spec), end, answer=None, seconds=0.0, journal=Path())
+    ended = msgspec.structs.replace(ended_event(outcome), journal="")
+    return [Stamped(1, now, None, None, bare_start(spec, "", [])), Stamped(2, now, None, None, ended)]

@@ -1,0 +1,55 @@
+"""The search of an until-dry run, put together from its spec."""
+
+from __future__ import annotations
+
+from ...finder.finder import Finder
+from ...finder.workers import Worker
+from ...model import NOBODY
+from ...protocol import FinderSpec, LoopKind, Recipe
+from ...step import Kit
+from .assemble import Outside
+
+
+def search_of(kit: Kit, outside: Outside) -> Finder | None:
+    """None: the run's loop is another one."""
+    spec = kit.facts.spec
+    if spec.loop is not LoopKind.UNTIL_DRY or spec.finder is None:
+        return None
+    has_model = kit.run_model.name != NOBODY
+    return Finder(kit, spec.finder, worker_of(kit, spec.finder), has_model=has_model, open_model=outside.open_model)
+
+
+def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
+    """Who works an item without a model; None: a model does."""
+    if spec.recipe is Recipe.CRAWL:
+        from ...finder.crawl import Crawler
+
+        return Crawler(
+            [seed.value for seed in spec.seeds],
+            rate=spec.rate,
+            include=spec.include,
+            exclude=spec.exclude,
+            robots=spec.robots,
+            clock=kit.clock,
+        )
+    if spec.worker is None:
+        return None
+    if spec.worker.python is not None:
+        from ...finder.workers.python import PythonWorker
+
+        return PythonWorker(
+            spec.worker.python,
+            workspace=kit.workspace.root,
+            env=kit.env,
+            sandbox=kit.sandbox,
+            seconds=spec.worker.timeout,
+        )
+    from ...finder.workers.command import CommandWorker
+
+    return CommandWorker(
+        spec.worker.command,
+        workspace=kit.workspace.root,
+        env=kit.env,
+        sandbox=kit.sandbox,
+        seconds=spec.worker.timeout,
+    )

@@ -1,0 +1,80 @@
+"""Refuse a model whose window is too small for the run, and name the smallest window that works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ...facts.search.finding import LensFacts
+from ...finder.lenses import prompts
+from ...finder.lenses.asking import READING
+from ...finder.migrate import TOOLS as FIXER_TOOLS
+from ...model import Counter
+from ...protocol import CONSTRAINED, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
+from ...step import system_prompt
+from ...step.constrained import ASK
+from ...step.fitting.fixed import Count
+from ...step.fitting.smallest import needed_room, smallest_window
+from ...step.fitting.turn import required_tools, smallest_for
+from ...tools import offered
+from .tools_on_offer import tools_of
+
+_PASS = 48
+"""Tokens of what a search says at the start of a pass."""
+_BYTES = 2
+"""Tokens per byte that no tokenizer exceeds: the count is only made where this bound does not fit."""
+
+
+def check_context(spec: RunSpec) -> None:
+    """Raises UserError where `--context` is too small. Opens no model."""
+    window = spec.model.context
+    if window is None or smallest_window(_needed(spec, _bound)) <= window:
+        return
+    smallest = smallest_window(_needed(spec, Counter(spec.model.name).prompt))
+    if window < smallest:
+        raise UserError(f"--context {window}: {_too_small(smallest)}")
+
+
+def refuse_window(spec: RunSpec, model: Model) -> str | None:
+    """Why the window of this model is too small for the run, or None."""
+    smallest = smallest_for(model, _needed(spec, model.count))
+    return f"{model.name}, {model.window} tokens: {_too_small(smallest)}" if model.window < smallest else None
+
+
+def _too_small(smallest: int) -> str:
+    return f"this window is too small for the task; the smallest one that works has {smallest} tokens"
+
+
+def _needed(spec: RunSpec, count: Count) -> int:
+    if spec.finder is not None:
+        return _needed_by_search(spec, spec.finder, count)
+    is_constrained = spec.edit_format == CONSTRAINED
+    return needed_room(
+        system_prompt(spec),
+        () if is_constrained else offered(tools_of(spec)),
+        "" if spec.loop is LoopKind.CHAT else spec.task,
+        count,
+        needed=required_tools(spec),
+        more=ASK if is_constrained else "",
+    )
+
+
+def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
+    """The longest prompt of its lenses, or that of its fixer; 0: no model is asked."""
+    web = ["fetch_url"] if finder.hosts else []
+    if finder.check is not None:
+        systems = [prompts.fixer(spec.task, spec.workspace, finder.check)]
+        tools = [*FIXER_TOOLS, *web]
+    else:
+        lenses = [LensFacts(lens.name, lens.prompt) for lens in finder.lenses]
+        systems = [prompts.searcher(spec.task, spec.workspace, lens, finder.paths) for lens in lenses]
+        tools = [*READING, *web, "report"]
+    needed = required_tools(spec)
+    each = [needed_room(system, offered(tools), "", count, needed=needed) + _PASS for system in systems]
+    return max(each, default=0)
+
+
+def _bound(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
+    """More tokens than any tokenizer makes of it."""
+    return _BYTES * (len(msgspec.json.encode(messages)) + len(msgspec.json.encode(tools)))

@@ -1,0 +1,38 @@
+"""The sandbox of a run's commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ....config import config_file
+from ....protocol import GatePolicy, Rule
+from ....workspace import Sandbox, Unseen, denied_paths, expanded, path_globs
+
+
+async def detect_sandbox(
+    gate: GatePolicy, workspace: Path, runs: Path, *, rules: Callable[[], Sequence[Rule]] | None = None
+) -> Sandbox:
+    """Return the best sandbox of this machine, with what the run hides.
+
+    `runs`: the folder of the journals. `rules`: of the gate at that moment; by default those of the policy.
+    """
+
+    def denied(root: Path) -> list[str]:
+        return denied_paths(gate.rules if rules is None else rules(), root)
+
+    unseen = Unseen(
+        own=(runs, config_file(os.environ).parent),
+        hide=expanded(gate.sandbox.hide),
+        show=expanded(gate.sandbox.show),
+        denied=denied,
+    )
+    return await Sandbox.detect(unseen=unseen, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace)
+
+
+def missing_guarantees(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str]:
+    """Return in few words each what the sandbox does not hold here, as far as it matters under these rules."""
+    if sandbox.kind is None:
+        return []
+    return [one.short for one in sandbox.missing(denied=bool(path_globs(rules)))]

@@ -1,0 +1,248 @@
+"""What a plain command may do beyond its name: see `known` for what is known of which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .known.names import (
+    ALIKE,
+    GIT_BEFORE,
+    GIT_COMMANDS,
+    GIT_EDITS,
+    GIT_MAY_EDIT,
+    GIT_RISKY,
+    HIDING,
+    INTERPRETERS,
+    LISTS,
+    NEVER,
+    PLACED,
+    PYTHON_CODE,
+    READERS,
+    RISKY,
+    SHELLS,
+    SINGLE_DASH,
+    WRITERS,
+)
+from .line_reader import Part, Word
+from .options import launch, unlisted
+from .options.subcommands import subcommands
+
+__all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
+
+_PRINT = re.compile(r"\d+(,(\d+|\$))?p")
+"""A script of sed that only prints lines."""
+_PYTHON_PLAIN = re.compile(r"-[bBdEhIOPqsSuvVx]+|--version|--help|-[WX].+")
+_UNPACKS = frozenset({"-x", "--extract", "--get"})
+_EDITS = frozenset({"-e", "--edit"})
+
+
+def risk(part: Part) -> str | None:
+    """Why this command asks whatever rule allows it, or None. Its words are known (see `unknown_word`)."""
+    name = base(part.name)
+    given = part.texts[1:]
+    if name in NEVER:
+        return f"`{name}`: {NEVER[name]}"
+    if name in SHELLS:
+        return f"`{name}`: it runs commands that are not seen here"
+    if name == "git":
+        return _git_risk(given)
+    if name == "sed":
+        return _sed_risk(part)
+    if name == "tar":
+        return _tar_risk(given)
+    if name in ("uniq", "xxd") and len([word for word in given if not word.startswith("-")]) > 1:
+        return f"`{name}`: it writes to its second file"
+    if name == "make" and any("=" in word for word in given):
+        return "`make`: it sets variables of the makefile"
+    language = _language(name)
+    if language is not None and (why := _interpreter_risk(part, INTERPRETERS[language])):
+        return why
+    return _launch_risk(part) or _option_risk(name, given)
+
+
+def _launch_risk(part: Part) -> str | None:
+    """Why what a launcher runs asks, or that it is not known where that begins."""
+    launched = launch(part.texts)
+    if launched is None:
+        at = _module_at(part)
+        return risk(Part(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
+    if launched.unknown is not None:
+        return f"`{part.name} {launched.unknown}`: this option is not known"
+    return risk(Part(part.words[launched.at :], part.piped)) if launched.at < len(part.words) else None
+
+
+def _module_at(part: Part) -> int | None:
+    """Where the module stands that `python -m` runs: it is judged as the program of this name."""
+    is_python = _language(base(part.name)) == "python"
+    return part.texts.index("-m") + 1 if is_python and "-m" in part.texts else None
+
+
+def _option_risk(name: str, given: Sequence[str]) -> str | None:
+    launched = launch([name, *given])
+    own = given if launched is None else given[: launched.at - 1]
+    if (unknown := unlisted(ALIKE.get(name, name), own)) is not None:
+        return f"`{name} {unknown}`: this is not known to be harmless"
+    risky = RISKY.get(ALIKE.get(name, name), frozenset())
+    found = next((word for word in own if _is_risky(word, risky, name) or (word[:1] == "@" and name in LISTS)), None)
+    return f"`{name} {found}`: this option can run or write something" if found else None
+
+
+def hides(part: Part) -> str | None:
+    """Why this part could be, or run, a command that a rule refuses and that is not seen here; None: it is itself."""
+    first = part.words[0] if part.words else None
+    name = base(part.name)
+    if first is not None and (not first.known or first.pattern):
+        return f"which program `{first.text}` runs is not known"
+    if name in SHELLS or (name in NEVER and NEVER[name] in HIDING) or name in ("env", "xargs"):
+        return f"what `{name}` runs is not seen here"
+    return None
+
+
+def is_launcher(texts: Sequence[str], reach: int) -> bool:
+    """A rule of so many words reaches no further than to a program that runs what stands behind it."""
+    launched = launch(texts)
+    return launched is not None and reach <= launched.at
+
+
+def script_of(part: Part) -> str | None:
+    """The file that an interpreter or a shell is given to run."""
+    if _language(base(part.name)) is None and base(part.name) not in SHELLS:
+        return None
+    return next((word for word in part.texts[1:] if not word.startswith("-")), None) if "-m" not in part.texts else None
+
+
+def unknown_word(part: Part) -> str | None:
+    """Why what reaches the command is not known, or None."""
+    for i, word in enumerate(part.words):
+        if word.known and not word.pattern:
+            continue
+        if i == 0:
+            return f"which program `{word.text}` runs is not known"
+        if word.pattern and _is_files(word, base(part.name)):
+            continue
+        if base(part.name) == "echo" and (word.echoable or word.pattern):
+            continue
+        return f"what `{word.text}` becomes is not known"
+    return None
+
+
+def _is_files(word: Word, name: str) -> bool:
+    """What the pattern becomes begins like it, so it is not an option; in a folder, it is not a subcommand either."""
+    if name in WRITERS or name in PLACED:
+        return False
+    return re.match(r"[\w./]" if name in READERS else r"[\w.]*/", re.split(r"[*?\[]", word.text)[0]) is not None
+
+
+def base(name: str) -> str:
+    """The program's name without its folder."""
+    return name.rpartition("/")[2]
+
+
+def _language(name: str) -> str | None:
+    plain = re.sub(r"[\d.]+$", "", name)
+    plain = {"pypy": "python", "nodejs": "node", "luajit": "lua"}.get(plain, plain)
+    return plain if plain in INTERPRETERS else None
+
+
+def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
+    name, given = part.name, part.texts[1:]
+    if len(given) == 1 and given[0] in ("--version", "-V", "-v", "--help"):
+        return None
+    language = _language(base(name))
+    is_python = language == "python"
+    if language in ("deno", "bun") and (remote := next((word for word in given if "://" in word), None)):
+        return f"`{name} {remote}`: it runs code from elsewhere"
+    after_option = False
+    for i, word in enumerate(given):
+        if word == "-" or word.startswith(("/dev/", "/proc/")):
+            return f"`{name}`: it runs code from its standard input"
+        if is_python and word.startswith("-m"):
+            module = word[2:] or "".join(given[i + 1 : i + 2])
+            return f"`{name} -m {module}`: it runs what else it is given" if module in PYTHON_CODE else None
+        if _is_risky(word, risky, name):
+            return f"`{name} {word}`: it runs code from the command line"
+        if not word.startswith("-"):
+            if not after_option:
+                return None  # the script: what follows is for it
+            after_option = False  # the option's value, or the script
+        elif is_python and word in ("-W", "-X"):
+            after_option = True
+        elif is_python and not _PYTHON_PLAIN.fullmatch(word) and "=" not in word:
+            return f"`{name} {word}`: this option is not known"
+        elif not is_python and "=" not in word:
+            after_option = True
+    if all(word.startswith("-") for word in given):
+        return f"`{name}`: it runs code from its standard input"
+    return None
+
+
+def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
+    """The word is one of these options, also shortened (`--outp`), joined (`-ofile`) or bundled (`-ro`)."""
+    if not word.startswith("-") or word == "-":
+        return word in risky
+    option = word.partition("=")[0]
+    if name in SINGLE_DASH and not word.startswith("--"):
+        return option in risky or option.lstrip("-") in {r.lstrip("-") for r in risky if len(r) > 2}
+    if word.startswith("--"):
+        if name == "go" and option[1:] in risky:
+            return True
+        return any(r.startswith(option) for r in risky if r.startswith("--")) and option != "--"
+    return any(r[1] in word[1:] for r in risky if len(r) == 2 and r != "--")
+
+
+def _tar_risk(given: Sequence[str]) -> str | None:
+    """Listing and packing by plain options are without risk: what is unpacked says itself where it goes."""
+    bundle = given[0] if given and not given[0].startswith("-") else ""
+    for word in ([f"-{bundle}"] if bundle else []) + [word for word in given if word.startswith("-")]:
+        if _is_risky(word, RISKY["tar"], "tar"):
+            return f"`tar {word}`: this option can run or write something"
+        if _is_risky(word, _UNPACKS, "tar"):
+            return "`tar`: what it unpacks decides which files it changes"
+    remote = next((word for word in given if ":" in word and "/" not in word.partition(":")[0]), None)
+    return f"`tar {remote}`: it reaches another machine" if remote else None
+
+
+def _sed_risk(part: Part) -> str | None:
+    """Only printing lines by number is without risk: a script can write files and run commands."""
+    given = part.texts[1:]
+    if part.piped or len(given) < 3 or given[0] != "-n" or not _PRINT.fullmatch(given[1]):
+        return "`sed`: its script can write files and run commands"
+    return "`sed`: it has further options" if any(word.startswith("-") for word in given[2:]) else None
+
+
+def _git_risk(given: Sequence[str]) -> str | None:
+    at = next((i for i, word in enumerate(given) if not word.startswith("-")), len(given))
+    command = given[at] if at < len(given) else ""
+    early = next((word for word in given[:at] if word not in GIT_BEFORE), None)
+    if early is not None:
+        return f"`git {early}`: this option is not known to be harmless before a command"
+    table = subcommands("git")
+    if command and table is not None and command not in table.names:
+        return f"`git {command}`: it may be an alias, which can run anything"
+    quiet = GIT_EDITS.get(command)
+    edits = command in GIT_MAY_EDIT and any(_is_risky(word, _EDITS, "git") for word in given[at + 1 :])
+    if edits or (quiet is not None and not any(_is_risky(word, quiet, "git") for word in given[at + 1 :])):
+        return f"`git {command}`: it opens an editor"
+    if command in GIT_COMMANDS:
+        return f"`git {command}`: it can change what git runs"
+    if command == "rebase" and _has(given, "-i"):
+        return "`git rebase -i`: it runs commands"
+    if command in ("clone", "ls-remote") and _has(given, "-u"):
+        return f"`git {command} -u`: it names the program at the other end"
+    if command == "format-patch" and _has(given, "-o"):
+        return "`git format-patch -o`: it writes where it is told"
+    found = next((word for word in given if _is_git_risk(word)), None)
+    return f"`git {found}`: this option can run or write something" if found else None
+
+
+def _is_git_risk(word: str) -> bool:
+    if word.startswith("--"):
+        return _is_risky(word, GIT_RISKY, "git")
+    if word.startswith("-") and len(word) > 1:
+        return word[:2] in GIT_RISKY
+    return word.startswith("ext::")
+
+
+def _has(given: Sequence[str], option: str) -> bool:
+    return any(word.startswith(option) for word in given)

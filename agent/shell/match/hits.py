@@ -1,0 +1,127 @@
+"""Whether the words of a deny or ask rule stand in a plain command, or could.
+
+An unknown word (an expansion, a glob, braces, an alias of the program) counts as any word and any number of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+
+from ..flags import base, hides, is_launcher
+from ..known.names import INERT
+from ..line_reader import Part, Word
+from ..options.subcommands import Subcommands, subcommands
+
+
+class Hit(IntEnum):
+    """How surely a rule is about a command."""
+
+    NO = 0
+    MAYBE = 1
+    """A word that is not known could be the rule's."""
+    SURE = 2
+
+
+def hit(words: Sequence[str], part: Part) -> Hit:
+    """How surely the rule's words, of which the first is a program, are what the part runs."""
+    found = _at(words, part.words)
+    later = range(1, len(part.words))
+    name = base(part.name)
+    if hides(part) is not None or is_launcher(part.texts, 0):
+        return max([found, *(_at(words, part.words[at:]) for at in later)])
+    if found is Hit.NO and name not in INERT and subcommands(name) is None:
+        named = [at for at in later if base(part.words[at].text).casefold() == base(words[0]).casefold()]
+        if any(_at(words, part.words[at:]) for at in named) or any(_holds(words, word) for word in part.words[1:]):
+            return Hit.MAYBE  # a program that is not known may run what stands behind it, or what a script says
+    return found
+
+
+def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:
+    """The command that begins here."""
+    if not given:
+        return Hit.NO
+    program, name = base(words[0]).casefold(), base(given[0].text).casefold()
+    if name == program:
+        return _behind(program, words[1:], given[1:])
+    if len(words) > 1 and name == f"{program}-{words[1]}".casefold():  # `git-push` in git's own folder
+        return _behind(program, words[2:], given[1:])
+    return Hit.MAYBE if _is_open(given[0]) else Hit.NO
+
+
+def _behind(program: str, words: Sequence[str], given: Sequence[Word]) -> Hit:
+    """The rule's plain words come in this order, and its options anywhere."""
+    options = [word for word in words if word.startswith("-")]
+    plain = [word for word in words if not word.startswith("-")]
+    given = [piece for word in given for piece in _split(word, options)]
+    return min([_in_order(program, plain, given), *(_option(option, given) for option in options)])
+
+
+def _split(word: Word, options: Sequence[str]) -> list[Word]:
+    """An option of the rule that has its value joined (`-mx`, `--opt=x`), as two words."""
+    for option in options:
+        joined = f"{option}=" if option.startswith("--") else option
+        if word.text.startswith(joined) and len(word.text) > len(joined) and len(option) != 1:
+            return [Word(option), Word(word.text[len(joined) :], word.known, word.pattern), word]
+    return [word]
+
+
+def _in_order(program: str, plain: Sequence[str], given: Sequence[Word]) -> Hit:
+    """Between the words stand only options and an option's value."""
+    table = subcommands(program)
+    at, may_be_value = 0, False
+    for word in given:
+        if at == len(plain):
+            break
+        text = word.text
+        if text == plain[at] or (at == 0 and table is not None and table.aliases.get(text) == plain[0]):
+            at, may_be_value = at + 1, False
+        elif _is_open(word):
+            return Hit.MAYBE
+        elif text.startswith("-"):
+            may_be_value = table is None or text in table.valued
+        elif may_be_value:
+            may_be_value = False
+        else:
+            return Hit.MAYBE if at == 0 and _may_mean(text, plain[0], table) else Hit.NO
+    return Hit.SURE if at == len(plain) else Hit.NO
+
+
+def _may_mean(text: str, command: str, table: Subcommands | None) -> bool:
+    """The program could take the first for the second: it is shortened, or somebody's own alias."""
+    return command.startswith(text) or (table is not None and table.has_aliases and text not in table.names)
+
+
+def _option(option: str, given: Sequence[Word]) -> Hit:
+    """The option stands somewhere, in one of its spellings."""
+    ends = next((at for at, word in enumerate(given) if word.known and word.text == "--"), len(given))
+    texts = [word.text for word in given[:ends]]
+    if option in texts or (_letters([option]) and _letters([option]) <= _letters(texts)):
+        return Hit.SURE
+    if any(map(_is_open, given[:ends])) or any(_resembles(option, text) for text in texts):
+        return Hit.MAYBE
+    return Hit.NO
+
+
+def _letters(texts: Sequence[str]) -> set[str]:
+    """The letters of bundled options: `-rf` is `-r -f`."""
+    return {letter for text in texts if re.fullmatch(r"-[A-Za-z]{1,4}", text) for letter in text[1:]}
+
+
+def _resembles(option: str, text: str) -> bool:
+    """Shortened (`--forc`), or the long name of a letter (`-f` and `--force`)."""
+    name = text.partition("=")[0]
+    if option.startswith("--"):
+        return (len(name) > 3 and option.startswith(name)) or option[2] in _letters([text])
+    return name.startswith("--") and name[2:3] in _letters([option])
+
+
+def _is_open(word: Word) -> bool:
+    return word.pattern or not word.known
+
+
+def _holds(words: Sequence[str], word: Word) -> bool:
+    """A script in one argument that has the rule's words in a row."""
+    found = r"\W+".join(re.escape(text) for text in [base(words[0]), *words[1:]])
+    return bool(re.search(r"\s", word.text)) and re.search(rf"(?<!\w){found}(?!\w)", word.text) is not None

@@ -1,0 +1,28 @@
+"""The files that a command line may name."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from ..line_reader import Line
+
+
+def named_paths(line: Line, root: Path) -> list[str]:
+    """What the line's words could be as paths below the workspace, as written and with links followed."""
+    paths: dict[str, None] = {}
+    folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
+    words = [text for part in line.parts for word in part.texts[1:] for text in _pieces(word) if text]
+    for word in (word for word in (*words, *line.writes) if "\0" not in word):
+        for folder in folders:
+            for place in (Path(os.path.normpath(folder / word)), Path(os.path.realpath(folder / word))):
+                if place != root and place.is_relative_to(root):
+                    paths[place.relative_to(root).as_posix()] = None
+    return list(paths)
+
+
+def _pieces(word: str) -> list[str]:
+    """The word, and what of it could be a path: `--file=x`, `-fx`, `@x`, `host:x`."""
+    joined = [word[2:]] if word.startswith("-") and not word.startswith("--") else []
+    return [word, word.partition("=")[2], *joined, *(re.split(r"[=:@,]", word)[1:])]

@@ -1,0 +1,243 @@
+"""The commands in a line of bash, as words that are known before it runs (tree-sitter-bash)."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Parser
+
+    from .line_reader import Apart
+
+_CHANGES_SHELL = re.compile(
+    r"\.|source|eval|exec|exit|return|break|continue|logout|trap|alias|unalias|set|shopt|enable|hash|bind|read|mapfile"
+    r"|readarray|getopts|coproc|complete|fc|history|suspend|kill"
+)
+"""Builtins after which nobody knows what a later name means, or whether a later command runs."""
+DECIDES_PROGRAMS = re.compile(r"PATH|ENV|BASH_\w*|BASHOPTS|SHELLOPTS|LD_\w+|DYLD_\w+")
+"""Variables that decide which program a name stands for."""
+_HARMLESS_SET = re.compile(r"-[eux]*o?|[+-]?x|errexit|nounset|pipefail|xtrace")
+_DEEPEST = 60
+_LONGEST = 1.0
+"""Seconds of processor time for one text."""
+_CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
+"""The grammar's scanner was seen to crash on what no script holds."""
+UNKNOWN = "\0"
+"""Stands in a word for a part that only the run knows: `$name`, `$(...)`."""
+
+
+class Simple(msgspec.Struct, frozen=True):
+    """One simple command, wherever it stands: in a list, a pipeline, a loop, a substitution."""
+
+    words: list[str]
+    """Name and arguments, without quotes and without assignments before the name."""
+    given: list[str] = []
+    """These assignments, as `NAME=value`."""
+    is_sure: bool = False
+    """It surely ran and exited with 0 if the whole line exited with 0 and its name is that of a program."""
+
+
+def simple_commands(line: str) -> list[Simple]:
+    """All simple commands of a command line or script, in the order in which they stand. Never raises.
+
+    None where the grammar crashes on it or crawls: it is read in a process of its own.
+    """
+    from .line_reader import Unreadable
+
+    if "\0" in line:
+        return []  # a program, not a script
+    try:
+        return msgspec.msgpack.decode(_reader().ask(line), type=list[Simple])
+    except Unreadable:
+        return []
+
+
+@cache
+def _reader() -> Apart:
+    from .line_reader import Apart
+
+    return Apart(__file__)
+
+
+def _serve() -> None:
+    """The other side, as `gate.grammar.serve`."""
+    while head := sys.stdin.buffer.read(4):
+        line = sys.stdin.buffer.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
+        signal.setitimer(signal.ITIMER_PROF, _LONGEST)
+        tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
+        sure = _Sure(tree.root_node).found if not _CONTROL.search(line) else set[int]()
+        answer = msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.stdout.buffer.write(len(answer).to_bytes(4, "big") + answer)
+        sys.stdout.buffer.flush()
+
+
+def _walk(node: Node, sure: set[int]) -> Iterator[Simple]:
+    if node.type == "command":
+        words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
+        given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
+        if words:
+            yield Simple(words, given, node.start_byte in sure)
+    for child in node.named_children:
+        yield from _walk(child, sure)
+
+
+class _Sure:
+    """Finds the commands whose own exit status is 0 whenever that of the whole line is 0.
+
+    What is not understood proves nothing: a grammar error, a function, a loop, a command that may change the shell.
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.found: set[int] = set()
+        """Where these commands begin, in bytes."""
+        self._exits_on_error = self._pipes_fail = False
+        if not root.has_error:
+            self._sequence(root.children, 0)
+
+    def _sequence(self, children: list[Node], depth: int) -> None:
+        """The last statement gives the status. With `set -e`, those before it have 0 too."""
+        statements = [child for child in children if child.is_named and child.type != "comment"]
+        in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
+        leading = depth == 0
+        for statement in statements:
+            if leading and self._take_options(statement):
+                continue
+            leading = False
+            is_plain = statement.type in ("command", "pipeline", "redirected_statement")
+            if statement.id not in in_background and (
+                statement == statements[-1] or (self._exits_on_error and is_plain and depth == 0)
+            ):
+                self._zero(statement, depth + 1)
+            if not _keeps_shell(statement):
+                return
+
+    def _take_options(self, statement: Node) -> bool:
+        """`set -euo pipefail` at the beginning."""
+        words = [_text(child) for child in statement.named_children] if statement.type == "command" else []
+        if words[:1] != ["set"] or not all(_HARMLESS_SET.fullmatch(word) for word in words[1:]):
+            return False
+        short = "".join(word for word in words[1:] if word.startswith("-"))
+        self._exits_on_error |= "e" in short or "errexit" in words
+        self._pipes_fail |= "pipefail" in words
+        return True
+
+    def _zero(self, node: Node, depth: int) -> None:
+        """The status of this statement is 0."""
+        named = [child for child in node.named_children if child.type != "comment"]
+        if depth > _DEEPEST or not named:
+            return
+        match node.type:
+            case "command":
+                self.found.add(node.start_byte)
+            case "redirected_statement" if not any(map(_continues_line, named)):
+                self._zero(named[0], depth + 1)
+            case "list" if len(named) == 2:
+                self._list(node, named[0], named[1], depth)
+            case "pipeline" if not any(child.type == "negated_command" for child in named):
+                for child in named if self._pipes_fail else named[-1:]:
+                    self._zero(child, depth + 1)
+            case "subshell" | "compound_statement":
+                self._sequence(node.children, depth + 1)
+            case _:
+                pass
+
+    def _list(self, node: Node, left: Node, right: Node, depth: int) -> None:
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        if operator == "&&":
+            self._zero(left, depth + 1)
+            if _keeps_shell(left):
+                self._zero(right, depth + 1)
+        elif operator == "||" and _surely_fails(right):
+            self._zero(left, depth + 1)
+
+
+def _continues_line(node: Node) -> bool:
+    """A here document behind which the line goes on: the grammar puts that part inside of it."""
+    parts = ("heredoc_start", "heredoc_body", "heredoc_end")
+    return node.type == "heredoc_redirect" and any(child.type not in parts for child in node.named_children)
+
+
+def _surely_fails(node: Node) -> bool:
+    words = [_text(child) for child in node.named_children] if node.type == "command" else []
+    return words == ["false"] or (words[:1] == ["exit"] and bool(re.fullmatch(r"[1-9]\d?", "".join(words[1:]))))
+
+
+def _keeps_shell(node: Node) -> bool:
+    """After it, the shell goes on, and each name still stands for the same program."""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        todo += one.named_children
+        if one.type in ("function_definition", "ERROR"):
+            return False
+        if one.type in ("declaration_command", "unset_command"):
+            words = [_text(child) for child in one.named_children if child.type != "variable_assignment"]
+            if any(word.startswith("-") or UNKNOWN in word for word in words):
+                return False
+        is_set = one.type == "variable_name" and (one.parent is None or "expansion" not in one.parent.type)
+        if is_set and DECIDES_PROGRAMS.fullmatch(_text(one)):
+            return False
+        if one.type == "command" and not _is_harmless(one):
+            return False
+    return True
+
+
+def _is_harmless(command: Node) -> bool:
+    words = [_text(child) for child in command.named_children if child.type != "variable_assignment"]
+    first = words[0] if words else UNKNOWN
+    if UNKNOWN in first or _CHANGES_SHELL.fullmatch(first):
+        return False
+    if first in ("builtin", "command"):
+        return not any(UNKNOWN in word or _CHANGES_SHELL.fullmatch(word) for word in words)
+    return first != "printf" or not any(word.startswith("-v") for word in words)
+
+
+def _assigned(node: Node) -> str:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    return f"{_text(name) if name else ''}={_text(value) if value else ''}"
+
+
+def _text(node: Node) -> str:
+    """The word's value; parts that the run decides become UNKNOWN. `$PWD` is where the command runs: a dot."""
+    raw = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "word" | "number" | "variable_name":
+            return raw.replace("\\\n", "").replace("\\", "")
+        case "raw_string":
+            return raw[1:-1]
+        case "string_content":
+            return raw
+        case "simple_expansion" | "expansion":
+            return "." if raw in ("$PWD", "${PWD}") else UNKNOWN
+        case "command_name" | "string" | "concatenation":
+            return "".join(_text(child) for child in node.named_children)
+        case _:
+            return UNKNOWN
+
+
+@cache
+def _language() -> Language:
+    import tree_sitter_bash
+    from tree_sitter import Language
+
+    return Language(tree_sitter_bash.language())
+
+
+def _parser() -> Parser:
+    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
+    from tree_sitter import Parser
+
+    return Parser(_language())
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,139 @@
+"""Verdicts that count: on approved content only, with nobody else writing, and without anyone's caches."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from ...protocol import Prompted, Record
+from ...stops.guarding import check_environment
+from ...workspace import Sandbox, SnapshotDamaged
+
+if TYPE_CHECKING:
+    from ..kit import Kit
+
+T = TypeVar("T")
+TRIES = 3
+_NAMED = 3
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What a check runs with."""
+
+    env: Mapping[str, str]
+    empty: Path
+    """A private folder below the temp folder of the commands."""
+
+
+async def fair(
+    kit: Kit,
+    name: str,
+    run: Callable[[Surroundings], Awaitable[T]],
+    passed: Callable[[T], bool],
+    record: Record,
+    *,
+    full: bool = True,
+    whole: bool = True,
+) -> tuple[T, str | None]:
+    """Run a check on approved content. Returns its result and why it does not count; None: it does.
+
+    A result that is no pass is not repeated: nobody gains from it. `full`: guarded files are compared by content.
+    `whole`: all of the workspace must stay as it is. Raises PersonInterrupted.
+    """
+    guarded = kit.guarded
+    why: str | None = None
+    tried = 0
+    while True:
+        tried += 1
+        notes = await guarded.settle(record, name, full=full)
+        _say(record, notes)
+        async with _alone(kit, record):
+            # What was restored has new times; what runs in the background may have written until now.
+            again = bool(notes or kit.background.names())
+            before = await guarded.differences(full=full) if again else []
+            stamps, world = guarded.stamps(), kit.snapshots.fingerprint()
+            kit.guarded.drop_bytecode()
+            with surroundings(kit.sandbox, kit.env) as around:
+                result = await run(around)
+            if not passed(result):
+                return result, None
+            found = await guarded.tolerate_outputs(await guarded.differences(full=full))
+            touched = guarded.touched_since(stamps)
+            moved = await _moved(kit, name, world) if whole else []
+        names = [one.path for one in (*before, *found)] or touched or moved
+        if not names and (why := guarded.why_not()) is None:
+            return result, None
+        if names:
+            why = _why(names, is_guarded=bool(before or found or touched))
+        if tried == TRIES or not names:
+            _say(record, await guarded.settle(record, name, full=full))
+            return result, why
+
+
+@asynccontextmanager
+async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
+    """Commands in the background cannot write to the workspace meanwhile."""
+    stopped = await kit.background.hold()
+    try:
+        for name in stopped:
+            line = f"`{name}` is suspended while a check runs: it could write to the workspace"
+            if kit.guarded.say_not_held(line):
+                record(Prompted(kind="background", text=f"{line}."))
+        yield
+    finally:
+        await kit.background.let_go()
+
+
+class surroundings:
+    """The environment of a check with a private empty folder, which is removed afterwards."""
+
+    def __init__(self, sandbox: Sandbox, env: Mapping[str, str]) -> None:
+        self._sandbox, self._env = sandbox, env
+
+    def __enter__(self) -> Surroundings:
+        temp = self._sandbox.temp
+        self._folder = tempfile.TemporaryDirectory(prefix="check-", dir=temp, ignore_cleanup_errors=True)
+        empty = Path(self._folder.name)
+        seen = Path("/tmp") / empty.name if self._sandbox.kind == "bubblewrap" else empty
+        return Surroundings(check_environment(self._env, seen), empty)
+
+    def __exit__(self, *how: object) -> None:
+        with suppress(OSError):
+            self._folder.cleanup()
+
+
+async def _moved(kit: Kit, name: str, before: str) -> list[str]:
+    """Files that changed under the check, but for those that it changes each time. Empty where nobody can know."""
+    if not before:
+        return []
+    after = await kit.snapshots.take()
+    kit.background.account(after)
+    if not after or after == before:
+        return []
+    try:
+        changes = await kit.snapshots.changes(before, after)
+    except SnapshotDamaged:
+        return []
+    paths = {change.path for change in changes if change.kind != "added"}
+    own = kit.guarded.outputs.setdefault(name, set())
+    foreign = sorted(paths - own)
+    own |= paths
+    return foreign
+
+
+def _why(names: list[str], *, is_guarded: bool) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    if is_guarded:
+        return f"{shown}{more} changed while it ran, and decides whether the goal is met"
+    return f"{shown}{more} changed while it ran, each of {TRIES} times"
+
+
+def _say(record: Record, notes: list[str]) -> None:
+    if notes:
+        record(Prompted(kind="guard", text="\n".join(notes)))

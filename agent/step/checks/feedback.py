@@ -1,0 +1,65 @@
+"""A failed check as the model hears it."""
+
+from __future__ import annotations
+
+import re
+
+from ...protocol import CheckFinished, ConfirmationFinished
+
+_DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
+
+
+def feedback(check: CheckFinished, told: str | None = None) -> str:
+    """A time-out or a check that could not start is named as such.
+
+    `told`: what it heard last; the same again is said in one line.
+    """
+    if check.uncounted is not None:
+        return (
+            f"The check `{check.command}` ended with exit code {check.exit_code}, but this does not count: "
+            f"{check.uncounted}. A check counts only on approved content, and only if nothing else writes meanwhile."
+        )
+    if check.suspect is not None:
+        return suspect_words(check)
+    if check.error is not None:
+        return f"The check `{check.command}` could not be started: {check.error}"
+    if check.timed_out:
+        head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
+    else:
+        count = f", {check.failing} failing" if check.failing is not None else ""
+        if told is not None and _timeless(told) == _timeless(check.output):
+            return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
+        head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
+    return f"{head}\n{check.output.strip() or '(no output)'}"
+
+
+def unconfirmed(failed: ConfirmationFinished) -> str:
+    """What the model reads when the checks pass in the workspace and not in a clean checkout of the result."""
+    head = f"The goal is not met: it holds in the workspace, but `{failed.command}` fails in a clean checkout"
+    if failed.repeated:
+        return f"{head}, and nothing that belongs to a checkout has changed since."
+    text = (
+        f"{head} ({failed.detail}). A clean checkout has the files that git does not ignore, the guarded files as they "
+        "were approved, and the dependency folders of the start; no ignored file, no cache, nothing from .git."
+    )
+    if failed.left_out:
+        text += f" Ignored here, so not in it: {', '.join(f'`{path}`' for path in failed.left_out)}."
+    return f"{text} Its output:\n{failed.output.strip() or '(no output)'}"
+
+
+def suspect_words(check: CheckFinished) -> str:
+    """Which tests are missing, for the model."""
+    left = check.missing_count - len(check.missing)
+    more = f"\n- and {left} more" if left > 0 else ""
+    names = "".join(f"\n- {name}" for name in check.missing)
+    listed = f" Missing:{names}{more}\n" if names else " "
+    return (
+        f"The check `{check.command}` ended with exit code 0, but this is not a pass: {check.suspect}.{listed}"
+        "Make every test run that ran before: nothing may end the tests early, skip them or hide them. "
+        f"The output of the check:\n{check.output.strip() or '(no output)'}"
+    )
+
+
+def _timeless(output: str) -> str:
+    """The output without how long it took: that alone is no news."""
+    return _DURATION.sub("", output)

@@ -1,0 +1,44 @@
+"""What is known about the files that decide at the end of a run, and what could not be kept from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from ...workspace.sandbox.bubblewrap import MOST_READ_ONLY
+
+_NAMED = 6
+"""Paths that one line names."""
+
+
+class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether everything that decides still has its approved content; for the outcome's evidence."""
+
+    sealed: int
+    """Guarded paths, missing ones included."""
+    unchanged: bool
+    """All of them have their approved content now, and none was approved anew."""
+    differing: list[str]
+    """Paths that do not have it now."""
+    approved: list[str]
+    """Paths whose change a person approved during the run."""
+    not_held: list[str]
+    """What could not be kept from happening, a line each."""
+
+
+def not_held_lines(kind: str | None, existing: int, lost: Collection[str]) -> list[str]:
+    """What cannot be guaranteed here, a line each. `lost`: paths whose approved content is too large to keep."""
+    lines: list[str] = []
+    if kind is None:
+        lines.append(
+            "without a sandbox, commands can change what the check depends on: in the workspace that is restored and"
+            " does not count, outside it is not seen"
+        )
+    elif kind == "landlock":
+        lines.append("Landlock does not keep a command from guarded files: what it changes is restored")
+    elif existing > MOST_READ_ONLY:
+        lines.append(f"{existing - MOST_READ_ONLY} of {existing} guarded files are compared and not write-protected")
+    if lost:
+        lines.append(f"too large to be restored when a command changes them: {', '.join(sorted(lost)[:_NAMED])}")
+    return lines

@@ -1,0 +1,298 @@
+"""The guarded files of a run: sealed at its start, compared around each verdict, restored unless someone kept them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...gate import changed_draft
+from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError
+from ...stops import Guard
+from ...workspace.seals import KEPT, Difference, Mark, PutBack, Seals
+from .guard_report import GuardReport, not_held_lines
+
+if TYPE_CHECKING:
+    from ..kit import Kit
+
+WHY = "it decides whether the goal is met"
+
+
+class Guarded:
+    """Of one run. Without anything to guard, all of it is empty and costs nothing."""
+
+    def __init__(self, kit: Kit, guard: Guard) -> None:
+        self._kit, self._guard = kit, guard
+        path = kit.journal.path
+        private = frozenset(str(place) for place in kit.workspace.private)
+        depends = guard.depends
+        self._seals = Seals(
+            kit.workspace.root,
+            guard.seals,
+            kit.journal.keep,
+            private,
+            installed=depends.places,
+            goals=depends.goals,
+        )
+        attic = path.with_suffix(".kept")
+        self._put_back = PutBack(
+            kit.workspace.root, attic, kit.workspace.ledger, kit.journal.keep, kit.workspace.leftovers
+        )
+        self._one_at_a_time = asyncio.Lock()
+        self.has_earlier_seal = False
+        """What is approved was recorded by an earlier runner of this run."""
+        self.not_held: list[str] = []
+        """What could not be kept from happening, a line each."""
+        self.unrestored: dict[str, tuple[str, Mark]] = {}
+        """Paths that are not as approved and could not be restored: why, and what stands there."""
+        self._stale: list[str] = []
+        """Bytecode that no check may load, and that could not be removed."""
+        self.outputs: dict[str, set[str]] = {}
+        """Command to the files that it changes whenever it runs."""
+
+    @property
+    def exists(self) -> bool:
+        """Something is guarded."""
+        return bool(self._guard)
+
+    async def start(self) -> None:
+        """Seal what stands there now, or take over the seal of an earlier runner."""
+        if not self._guard:
+            return
+        facts, depends = self._kit.facts.sealing, self._guard.depends
+        try:
+            if facts.seal is not None:
+                known = self._seals.load(self._kit.journal.blob(facts.seal))
+                depends.shadows.known = depends.shadows.known & frozenset(known)
+                for path, blob in facts.written.items():
+                    self._wrote(path, blob)
+                for path, kept in facts.kept.items():
+                    self._seals.approve_mark(path, Mark(kept.kind, kept.digest, kept.mode, kept.size))
+                self.not_held = list(facts.not_held)
+                self.has_earlier_seal = True
+                return
+        except (KeyError, msgspec.DecodeError):
+            self._kit.notes.append(
+                "the guard's record of this run is damaged: what stands there now is taken as approved"
+            )
+        paths = [path for path in depends.files if self._guard.matches(path)]
+        await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
+        with self._kit.journal.transaction():
+            self._seals.keep_approved()
+        self.not_held = not_held_lines(self._kit.sandbox.kind, len(self._seals.existing), self._seals.lost)
+
+    def seal(self) -> None:
+        """Record the seal, unless an earlier runner did."""
+        if not self._guard or self._kit.facts.sealing.seal is not None:
+            return
+        blob = self._kit.journal.keep(self._seals.stored(self._guard.depends.shadows.known))
+        self._kit.record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
+
+    def read_only(self) -> list[Path]:
+        """Files that a command may not write: those that the check executes and that configure it come first."""
+        if not self._guard:
+            return []
+        own = self._guard.depends.files
+        paths = sorted(self._seals.existing, key=lambda path: (path not in own, path.count("/"), path))
+        return [self._kit.workspace.root / path for path in paths]
+
+    def take_in(self, changed: FileChanged) -> None:
+        """A tool of the run wrote a file, as someone decided: on a guarded path this is its approved content now."""
+        if self._guard and changed.by not in ("command", "background"):
+            self._wrote(changed.path, changed.after)
+
+    def _wrote(self, path: str, blob: str | None) -> None:
+        if self._seals.mark_of(path) is not None or self._guard.matches(path):
+            self._seals.approve_bytes(path, blob)
+            self.unrestored.pop(path, None)
+
+    async def approve_persons(self, paths: Sequence[str]) -> None:
+        """The person changed these paths themselves."""
+        mine = [path for path in paths if self._guard and self._guard.matches(path)]
+        for path in mine:
+            await self._approve(path, self._kit.record)
+
+    def approved(self) -> dict[str, str]:
+        """SHA-256 of the approved content of each guarded file of the workspace, by path."""
+        marks = {path: self._seals.mark_of(path) for path in self._seals.existing} if self._guard else {}
+        return {path: mark.digest for path, mark in marks.items() if mark is not None and mark.kind == "file"}
+
+    async def differences(self, *, full: bool) -> list[Difference]:
+        """Guarded paths that do not have their approved content. `full`: by content, whatever times and sizes say."""
+        if not self._guard:
+            return []
+        look = self._seals.compare if full else self._seals.glance
+        return await asyncio.to_thread(look)
+
+    def touched_since(self, before: dict[str, object]) -> list[str]:
+        """Paths that were written since, also where their content is the same again."""
+        now = self._seals.stamps()
+        return sorted(path for path, stamp in before.items() if now.get(path) != stamp)
+
+    def stamps(self) -> dict[str, object]:
+        """For `touched_since`."""
+        return dict(self._seals.stamps())
+
+    async def tolerate_outputs(self, found: Sequence[Difference]) -> list[Difference]:
+        """Without new data files that the check made for itself below the tests."""
+        made = [d.path for d in found if d.approved.kind == "absent" and self._guard.is_output(d.path)]
+        if made:
+            await asyncio.to_thread(self._seals.tolerate, made)
+        return [d for d in found if d.path not in made]
+
+    async def settle(self, record: Record, command: str, *, full: bool) -> list[str]:
+        """Each difference opens as a proposal; what nobody keeps is restored. Lines for the model.
+
+        Raises PersonInterrupted; everything is restored then.
+        """
+        if not self._guard:
+            return []
+        async with self._one_at_a_time:
+            waiting = await self._new_differences(full=full)
+            notes: list[str] = []
+            while waiting:
+                try:
+                    notes += await self._keep_or_restore(waiting[0], command, record)
+                except BaseException:
+                    for one in waiting:
+                        self._restore(one, record)
+                    raise
+                waiting.pop(0)
+            return notes
+
+    async def _new_differences(self, *, full: bool) -> list[Difference]:
+        """Without those that could not be restored before and are still the same."""
+        found = await self.differences(full=full)
+        still = {one.path: one.now for one in found}
+        for path, (_, mark) in list(self.unrestored.items()):
+            if still.get(path) != mark and (full or path in still):
+                del self.unrestored[path]
+        return [one for one in found if one.path not in self.unrestored]
+
+    def why_not(self) -> str | None:
+        """Why no verdict can count now; None: it can."""
+        if self._stale:
+            return f"`{self._stale[0]}` came during the run and could not be removed: Python could load it"
+        if not self.unrestored:
+            return None
+        path, (why, _) = next(iter(self.unrestored.items()))
+        return f"`{path}` does not have its approved content, and it was not restored: {why}"
+
+    def drop_bytecode(self) -> None:
+        """Remove the Python bytecode that came during the run: a check loads none of it."""
+        if self._guard:
+            self._stale = self._seals.drop_bytecode()
+
+    async def restore_all(self, record: Record) -> list[str]:
+        """Restore everything that differs, without a question. Lines for the model."""
+        return [note for one in await self.differences(full=False) for note in self._restore(one, record)]
+
+    async def report(self) -> GuardReport:
+        """Compare by content now."""
+        found = await self.differences(full=True)
+        facts = self._kit.facts.sealing
+        approved = sorted({*facts.kept, *(path for path in facts.written if self._seals.mark_of(path) is not None)})
+        differing = sorted(one.path for one in found)
+        return GuardReport(
+            sealed=len(self._seals),
+            unchanged=not differing and not approved,
+            differing=differing,
+            approved=approved,
+            not_held=list(self.not_held),
+        )
+
+    def say_not_held(self, line: str) -> bool:
+        """Note what could not be held. False: it was noted before."""
+        if line in self.not_held:
+            return False
+        self.not_held.append(line)
+        return True
+
+    async def _keep_or_restore(self, one: Difference, command: str, record: Record) -> list[str]:
+        from ..kit import tell_waiting
+
+        kit = self._kit
+        before, after = self._bytes(one.approved), self._present(one)
+        self._note(one, record)
+        if before == after:  # its permissions, or its kind: there is no text to decide on
+            return self._restore(one, record)
+        draft = changed_draft(one.path, before, after, command)
+        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id="", record=tell_waiting(record)))
+        if ruling.approved:
+            await self._approve(one.path, record)
+            return []
+        return [f"{note} {ruling.note_for_model}" for note in self._restore(one, record)]
+
+    def _note(self, one: Difference, record: Record) -> None:
+        """The change is on record, so that the way back is an event too."""
+        known = self._kit.facts.changes.files.get(one.path)
+        now = _blob_of(one.now)
+        if (known is None or known[1] != now) and not one.path.startswith("/"):
+            record(FileChanged(path=one.path, by="command", before=_blob_of(one.approved), after=now))
+
+    async def _approve(self, path: str, record: Record) -> None:
+        await asyncio.to_thread(self._seals.approve, [path])
+        self._seals.keep_approved()
+        mark = self._seals.mark_of(path)
+        self.unrestored.pop(path, None)
+        if mark is not None:
+            record(GuardApproved(path=path, kind=mark.kind, digest=mark.digest, mode=mark.mode, size=mark.size))
+
+    def _restore(self, one: Difference, record: Record) -> list[str]:
+        """As approved. What stood there is kept in the journal, or next to it."""
+        path = one.path
+        if path.startswith("/"):
+            return self._give_up(one, "it lies outside of the workspace; change it back")
+        if path in self._seals.lost:
+            return self._give_up(one, "its approved content was too large to keep; change it back")
+        try:
+            displaced = self._put_back.restore(path, one.approved, self._kit.journal.blob)
+        except (OSError, KeyError, RundryError) as error:
+            if isinstance(error, JournalError):
+                raise
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return self._give_up(one, why)
+        self.unrestored.pop(path, None)
+        self._kit.changed = True
+        was = _blob_of(one.approved)
+        stood = next((d.blob for d in displaced if d.path == path), None)
+        record(FileChanged(path=path, by="restore", before=stood, after=was))
+        notes = [f"`{path}` must not change ({WHY}): what the command did to it was put back."]
+        notes += [f"What stood at `{d.path}` was moved to {d.moved_to}." for d in displaced if d.moved_to is not None]
+        for other in displaced:
+            if other.path != path and other.blob is not None:  # a link or a file on the way to it
+                record(FileChanged(path=other.path, by="command", before=None, after=other.blob))
+                record(FileChanged(path=other.path, by="restore", before=other.blob, after=None))
+        return notes
+
+    def _give_up(self, one: Difference, why: str) -> list[str]:
+        self.unrestored[one.path] = (why, one.now)
+        return [
+            f"`{one.path}` must not change ({WHY}), and it could not be put back: {why}. No check counts until then."
+        ]
+
+    def _bytes(self, mark: Mark) -> bytes | None:
+        if mark.kind not in ("file", "link"):
+            return None
+        try:
+            return self._kit.journal.blob(mark.digest)
+        except KeyError:
+            return b""
+
+    def _present(self, one: Difference) -> bytes | None:
+        """The bytes that stand there now, kept; None: no file stands there, or one that is too large."""
+        found = self._seals.bytes_at(one.path) if one.now.kind in ("file", "link") else None
+        if found is not None:
+            self._kit.journal.keep(found)
+        return found
+
+    def _outside(self) -> list[str]:
+        """Configuration above the workspace and in the home folder, where no sandbox keeps a command from it."""
+        return [] if self._kit.sandbox.kind else sorted(self._guard.depends.outside)
+
+
+def _blob_of(mark: Mark) -> str | None:
+    return mark.digest if mark.kind in ("file", "link") and mark.size <= KEPT else None

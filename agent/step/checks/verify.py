@@ -1,0 +1,223 @@
+"""Asks the success predicates after a step. What passed is an event; the loop decides from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from ...facts.verdicts import digest_of
+from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
+from ...stops import (
+    CheckResult,
+    Counted,
+    Deeds,
+    Verdict,
+    compare,
+    judge_file,
+    judge_python,
+    judge_required,
+    judge_schema,
+    run_check,
+)
+from ..kit import Kit
+from .fair import Surroundings, fair
+from .loose_files import loose_mark
+
+MOST_MISSING = 50
+"""Names of missing tests in one event; the blob of the check has all of them."""
+
+
+async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True) -> None:
+    """`claim`: the model stopped calling tools or called `finish`. A `baseline` is asked before the first call.
+
+    `compared`: the tests that ran are compared with those that ran before.
+    """
+    wanted = kit.facts.spec.predicates
+    if not wanted.exist:
+        return
+    is_due = baseline or await _is_due(kit, claim=claim)
+    if is_due:
+        for command in wanted.until:
+            await _check(kit, command, record, baseline=baseline, compared=compared)
+    for path in wanted.until_py:
+        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit, f"until-py {path}")):
+            await _judge_python(kit, path, record)
+    for path in wanted.until_file:
+        _judged(judge_file(path, kit.workspace), record)
+    for action in wanted.require:
+        _judged(judge_required(action, _deeds(kit)), record)
+    if wanted.schema is not None and (claim or _is_stale(kit, f"schema {wanted.schema}")):
+        await _judge_schema(kit, wanted.schema, record)
+    kit.verified_world, kit.unverified = kit.facts.world, False
+    if is_due and wanted.verify is Verify.ON_CHANGE:
+        kit.verified_files = await _files(kit)
+
+
+def _is_stale(kit: Kit, name: str) -> bool:
+    """It has a verdict, on another answer than the one that the outcome would report now."""
+    verdicts = kit.facts.verdicts
+    return name in verdicts.predicates and not verdicts.is_about(name, kit.facts.answer)
+
+
+async def _is_due(kit: Kit, *, claim: bool) -> bool:
+    """A check that has no verdict yet, or only one that does not count, is always due; so is it at a claim."""
+    wanted = kit.facts.spec.predicates
+    checks = kit.facts.verdicts.checks
+    if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
+        return True
+    match wanted.verify:
+        case Verify.EVERY_STEP:
+            return True
+        case Verify.ON_CHANGE:
+            if kit.verified_world != kit.facts.world or (kit.unverified and kit.facts.world is None):
+                return True
+            return kit.unverified and await _files(kit) != (kit.verified_files or "")
+        case Verify.ON_CLAIM:
+            return False
+
+
+async def _files(kit: Kit) -> str | None:
+    """Of ignored files too: a check may read them."""
+    return await asyncio.to_thread(loose_mark, kit.workspace.root)
+
+
+async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
+    record(CheckStarted(command=command))
+
+    async def run(around: Surroundings) -> CheckResult:
+        with kit.watch.running():
+            checking = run_check(
+                command,
+                kit.workspace,
+                env=around.env,
+                timeout=_seconds(kit),
+                sandbox=kit.sandbox,
+                empty=around.empty,
+            )
+            return await kit.interruptible(checking)
+
+    result, uncounted = await fair(kit, command, run, lambda result: result.passed, record)
+    record(check_finished(kit, result, uncounted, baseline=baseline, compared=compared))
+
+
+def check_finished(
+    kit: Kit, result: CheckResult, uncounted: str | None, *, baseline: bool = False, compared: bool = True
+) -> CheckFinished:
+    """The event of a check that ended. One that does not count, or is suspect, has not passed."""
+    passed = result.passed and uncounted is None
+    suspicion = compare(_reference(kit, result.command), result.counted) if passed and compared else None
+    counted = None if result.counted is None else kit.journal.keep(msgspec.json.encode(result.counted))
+    return CheckFinished(
+        command=result.command,
+        passed=passed and suspicion is None,
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        failing=result.failing,
+        output=result.output,
+        seconds=result.seconds,
+        error=result.error,
+        baseline=baseline,
+        uncounted=uncounted,
+        ran=None if result.counted is None else result.counted.ran,
+        counted=counted,
+        suspect=None if suspicion is None else suspicion.why,
+        missing=[] if suspicion is None else suspicion.missing[:MOST_MISSING],
+        missing_count=0 if suspicion is None else len(suspicion.missing),
+    )
+
+
+def _reference(kit: Kit, command: str) -> Counted | None:
+    """What this check counted first; None: it never did."""
+    sha = kit.facts.verdicts.references.get(command)
+    try:
+        return None if sha is None else msgspec.json.decode(kit.journal.blob(sha), type=Counted)
+    except (KeyError, msgspec.DecodeError):  # a damaged journal
+        return None
+
+
+async def _judge_python(kit: Kit, path: str, record: Record) -> None:
+    async def run(around: Surroundings) -> Verdict:
+        with kit.watch.running():
+            judging = judge_python(
+                path,
+                kit.workspace,
+                _state(kit),
+                env=around.env,
+                timeout=_seconds(kit),
+                sandbox=kit.sandbox,
+                approved=kit.guarded.approved(),
+            )
+            return await kit.interruptible(judging)
+
+    await _judge_fairly(kit, f"until-py {path}", run, record)
+
+
+async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
+    async def run(around: Surroundings) -> Verdict:
+        with kit.watch.running():
+            judging = judge_schema(
+                path, kit.facts.answer, kit.workspace, env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
+            )
+            return await kit.interruptible(judging)
+
+    await _judge_fairly(kit, f"schema {path}", run, record)
+
+
+async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Awaitable[Verdict]], record: Record) -> None:
+    """The verdict counts for the answer of now only."""
+    answer = digest_of(kit.facts.answer)
+    verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
+    if uncounted is not None:
+        verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
+    _judged(verdict, record, answer)
+
+
+def _seconds(kit: Kit) -> float:
+    """A check's own time-out, or what is left of the run's time where that is less."""
+    own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
+    return own if left is None else max(1.0, min(own, left))
+
+
+def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None:
+    record(
+        PredicateJudged(
+            name=verdict.name,
+            passed=verdict.passed,
+            detail=verdict.detail,
+            answer=answer,
+            not_guaranteed=verdict.not_guaranteed,
+        )
+    )
+
+
+def _deeds(kit: Kit) -> Deeds:
+    facts = kit.facts
+    return Deeds(
+        actions=facts.actions,
+        applied=facts.applied,
+        last_edit=facts.last_edit,
+        is_watched=facts.world is not None,
+        root=kit.workspace.root,
+    )
+
+
+def _state(kit: Kit) -> dict[str, object]:
+    """What a predicate of the user's own gets: the outcome's fields so far, the last answer, the actions."""
+    facts = kit.facts
+    return {
+        "run_id": facts.spec.run_id,
+        "task": facts.spec.task,
+        "workspace": facts.spec.workspace,
+        "answer": facts.answer,
+        "steps": facts.spent.steps,
+        "tokens": msgspec.to_builtins(facts.spent.tokens),
+        "usd": None if facts.spent.unpriced else facts.spent.usd,
+        "seconds": kit.spent().seconds,
+        "files_changed": facts.files_changed,
+        "actions": [
+            {"step": a.step, "tool": a.tool, "arguments": a.arguments, "ok": a.ok, "result": a.result}
+            for a in facts.actions
+        ],
+    }

@@ -1,0 +1,147 @@
+"""Trims the conversation to the model's window (REQUIREMENTS 8.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ...facts.conversation import Conversation
+from ...protocol import Message, ToolSpec
+from .fixed import Count, Fixed, shorten_fixed
+from .pictures import drop_old_images, limit_images
+from .shorten import cut_to, shorten
+from .smallest import needed_room
+
+TARGET = 0.6
+"""Of the window: trimming goes in big steps, so that the prompt cache can hit in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What goes to the model."""
+
+    messages: list[Message]
+    tokens: int
+    upto: int
+    """Messages before this index are dropped, but for the kept ones, as the journal counts them."""
+    dropped: int
+    """Messages that no longer go to the model and did before."""
+    dropped_tokens: int
+    """By our own count, cut texts included."""
+    shortened: int
+    """Texts that were cut in the middle."""
+    images: int
+    """Images that a line of text stands for."""
+    fixed: Fixed
+    """The system prompt and the tools as they are sent."""
+    fits: bool
+    """False: even the shortest prompt is longer than the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """The conversation with its fixed part shortened, before rounds are dropped."""
+
+    conversation: Conversation
+    fixed: Fixed
+    is_task_cut: bool
+    count_all: Count
+
+    def count(self, messages: Sequence[Message]) -> int:
+        return self.count_all(messages, self.fixed.tools)
+
+
+def fit(
+    conversation: Conversation,
+    *,
+    count: Count,
+    window: int,
+    room: int,
+    tools: Sequence[ToolSpec] = (),
+    needed: Collection[str] = (),
+    share: float | None = None,
+    most: int | None = None,
+) -> Fitted:
+    """The system prompt, the task, the newest message and the newest rounds; the oldest middle goes first.
+
+    A call and its results go or stay together. `room` is the tokens that the prompt may take; `most` trims it further
+    (the provider said that it does not fit). The fixed part is shortened before anything else, see
+    `shorten_fixed`, which takes `needed` and `share`. Images get half of the room at most; a line of text takes the
+    place of older ones. Where even the newest round does not fit, old images go, then texts are cut.
+    """
+    gone = conversation.forgotten
+    limited, images = limit_images(conversation, count, room // 2)
+    shaped = _shape(limited, tools, count, room, needed, share)
+    messages = shaped.conversation.current()
+    tokens = shaped.count(messages)
+    cut = int(shaped.is_task_cut)
+    if tokens <= room and most is None:
+        return Fitted(messages, tokens, gone + conversation.upto, 0, 0, cut, images, shaped.fixed, fits=True)
+    target = min(int(window * TARGET), room)
+    if most is not None:
+        room = target = min(target, most)
+        limited, images = limit_images(conversation, count, target // 2)
+        shaped = _shape(limited, tools, count, target, needed, share)
+    upto = _new_upto(shaped.conversation, shaped.count, target)
+    trimmed = _from(shaped.conversation, upto)
+    dropped = len(messages) - len(trimmed)
+    before, tokens = tokens, shaped.count(trimmed)
+    if tokens > room:
+        trimmed, old = drop_old_images(trimmed, shaped.count, room)
+        trimmed, shortened = shorten(trimmed, shaped.count, room)
+        images += old
+        tokens, cut = shaped.count(trimmed), cut + shortened
+    saved = max(0, before - tokens)
+    return Fitted(trimmed, tokens, gone + upto, dropped, saved, cut, images, shaped.fixed, fits=tokens <= room)
+
+
+def _shape(
+    conversation: Conversation,
+    tools: Sequence[ToolSpec],
+    count: Count,
+    room: int,
+    needed: Collection[str],
+    share: float | None,
+) -> _Shaped:
+    """Shorten the system prompt and the tools, and a first message that leaves no room for them and a round."""
+    messages = list(conversation.messages)
+    place = next((i for i, m in enumerate(messages) if m.role == "system"), None)
+    system = "" if place is None else messages[place].text
+    first = next((i for i, m in enumerate(messages) if m.role == "user"), None)
+    task = 0 if first is None else count([messages[first]], ())
+    is_cut = False
+    if first is not None and task > room // 3:
+        is_cut = needed_room(system, tools, messages[first].text, count, needed=needed) > room
+    if first is not None and is_cut:
+        task = room // 3
+        text = cut_to(messages[first].text, task, lambda text: count([Message(role="user", text=text)], ()))
+        messages[first] = msgspec.structs.replace(messages[first], text=text)
+    fixed = shorten_fixed(system, tools, count=count, space=max(0, room - task), share=share, needed=needed)
+    if place is not None:
+        messages[place] = msgspec.structs.replace(messages[place], text=fixed.system)
+    return _Shaped(Conversation(messages, upto=conversation.upto), fixed, is_cut, count)
+
+
+def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:
+    """The smallest start of a round from which on everything fits; the newest round's start where nothing does.
+
+    All that was said before the first answer belongs to the newest round while there is no answer.
+    """
+    starts = [i for i, m in enumerate(conversation.messages) if m.role in ("user", "assistant")]
+    starts = [i for i in starts if i >= conversation.upto] or [conversation.upto]
+    answers = [i for i in starts if conversation.messages[i].role == "assistant"]
+    low, high = 0, starts.index(answers[-1]) if answers else 0
+    while low < high:
+        middle = (low + high) // 2
+        if count(_from(conversation, starts[middle])) <= target:
+            high = middle
+        else:
+            low = middle + 1
+    return starts[low]
+
+
+def _from(conversation: Conversation, upto: int) -> list[Message]:
+    kept = conversation.kept()
+    return [m for i, m in enumerate(conversation.messages) if i >= upto or i in kept]

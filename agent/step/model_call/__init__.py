@@ -1,0 +1,1 @@
+"""One model call: admitted, streamed into the journal, charged, retried."""

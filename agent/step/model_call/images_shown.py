@@ -1,0 +1,40 @@
+"""Which images of a conversation a model gets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...facts.conversation import Conversation
+from ...facts.facts import RunFacts
+from ...images import without_images
+from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
+
+_OF_IMAGES = re.compile(r"\bimages?\b|image_?(url|input)|multi-?modal|mmproj|support(s|ed)? vision|vision input", re.I)
+_KINDS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
+"""What providers answer: mostly 400, OpenRouter 404, llama.cpp 500."""
+
+
+def accepts_images(model: Model, facts: RunFacts) -> bool:
+    """False: a message with an image makes no sense for this model."""
+    return model.sees_images is not False and facts.refused_images.get(model.name) != []
+
+
+def shown_to(model: Model, facts: RunFacts, conversation: Conversation) -> Conversation:
+    """The conversation as that model gets it: a line of text stands for each image that it does not see."""
+    refused = facts.refused_images.get(model.name, ())
+    sees = accepts_images(model, facts)
+
+    def hides(image: ImageRef) -> bool:
+        return not sees or image.sha in refused
+
+    if not any(hides(image) for message in conversation.messages for image in message.images):
+        return conversation
+    return replace(conversation, messages=[without_images(message, hides) for message in conversation.messages])
+
+
+def is_about_images(fault: ModelFault, model: str, messages: list[Message]) -> bool:
+    """The provider refused the call because of its images."""
+    if fault.kind not in _KINDS or not any(message.images for message in messages):
+        return False
+    return _OF_IMAGES.search(fault.text.replace(model, "")) is not None

@@ -1,0 +1,33 @@
+"""Calls that a runner had made when it died: nobody knows their bill, so they are charged at their worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...protocol import Charged, Tokens
+from ..kit import Kit
+from .holds import held_until
+
+
+def charge_lost_calls(kit: Kit, arrived: Mapping[str | None, str]) -> None:
+    """What arrived is charged as an estimate, the rest of the admitted worst case is held against the limits.
+
+    `arrived`: the text of each conversation's answer that was cut off.
+    """
+    for work, admitted in list(kit.facts.admitted.items()):
+        known = admitted.model in ("", kit.model.name)
+        tokens = Tokens(admitted.prompt_tokens, kit.model.count_text(arrived.get(work, "")))
+        usd = kit.model.bill(tokens) if known else admitted.worst_usd
+        kit.record(
+            Charged(
+                tokens_in=tokens.in_,
+                tokens_out=tokens.out,
+                usd=None if admitted.worst_usd is None else usd,
+                estimated=True,
+                held_tokens=max(0, admitted.worst_tokens - tokens.total),
+                held_usd=max(0.0, (admitted.worst_usd or 0.0) - (usd or 0.0)),
+                held_until=held_until(kit.clock.now(), kit.model),
+                model=admitted.model,
+            ),
+            work=work,
+        )

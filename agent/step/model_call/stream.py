@@ -1,0 +1,188 @@
+"""One attempt at a model call: its parts go into the journal, merged, and what it cost is charged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ...journal import StreamRedactor
+from ...protocol import (
+    CallPart,
+    Charged,
+    Clock,
+    EndPart,
+    Opaque,
+    OpaquePart,
+    ReasoningArrived,
+    ReasoningKept,
+    ReasoningPart,
+    Record,
+    ReplyFinished,
+    Request,
+    TextArrived,
+    TextPart,
+    Tokens,
+    ToolCall,
+    UsagePart,
+)
+from ...stops import Grant
+from ..constrained import Constrained
+from ..fitting.context import Fitted
+from ..kit import Kit
+from .holds import held_until
+
+FLUSH_SECONDS = 1 / 30
+"""Text reaches the journal at most this often: one event a token costs seven times as much."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """What one call brought."""
+
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    text: str = ""
+    finish: str = "stop"
+
+
+class Stream:
+    """One attempt: parts into the journal, merged; what it cost, known or estimated."""
+
+    def __init__(self, kit: Kit, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None) -> None:
+        """`form`: what makes calls of the answer's text, where no tools are on offer."""
+        self._kit, self._record, self._fitted, self._grant = kit, record, fitted, grant
+        self._form = form
+        self.began = False
+        self._charged = False
+        self._reply = Reply()
+        self._reasoning = ""
+        guard = kit.journal.redactor.stream
+        self._text = Merger(lambda text: record(TextArrived(text=text)), kit.clock, guard())
+        self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), kit.clock, guard())
+
+    async def run(self, request: Request) -> Reply:
+        """The whole reply, charged and in the journal. Raises ModelFault; what had arrived is in the journal then."""
+        parts = self._kit.model.stream(request)
+        end: EndPart | None = None
+        usage: Tokens | None = None
+        opaque: Opaque | None = None
+        try:
+            async for part in parts:
+                self.began = True
+                match part:
+                    case TextPart(text=text):
+                        self._thought.end()
+                        self._reply.text += text
+                        self._text.feed(text)
+                    case ReasoningPart(text=text):
+                        self._text.end()
+                        self._reasoning += text
+                        self._thought.feed(text)
+                    case OpaquePart(opaque=parts_of_maker):
+                        opaque = parts_of_maker
+                    case CallPart(call=made):
+                        self._reply.calls.append(made)
+                    case UsagePart(tokens=tokens):
+                        usage = tokens
+                    case EndPart():
+                        end = part
+        finally:
+            self._thought.end()
+            self._text.end()
+            close = getattr(parts, "aclose", None)
+            if close is not None:
+                await close()
+        if usage is not None:
+            self._charge(usage)
+        else:
+            self.charge_estimate(whole=True)
+        self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
+        if self._form is not None:
+            self._reply.calls = self._form.read(self._reply.text)
+        if opaque is not None and self._form is None:
+            self._keep(opaque, usage)
+        self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
+        return self._reply
+
+    def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
+        """The parts become a blob: they go back byte for byte, and their text never reaches a screen or an export."""
+        data = msgspec.json.encode(opaque.data)
+        tokens = self._kit.model.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
+        self._record(ReasoningKept(maker=opaque.maker, sha=self._kit.journal.keep(data), tokens=tokens))
+
+    def _charge(self, tokens: Tokens) -> None:
+        self._charged = True
+        self._record(
+            Charged(
+                tokens_in=tokens.in_,
+                tokens_out=tokens.out,
+                tokens_cached=tokens.cached,
+                tokens_reasoning=tokens.reasoning,
+                usd=self._kit.model.bill(tokens),
+                model=self._kit.model.name,
+                prompt_counted=self._fitted.tokens,
+            )
+        )
+
+    def charge_estimate(self, *, whole: bool = False) -> None:
+        """From what arrived; a cut stream's difference to the admitted worst case is held against the limits."""
+        if self._charged:
+            return
+        self._charged = True
+        model = self._kit.model
+        calls = "".join(call.tool + call.arguments for call in self._reply.calls)
+        tokens = Tokens(self._fitted.tokens, model.count_text(self._reply.text + self._reasoning + calls), 0, 0)
+        usd = model.bill(tokens)
+        held_tokens = max(0, self._grant.worst_tokens - tokens.total)
+        held_usd = max(0.0, (self._grant.worst_usd or 0.0) - (usd or 0.0))
+        if whole:
+            share = min(1.0, (tokens.out * 1.25 + 16) / max(self._grant.max_tokens, 1))
+            held_tokens, held_usd = int(held_tokens * share), held_usd * share
+        self._record(
+            Charged(
+                tokens_in=tokens.in_,
+                tokens_out=tokens.out,
+                usd=usd,
+                estimated=True,
+                held_tokens=held_tokens,
+                held_usd=held_usd,
+                held_until=held_until(self._kit.clock.now(), model),
+                model=model.name,
+            )
+        )
+
+
+class Merger:
+    """Pieces of text, put together until they are worth an event. A key that is split over pieces stays hidden."""
+
+    def __init__(self, write: Callable[[str], object], clock: Clock, guard: StreamRedactor) -> None:
+        self._write, self._clock, self._guard = write, clock, guard
+        self._held: list[str] = []
+        self._last = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def feed(self, text: str) -> None:
+        """Takes a piece; it is written now or within FLUSH_SECONDS."""
+        self._held.append(text)
+        if self._clock.monotonic() - self._last >= FLUSH_SECONDS:
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+
+    def end(self) -> None:
+        """Writes all that is held: the text is over, or something else comes before it goes on."""
+        self._flush()
+        if rest := self._guard.flush():
+            self._write(rest)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._held:
+            text, self._held = self._guard.feed("".join(self._held)), []
+            self._last = self._clock.monotonic()
+            if text:
+                self._write(text)

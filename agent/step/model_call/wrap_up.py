@@ -1,0 +1,74 @@
+"""The last call of a run that stops early: no tools, from what was set aside for it (REQUIREMENTS 3.5)."""
+
+from __future__ import annotations
+
+from ...facts.conversation import last_text
+from ...protocol import Interrupted, Prompted
+from ...stops import Exhausted, Grant, Margin, admit, reserve_for
+from ..fitting.context import Fitted, fit
+from ..kit import Kit, PersonInterrupted
+from .call import call
+from .images_shown import shown_to
+from .stream import Reply
+
+_PROMPT = (
+    "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, "
+    "in a few sentences, and say plainly what is not finished and what could not be verified."
+)
+_USEFUL = 128
+"""Tokens of an answer below which the prompt is trimmed further instead."""
+_SMALLEST = 200
+"""Tokens of a prompt below which there is nothing left to say."""
+
+
+async def wrap_up(kit: Kit, why: str) -> str | None:
+    """The model's last words, or None where not even they fit the limits. Counts as no step.
+
+    What was said already is not asked for again, while no step came after it.
+    """
+    if kit.facts.wrapped_up:
+        return last_text(kit.facts.main.messages)
+    kit.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
+    found = _room(kit)
+    if found is None:
+        return None
+    fitted, grant = found
+    record = kit.recorder(None, None)
+    with kit.activity():
+        try:
+            reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
+        except PersonInterrupted as how:
+            record(Interrupted(what="model", detail=str(how)))
+            return None
+    return reply.text.strip() or None if isinstance(reply, Reply) else None
+
+
+def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
+    """The longest history whose last call the reserve still admits."""
+    model, budget = kit.model, kit.facts.budget
+    reserve = reserve_for(budget, model.price, model.window)
+    room = model.window * 3 // 4
+    if budget.tokens is not None:
+        room = min(room, max(budget.tokens - kit.spent().counted_tokens, 0) * 2 // 3)
+    shown = shown_to(model, kit.facts, kit.facts.main)
+    best: tuple[Fitted, Grant] | None = None
+    while room >= _SMALLEST:
+        fitted = fit(shown, count=model.count, window=model.window, room=room)
+        grant = admit(
+            budget,
+            kit.spent(),
+            fitted.tokens,
+            price=model.price,
+            margin=Margin(kit.facts.margins),
+            reserve=reserve,
+            window=model.window,
+            max_output=model.max_output,
+            wrap_up=True,
+            now=kit.clock.now(),
+        )
+        if not isinstance(grant, Exhausted):
+            best = (fitted, grant)
+            if grant.max_tokens >= _USEFUL:
+                return best
+        room = min(room, fitted.tokens) * 2 // 3
+    return best

@@ -1,0 +1,1 @@
+"""Tool calls of an answer: validated, passed through the gate, run."""

@@ -1,0 +1,218 @@
+"""Commands that run on beside the steps: started at the gate, listed, read on, and ended with the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ...gate import CommandDraft
+from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Prompted, Record
+from ...tools import ToolResult
+from ...workspace import Family, Finished, HeadTail, Sandbox
+from ...workspace.processes.write_hold import WriteHold
+
+if TYPE_CHECKING:
+    from ..kit import Kit
+
+KEPT = 1_000_000
+"""Bytes of each one's output, head and tail."""
+SETTLE_SECONDS = 0.5
+"""A command that ends within these did not come up: its end is the result of the call."""
+_FIRST, _SLOWER, _SELDOM = 0.2, 1.5, 30.0
+"""Seconds between two tellings of what it printed last: the first, the factor, the most."""
+_LINE = 200
+_LAST_LINES = 20
+
+
+class _Job:
+    """One of them."""
+
+    def __init__(self, name: str, command: str, began: float, say: Callable[[str], object]) -> None:
+        self.name, self.command, self.began = name, command, began
+        self.output = HeadTail(KEPT)
+        self.ended_by = ""
+        """Who ended it, if anyone did."""
+        self.task: asyncio.Task[Finished]
+        self.family: Family | None = None
+        """Its processes."""
+        self._say, self._said, self._pause = say, "", _FIRST
+        self._timer: asyncio.TimerHandle | None = None
+
+    def hear(self, piece: bytes) -> None:
+        """The next bytes that it printed."""
+        self.output.add(piece)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
+
+    def hush(self) -> None:
+        """Nothing is told any longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def last_lines(self, count: int) -> list[str]:
+        """The newest lines that hold anything."""
+        text = self.output.value()[-_LINE * 4 * count :].decode("utf-8", "replace")
+        return [line[:_LINE] for line in text.splitlines() if line.strip()][-count:]
+
+    def _tell(self) -> None:
+        self._timer = None
+        self._pause = min(self._pause * _SLOWER, _SELDOM)
+        last = self.last_lines(1)
+        if last and last[0] != self._said:
+            self._said = last[0]
+            self._say(last[0])
+
+
+class Background:
+    """Those of one run."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._jobs: dict[str, _Job] = {}
+        self._ended: dict[str, HeadTail] = {}
+        self._world: str | None = None
+        """The workspace as far as it is known who changed it; None: nothing ran since."""
+        self._holds: list[tuple[str, WriteHold]] = []
+        self._held = 0
+        """Checks that run now."""
+        self._holding = asyncio.Lock()
+        self.tell: Callable[[Prompted], object] = kit.record
+        """How the model hears of an end that it did not ask for."""
+
+    def names(self) -> Sequence[str]:
+        """Of those that run."""
+        return list(self._jobs)
+
+    def output(self, name: str) -> bytes | None:
+        """What it printed so far, also after its end; None: there is no such command."""
+        kept = self._jobs[name].output if name in self._jobs else self._ended.get(name)
+        return None if kept is None else kept.value()
+
+    async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
+        """It was let through: it runs. What it printed at once, or how it failed."""
+        kit = self._kit
+        world = await kit.snapshots.take()
+        if self._world is None:
+            self._world = world or None
+        job = _Job(name, draft.command, kit.clock.monotonic(), lambda line: self._heard(name, line))
+        self._jobs[name] = job
+        record(BackgroundStarted(name=name, command=draft.command))
+        sandbox = Sandbox() if draft.unsandboxed else kit.sandbox
+        job.task = asyncio.ensure_future(
+            sandbox.run(
+                draft.command,
+                kit.workspace.root,
+                cwd=draft.cwd,
+                env=kit.env,
+                timeout=draft.timeout,
+                on_output=job.hear,
+                network=draft.network,
+                writable=draft.writable,
+                read_only=kit.guarded.read_only(),
+                may_configure=True,  # all that it changed is judged when it is noticed
+                on_start=lambda family: setattr(job, "family", family),
+            )
+        )
+        try:
+            await asyncio.wait({job.task}, timeout=SETTLE_SECONDS)
+        except asyncio.CancelledError:
+            await self._end(job, "interrupted by the person", record)
+            raise
+        if job.task.done():
+            done = self._close(job, record)
+            return ToolResult(ok=False, text=f"`{name}` ended at once: {done.how}.\n{done.output}", summary=done.how)
+        job.task.add_done_callback(lambda _: self._ended_itself(job))
+        printed = "\n".join(job.last_lines(_LAST_LINES)) or "It printed nothing yet."
+        text = (
+            f"`{name}` runs in the background. read_file with path `output:{name}` shows what it prints, "
+            f"stop_command ends it; it ends with the run.\n{printed}"
+        )
+        return ToolResult(ok=True, text=text, summary="runs")
+
+    async def hold(self) -> list[str]:
+        """Keep them from writing to the workspace until `let_go`. Returns the names of those that had to be stopped."""
+        async with self._holding:
+            self._held += 1
+            if self._held > 1:
+                return []
+            root = self._kit.workspace.root
+            stopped: list[str] = []
+            for job in self._jobs.values():
+                if job.family is None:
+                    continue
+                hold = WriteHold(job.family, root)
+                self._holds.append((job.name, hold))
+                if not await asyncio.to_thread(hold.take):
+                    stopped.append(job.name)
+            return stopped
+
+    async def let_go(self) -> None:
+        """The check has ended."""
+        async with self._holding:
+            self._held -= 1
+            while not self._held and self._holds:
+                _, hold = self._holds.pop()
+                await asyncio.to_thread(hold.release)
+
+    async def stop(self, name: str, by: str, record: Record) -> BackgroundEnded | None:
+        """Ends it; None: nothing runs under that name."""
+        job = self._jobs.get(name)
+        if job is None:
+            return None
+        return await self._end(job, f"stopped by the {by}", record)
+
+    async def end_all(self, how: str) -> None:
+        """Nothing of them is left after this."""
+        for job in list(self._jobs.values()):
+            await self._end(job, how, self._kit.record)
+
+    def account(self, world: str | None) -> None:
+        """What led to this tree is known: it was not them."""
+        if self._world is not None and world:
+            self._world = world
+
+    async def notice(self) -> tuple[str, str, list[str]] | None:
+        """From which tree to which something changed since all was accounted for, and what runs. None: nothing did."""
+        if self._world is None:
+            return None
+        before, after = self._world, await self._kit.snapshots.take()
+        titles = [f"{job.name}: {job.command}" for job in self._jobs.values()] or ["in the background"]
+        self._world = after if self._jobs and after else None
+        return (before, after, titles) if after and after != before else None
+
+    async def _end(self, job: _Job, how: str, record: Record) -> BackgroundEnded:
+        job.ended_by = how
+        job.task.cancel()
+        await asyncio.wait({job.task})
+        return self._close(job, record)
+
+    def _ended_itself(self, job: _Job) -> None:
+        if job.ended_by or job.name not in self._jobs:
+            return
+        done = self._close(job, self._kit.record)
+        text = f"`{job.name}`, which ran in the background, ended: {done.how}."
+        self.tell(Prompted(kind="background", text=f"{text} Its last lines:\n{done.output}" if done.output else text))
+
+    def _close(self, job: _Job, record: Record) -> BackgroundEnded:
+        job.hush()
+        self._jobs.pop(job.name, None)
+        self._ended[job.name] = job.output
+        how, is_ok = job.ended_by, True
+        if not how:
+            done = job.task.result()
+            is_ok = done.exit_code == 0
+            how = done.error or f"exit code {done.exit_code}"
+        ended = BackgroundEnded(
+            name=job.name,
+            how=how,
+            ok=is_ok,
+            output="\n".join(job.last_lines(_LAST_LINES)),
+            full=self._kit.journal.keep(job.output.value()) if job.output.total else None,
+            seconds=self._kit.clock.monotonic() - job.began,
+        )
+        record(ended)
+        return ended
+
+    def _heard(self, name: str, line: str) -> None:
+        self._kit.record(BackgroundSaid(name=name, line=line))

@@ -1,0 +1,134 @@
+"""`--commit`: a git commit for each edit of the model that was let through, beside what the person does themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...journal import Journal
+from ...protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
+from ...workspace.git.hooks import CommitHooks, HookRefused, find_hooks
+from ...workspace.git.one_change import SharedRepository
+from ...workspace.git.repository import GitFailed, Repository
+
+_NOT_BY_HAND = ("command", "background", "restore", "undo")
+"""Who changes files besides the edits: the model's commands, and what puts files back."""
+_SUBJECT = 72
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A file as this run left it last."""
+
+    base: str | None
+    """Blob of what the last commit holds of it."""
+    now: str | None
+
+
+class Commits:
+    """Of one run. Where nothing can be committed it says why, once for each reason, and the run goes on."""
+
+    def __init__(
+        self, spec: RunSpec, journal: Journal, env: Mapping[str, str], hooks: CommitHooks | None = None
+    ) -> None:
+        self._hooks = hooks
+        self._spec, self._journal, self._env = spec, journal, env
+        self._root = Path(spec.workspace)
+        self._left: dict[str, _Left] = {}
+        self._said: set[str] = set()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def first_look(self) -> list[str]:
+        """A line for the person where nothing will be committed as things are."""
+        _, why = await self._find()
+        if why is None:
+            return []
+        self._said.add(why)
+        return [f"--commit: nothing is committed: {why}"]
+
+    def hear(self, on_event: Callable[[Stamped], None], is_driven: Callable[[], bool]) -> Callable[[Stamped], None]:
+        """Passes events on, and follows what the run itself does to files between two edits of the model."""
+
+        def take(stamped: Stamped) -> None:
+            if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
+                self._follow(stamped.event, is_driven())
+            on_event(stamped)
+
+        return take
+
+    async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
+        """Commits that one, which is on the disk; why a hook refused it. Never raises for what git says."""
+        async with self._one_at_a_time:
+            found, why = await self._find()
+            commit, refused = None, None
+            if found is not None and why is None:
+                try:
+                    commit = await self._commit(found, change, step)
+                    why = None if commit is not None else f"git takes nothing of {change.path} (it may be ignored)"
+                except HookRefused as error:
+                    why = refused = str(error)
+                except GitFailed as error:
+                    why = str(error)
+            if refused is not None:  # the next edit of the file may be committed together with this one
+                self._follow(change, driven=False)
+            else:
+                self._left.pop(change.path, None)
+            if commit is not None:
+                self._left[change.path] = _Left(change.after, change.after)
+            if commit is not None or refused is not None or why not in self._said:
+                self._said.update([why] if why is not None else [])
+                note = "" if self._hooks is None else self._hooks.take_notes()
+                record(ChangeCommitted(path=change.path, commit=commit, why_not=why or "", note=note))
+            return refused
+
+    async def _commit(self, found: SharedRepository, change: FileChanged, step: int) -> str | None:
+        message = self._message(change, step)
+        return await found.commit_one(change.path, self._without_own(change), message, self._hooks)
+
+    async def _find(self) -> tuple[SharedRepository | None, str | None]:
+        """The repository as it is now, and why nothing may be committed in it."""
+        try:
+            found = await SharedRepository.find(self._root, self._env)
+            return found, await found.why_not() if found is not None else f"{self._root} is in no git repository"
+        except GitFailed as error:
+            return None, str(error)
+
+    def _follow(self, change: FileChanged, driven: bool) -> None:
+        known = self._left.get(change.path)
+        if driven:  # a person did it
+            self._left.pop(change.path, None)
+        elif known is not None and known.now == change.before:
+            self._left[change.path] = _Left(known.base, change.after)
+        else:
+            self._left[change.path] = _Left(change.before, change.after)
+
+    def _without_own(self, change: FileChanged) -> list[bytes | None]:
+        """What the last commit may hold of that file where no person changed it by themselves."""
+        known = self._left.get(change.path)
+        blobs = [change.before] if known is None or known.now != change.before else [change.before, known.base]
+        return [None if blob is None else self._journal.blob(blob) for blob in blobs]
+
+    def _message(self, change: FileChanged, step: int) -> str:
+        """What was changed, by whom, for which task, in which step of which run."""
+        verb = "Add" if change.before is None else "Change"
+        subject = f"{verb} {change.path} (+{change.added} -{change.removed})"
+        if len(subject) > _SUBJECT:
+            subject = f"{verb} {Path(change.path).name} (+{change.added} -{change.removed})"
+        edited = "The person edited the model's change.\n\n" if change.by == "person" else ""
+        task = f"{self._spec.task.strip()}\n\n" if self._spec.task.strip() else ""
+        return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
+
+
+async def hooks_left_out(root: Path, env: Mapping[str, str]) -> list[str]:
+    """A line for the person where the commits of a run leave hooks of the repository out."""
+    try:
+        found = await Repository.find(root, env)
+        hooks = [*await find_hooks(found)] if found is not None else []
+    except GitFailed as error:
+        return [f"hooks of git: {error}"]
+    if not hooks:
+        return []
+    named = "these hooks" if len(hooks) > 1 else "this hook"
+    return [f"rundry's commits do not run {named} of the repository: {', '.join(hooks)} (--commit-hooks runs them)"]

@@ -1,0 +1,146 @@
+"""A change or a command: drafted, ruled on at the gate, then done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ....gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
+from ....gate.stored.drafts import is_of_a_file, stored_draft
+from ....gate.stored.later import Kept
+from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall
+from ....system import crash_point
+from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
+from ...kit import Kit, tell_waiting
+from ..commands import run_at_gate
+
+Arguments = msgspec.Struct | None
+"""Of a call, checked."""
+NOT_KEPT = "The proposal of {one} does not wait: resume on a screen, then {it} is worked again and asks"
+LOST = "it cannot be shown again as it was"
+
+
+@dataclass(slots=True)
+class Gated:
+    """What came of one call at the gate."""
+
+    result: ToolResult | None
+    """None: its proposal stays open."""
+    handoff: str | None = None
+    """Someone has to decide: why."""
+    is_rejected: bool = False
+    """A person said no."""
+
+
+async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record, *, may_stay: bool) -> Gated:
+    """Draft the call, get the ruling and carry it out. What went stale in between comes before the gate again.
+
+    A proposal of this call that is open in the journal comes back as it was shown. `may_stay`: where nobody is here
+    to decide, the proposal can stay open.
+    """
+    asking = kit.facts.asking
+    draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
+    kept = None if opened is None else Kept(opened, asking.conflicts.get(opened.proposal_id))
+    return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay)
+
+
+async def rule_again(kit: Kit, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
+    """Carry out a ruling on a file whose runner died before it did."""
+    assert isinstance(ruling.draft, FileDraft)  # nobody knows what became of a command
+    result = await _land(kit, ruling.draft, ruling, record)
+    if not result.stale:
+        return Gated(result)
+    return await _from(kit, call, arguments, plan_again(ruling, kit.tools), None, record, may_stay=True)
+
+
+async def _from(
+    kit: Kit,
+    call: ToolCall,
+    arguments: Arguments,
+    draft: Draft | ToolResult,
+    kept: Kept | None,
+    record: Record,
+    *,
+    may_stay: bool,
+) -> Gated:
+    gated = Gated(None)
+    while not isinstance(draft, ToolResult):
+        passing = kit.gate.pass_(
+            draft,
+            call_id=call.call_id,
+            record=tell_waiting(record),
+            may_stay=may_stay,
+            kept=kept,
+        )
+        ruling, kept = await kit.interruptible(passing), None
+        if ruling.handoff:
+            gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
+            if not may_stay:
+                one, it = ("an item", "the item") if kit.work is None else ("a try", "the try")
+                gated.handoff += f". {NOT_KEPT.format(one=one, it=it)}"
+        if ruling.is_left_open:
+            return gated
+        gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"
+        if ruling.approved and isinstance(ruling.draft, CommandDraft):
+            gated.result = await _run(kit, arguments, ruling.draft, ruling, record)
+            return gated
+        result = await _land(kit, draft, ruling, record)
+        if not result.stale or isinstance(ruling.draft, CommandDraft):
+            gated.result = result
+            return gated
+        draft = plan_again(ruling, kit.tools)
+    gated.result = draft
+    return gated
+
+
+def _drafted(
+    kit: Kit, call: ToolCall, arguments: Arguments, kept: ProposalOpened | None, record: Record
+) -> tuple[Draft | ToolResult, ProposalOpened | None]:
+    """What goes before the gate, and the open proposal where it is exactly that."""
+    if kept is not None and is_of_a_file(kept):
+        stored = stored_draft(kept, kit.workspace, kit.journal.blob)
+        if stored is not None and digest_of(stored, None) == kept.digest:
+            return stored, kept
+    draft = draft_of(call.tool, arguments, kit.tools)
+    if kept is None:
+        return draft, None
+    if isinstance(draft, CommandDraft) and digest_of(draft, kit.sandbox.kind) == kept.digest:
+        return draft, kept
+    record(ProposalDecided(proposal_id=kept.proposal_id, decision="reject", by="policy", reason=LOST))
+    return draft, None
+
+
+async def _run(kit: Kit, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+    if isinstance(arguments, StartCommand):
+        return await kit.interruptible(kit.background.start(arguments.name, draft, record))
+    return await run_at_gate(kit, draft, ruling, record)
+
+
+async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
+    crash_point("change: approved")
+    with kit.watch.running():
+        result = await land(draft, ruling, kit.tools)
+    crash_point("change: made")
+    kit.changed = kit.changed or bool(result.files)
+    notes: list[str] = []
+    for change in result.files:
+        changed = FileChanged(
+            path=change.path,
+            by="person" if ruling.edited else "model",
+            before=change.before,
+            after=change.after,
+            added=change.added,
+            removed=change.removed,
+        )
+        record(changed)
+        crash_point("change: recorded")
+        if kit.commits is not None:
+            refused = await kit.commits.add(changed, record, kit.facts.step)
+            kit.changed = True  # a hook may have run
+            notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
+    return result.with_notes(notes)
+
+
+def _what(draft: Draft) -> str:
+    return draft.command if isinstance(draft, CommandDraft) else draft.path

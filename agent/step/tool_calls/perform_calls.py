@@ -1,0 +1,300 @@
+"""The tool calls of one answer: each is validated, passes the gate where it must, runs, and gets exactly one result."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...protocol import (
+    Fault,
+    JournalError,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    ToolCall,
+    ToolCalled,
+    ToolFinished,
+    Waiting,
+)
+from ...stops import reject_finish
+from ...tools import TOOLS, EditFile, Parsed, ToolResult, WriteFile, parse_arguments, read
+from ..kit import Kit, PersonInterrupted
+from ..model_call.stream import Reply
+from .commands import CommandEnded
+from .gated.at_gate import at_gate
+from .review import as_one_review, file_behind, raise_worst
+
+_SKIPPED = {
+    "interrupt": "not run: the person interrupted the step",
+    "steer": "not run: the person said something new first",
+    "pause": "not run: the person paused the run",
+    "wheel": "not run: the person took the wheel",
+    "stop": "not run: the person stopped the run",
+    "deadline": "not run: the deadline passed",
+}
+OVER_QUOTA = "over quota"
+NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
+HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
+
+
+@dataclass(slots=True)
+class Acted:
+    """What came of a step's calls."""
+
+    work: str | None = None
+    results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
+        default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
+    )
+    ended_with: str | None = None
+    """The tool that ended the work: an accepted `finish` or `report`, or nothing."""
+    ending: dict[str, Any] | None = None
+    """What it was called with."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Calls to which a person said no."""
+    handoff: str | None = None
+    """Someone has to decide: why."""
+    left_open: set[str] = field(default_factory=set[str])
+    """Calls whose proposals stay open. They have no result yet, and the calls after them were not made."""
+
+
+READS_AT_ONCE = 8
+"""Reads that run side by side. The time-out of each starts with its own work, not with the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    call: ToolCall
+    parsed: Parsed
+
+
+async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
+    """All calls are answered: reads at once, changes of several files as one review, the rest in order, `finish` last.
+
+    A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted after that.
+    """
+    calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
+    made = _parsed(calls, names)
+    with kit.together():
+        for one in made:
+            record(_called(one))
+    return await _perform(kit, made, record, work)
+
+
+async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
+    """As `act`, for calls that stand in the journal already: a resumed run takes them up again."""
+    return await _perform(kit, _parsed(calls, names), record, None)
+
+
+def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
+    return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
+
+
+async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | None) -> Acted:
+    acted = Acted(work)
+    try:
+        for batch in _batches(made, kit.tools.workspace.root):
+            await _together(kit, batch, record, acted)
+            if acted.left_open:
+                break
+    except PersonInterrupted as how:
+        answered = {call.call_id for call, _, _ in acted.results} | acted.left_open
+        for one in made:
+            if one.call.call_id not in answered:
+                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, acted)
+        raise
+    return acted
+
+
+async def _together(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
+    """Each has its result when this ends, also where a person interrupts them all."""
+    if len(batch) == 1:
+        await _answer(kit, batch[0], record, acted)
+    elif _is_read(batch[0]):
+        ends = await asyncio.gather(*(_answer(kit, one, record, acted) for one in batch), return_exceptions=True)
+        raise_worst([end for end in ends if end is not None])
+    else:
+        raise_worst(await as_one_review(kit, batch, lambda one, tell: _answer(kit, one, tell, acted), record))
+
+
+def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
+    """Neighbouring reads together, neighbouring changes of different files too, what ends the work last."""
+    batches: list[list[_Call]] = []
+    files: set[str] = set()
+    for one in sorted(made, key=_ends):
+        last, file = batches[-1][-1] if batches else None, _file(one, root)
+        if last is not None and _is_read(last) and _is_read(one) and len(batches[-1]) < READS_AT_ONCE:
+            batches[-1].append(one)
+        elif file is not None and files and file not in files:
+            batches[-1].append(one)
+            files.add(file)
+        else:
+            batches.append([one])
+            files = set() if file is None else {file}
+    return batches
+
+
+def _file(one: _Call, root: Path) -> str | None:
+    """What a change of one file would change."""
+    match one.parsed.arguments:
+        case EditFile(path=path) | WriteFile(path=path):
+            return file_behind(root, path)
+        case _:
+            return None
+
+
+def _ends(one: _Call) -> bool:
+    return one.parsed.error is None and TOOLS[one.call.tool].kind in ("finish", "end")
+
+
+def _is_read(one: _Call) -> bool:
+    return one.parsed.error is None and TOOLS[one.call.tool].kind == "read"
+
+
+def _called(one: _Call) -> ToolCalled:
+    arguments = one.parsed.raw if one.parsed.error is None or one.parsed.raw is not None else one.call.arguments
+    return ToolCalled(call_id=one.call.call_id, tool=one.call.tool, arguments=arguments, repaired=one.parsed.repaired)
+
+
+def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acted: Acted) -> None:
+    record(
+        ToolFinished(
+            call_id=one.call.call_id,
+            tool=one.call.tool,
+            ok=result.ok,
+            result=result.text,
+            seconds=seconds,
+            full=result.full,
+            summary=result.summary or None,
+            disturbed=result.disturbed,
+        )
+    )
+    acted.results.append((one.call, one.parsed, result))
+
+
+async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
+    """One call's one result. What the program itself did wrong is told to the model, and kept with its traceback."""
+    before = kit.clock.monotonic()
+    if one.parsed.error is not None:
+        result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
+    elif refusal := kit.quotas.take(one.call.tool, kit.clock.now(), kit.facts.step):
+        result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
+    else:
+        try:
+            result = await _run(kit, one, record, acted)
+        except PersonInterrupted as how:
+            _finish(one, _interrupted(how), kit.clock.monotonic() - before, record, acted)
+            raise
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - here a step turns faults into data
+            what = f"{type(error).__name__}: {error}"
+            record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
+            result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
+    if result is None:
+        acted.left_open.add(one.call.call_id)
+        return
+    with kit.together():
+        _finish(one, result, kit.clock.monotonic() - before, record, acted)
+        if acted.ending is not None and acted.ended_with == one.call.tool and kit.on_ending is not None:
+            kit.on_ending(acted.work, one.call.tool, acted.ending)
+
+
+def _interrupted(how: PersonInterrupted) -> ToolResult:
+    """A call that had begun: a command says what it left half-done."""
+    if isinstance(how, CommandEnded):
+        return ToolResult(ok=False, text=how.left, summary="interrupted")
+    return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
+
+
+async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
+    match TOOLS[one.call.tool].kind:
+        case "read":
+            with kit.watch.running():
+                return await kit.interruptible(read(one.call.tool, one.parsed.arguments, kit.tools))
+        case "ask":
+            return await _ask(kit, one, record, acted)
+        case "finish":
+            return _judge_finish(kit, one, acted)
+        case "end":
+            return _end_work(one, acted)
+        case "plan":
+            return _keep_plan(kit, one, record)
+        case "stop":
+            return await _stop_command(kit, one, record)
+        case "change" | "command":
+            return await _at_gate(kit, one, record, acted)
+
+
+async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
+    """None: the proposal stays open, and the call gets its result when someone has decided."""
+    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None and kit.work is None)
+    acted.handoff = gated.handoff or acted.handoff
+    if gated.is_rejected:
+        acted.rejected.add(one.call.call_id)
+    return gated.result
+
+
+async def _stop_command(kit: Kit, one: _Call, record: Record) -> ToolResult:
+    """It needs no gate: it ends what the model itself started."""
+    name = kit.tools.named(one.parsed.arguments)
+    ended = await kit.background.stop(name, "model", record)
+    if ended is None:
+        running = ", ".join(kit.background.names()) or "nothing"
+        return ToolResult(ok=False, text=f"nothing runs under `{name}`; there runs {running}", summary="not there")
+    return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
+
+
+def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
+    lines = kit.tools.plan(one.parsed.arguments)
+    record(PlanChanged(lines=lines))
+    return ToolResult(ok=True, text="the plan is kept", summary=f"{len(lines)} lines")
+
+
+async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
+    """Waits for the person's answer; where nobody is there the run is handed off, or the model decides."""
+    question, name = kit.tools.question(one.parsed.arguments), one.call.call_id
+    if name in kit.facts.asking.answers:
+        return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
+    if not kit.watched():
+        return _nobody_answers(kit, question.question, acted)
+    record(QuestionAsked(question_id=name, question=question.question, options=question.options))
+    record(Waiting(why="question"))
+    asked = kit.facts.asking.questions
+    await kit.interruptible(kit.until(lambda: name not in asked or (kit.headless and not kit.watched())))
+    if name in asked:
+        result = _nobody_answers(kit, question.question, acted)
+        record(QuestionAnswered(question_id=name, text=result.text, by="program"))
+        return result
+    return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
+
+
+def _nobody_answers(kit: Kit, question: str, acted: Acted) -> ToolResult:
+    if kit.gate.policy.on_ask == "refuse":
+        return ToolResult(ok=True, text=NOBODY, summary="nobody there")
+    acted.handoff = f"the model asks: {question}"
+    return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
+
+
+def _end_work(one: _Call, acted: Acted) -> ToolResult:
+    """The first one counts."""
+    if acted.ending is not None:
+        return ToolResult(ok=False, text="you said that already in this step", summary="said already")
+    acted.ended_with, acted.ending = one.call.tool, msgspec.to_builtins(one.parsed.arguments)
+    return ToolResult(ok=True, text="noted", summary="noted")
+
+
+def _judge_finish(kit: Kit, one: _Call, acted: Acted) -> ToolResult:
+    answer, citations = kit.tools.finish(one.parsed.arguments)
+    rejection = reject_finish(answer, citations, kit.workspace, kit.facts.touched())
+    if rejection is not None:
+        return ToolResult(ok=False, text=f"finish rejected: {rejection}", summary="rejected")
+    acted.ended_with = "finish"
+    checked = " The check decides whether the goal is met." if kit.facts.spec.predicates.exist else ""
+    return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")

@@ -1,0 +1,63 @@
+"""Changes of one answer that go before the gate together: the person goes through them as one review."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from ...protocol import Event, JournalError, Record, Stamped, Waiting
+from ..kit import Kit, PersonInterrupted
+
+T = TypeVar("T")
+
+
+async def as_one_review(
+    kit: Kit, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
+) -> list[BaseException]:
+    """Answers all; each begins once the one before it was done, or waits for a person. What they raised.
+
+    Where the journal fails, the ones that wait are ended: nobody could decide on them.
+    """
+    turns = [asyncio.Event() for _ in range(len(changes) + 1)]
+    turns[0].set()
+
+    async def in_turn(at: int, change: T) -> None:
+        await turns[at].wait()
+        try:
+            kit.heed()
+            await answer(change, _until_waiting(record, turns[at + 1]))
+        except JournalError:
+            kit.interrupt("stop")
+            raise
+        finally:
+            turns[at + 1].set()
+
+    ends = await asyncio.gather(*(in_turn(at, one) for at, one in enumerate(changes)), return_exceptions=True)
+    return [end for end in ends if end is not None]
+
+
+def raise_worst(raised: Sequence[BaseException]) -> None:
+    """A fault before an interrupt of the person, which can wait."""
+    for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
+        raise error
+
+
+def file_behind(root: Path, given: str) -> str | None:
+    """One name for each file, links followed, also where case makes no difference; None: it is no path."""
+    try:
+        return os.path.realpath(root / given).casefold()
+    except (ValueError, OSError):
+        return None
+
+
+def _until_waiting(record: Record, next_turn: asyncio.Event) -> Record:
+    def tell(event: Event) -> Stamped:
+        stamped = record(event)
+        if isinstance(event, Waiting):
+            next_turn.set()
+        return stamped
+
+    return tell

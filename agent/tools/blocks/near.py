@@ -1,0 +1,51 @@
+"""Where a block that is not in a file nearly is: to say so, never to edit on a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..text import lines_of
+
+_ENOUGH = 60.0
+"""Percent of likeness from which a place is worth showing."""
+_MOST_LINES = 20_000
+_CANDIDATES = 12
+
+
+class Near(msgspec.Struct, frozen=True):
+    """The place that is most alike."""
+
+    line: int
+    """1-based, of its first line."""
+    lines: list[str]
+    likeness: float
+    """Percent."""
+
+
+def nearest(text: str, old: str) -> Near | None:
+    """The lines that are most like the block, or None where nothing is."""
+    from rapidfuzz import fuzz, process
+
+    lines = lines_of(text)[:_MOST_LINES]
+    block = lines_of(old)
+    while block and not block[0].strip():
+        block.pop(0)
+    if not lines or not block:
+        return None
+    anchor = max(range(len(block)), key=lambda i: len(block[i].strip()))
+    stripped = [line.strip() for line in lines]
+    hits = process.extract(block[anchor].strip(), stripped, scorer=fuzz.ratio, limit=_CANDIDATES)
+    best: Near | None = None
+    for _, _, at in hits:
+        start = max(0, int(at) - anchor)
+        found = lines[start : start + len(block)]
+        likeness = fuzz.ratio(_joined(found), _joined(block))
+        if best is None or likeness > best.likeness:
+            best = Near(start + 1, found, likeness)
+    return best if best is not None and best.likeness >= _ENOUGH else None
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip() for line in lines)

@@ -1,0 +1,1 @@
+"""GET requests, addresses, and HTML as readable text."""

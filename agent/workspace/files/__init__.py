@@ -1,0 +1,1 @@
+"""Files of the workspace: opened without following links, compared, written in full or not at all."""

@@ -1,0 +1,92 @@
+"""Making sure that a file is what it was, and that nobody is writing to it, while it is replaced."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import signal
+import stat
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..errors import StaleFile
+from .beneath import read_all
+from .states import FileState
+
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Held:
+    """The old file, found to be the expected one, and as far as the system allows kept from being opened to write."""
+
+    def __init__(self, fd: int, folder: int, before: FileState) -> None:
+        self._fd, self._folder, self._before = fd, folder, before
+        self._lease = _Lease(fd)
+        self.status = os.fstat(fd)
+        if not stat.S_ISREG(self.status.st_mode):
+            raise StaleFile(f"{before.path}: it is no longer a plain file")
+        if self._lease.is_contested or not self._is_expected():
+            raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
+
+    def came_out_as(self, aside: str) -> bool:
+        """The same file has that name now, and nobody wrote to it, or waits to, while it was moved."""
+        found = os.stat(aside, dir_fd=self._folder, follow_symlinks=False)
+        if found.st_ino != self.status.st_ino or self._lease.is_contested:
+            return False
+        return self._lease.held or self._is_expected()
+
+    def _is_expected(self) -> bool:
+        if os.fstat(self._fd).st_size != self._before.size:
+            return False
+        return hashlib.sha256(from_start(self._fd, self._before.size)).hexdigest() == self._before.sha256
+
+
+@contextmanager
+def held(folder: int, name: str, before: FileState) -> Generator[Held]:
+    """The file, held. Raises StaleFile where it is not what `before` says, or someone is writing to it."""
+    fd = os.open(name, READ, dir_fd=folder)
+    try:
+        yield Held(fd, folder, before)
+    finally:
+        os.close(fd)
+
+
+def compare(folder: int, name: str, before: FileState) -> os.stat_result:
+    """The file's status, if it is the expected one."""
+    with held(folder, name, before) as kept:
+        return kept.status
+
+
+def from_start(fd: int, size: int) -> bytes:
+    """The first `size` bytes behind a descriptor."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    return read_all(fd, size)
+
+
+class _Lease:
+    """Keeps others from opening a file for writing: they wait until the descriptor is closed (fcntl(2), "Leases").
+
+    `held` is false where the system, the file system or the file's owner does not allow it.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.held = self._refused = False
+        if sys.platform == "linux":
+            try:
+                # The kernel tells the holder by SIGIO, which would end the process; SIGURG is ignored by default.
+                fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+                self.held = True
+            except OSError as error:
+                self._refused = error.errno == errno.EAGAIN
+
+    @property
+    def is_contested(self) -> bool:
+        """Someone had the file open for writing when the lease was asked for, or waits to open it since."""
+        if sys.platform != "linux" or not self.held:
+            return self._refused
+        return fcntl.fcntl(self._fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK

@@ -1,0 +1,169 @@
+"""A file as it was at one moment: what a proposal is made from, and what a write is compared with."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from ..errors import UnreadableFile, WriteFailed
+from .beneath import open_beneath, read_all
+from .content import form_of, stray_byte, with_newline
+
+LIMIT = 20_000_000
+"""Bytes of the largest file that is read whole."""
+
+
+class FileState(msgspec.Struct, frozen=True, kw_only=True):
+    """One file at one moment, its bytes included; or that there is none (`exists` is false, `data` empty)."""
+
+    path: Path
+    """As it was asked for."""
+    real: Path
+    """With every link followed: what a write goes to."""
+    exists: bool
+    data: bytes = b""
+    sha256: str | None = None
+    """Hex, of the bytes; None: there is no file."""
+    mode: int = 0
+    """Permission bits, set-id bits included."""
+    dev: int = 0
+    ino: int = 0
+    links: int = 0
+    """Hard links."""
+    mtime_ns: int = 0
+    size: int = 0
+    is_binary: bool = False
+    encoding: str = "utf-8"
+    """Empty for a binary file."""
+    bom: bytes = b""
+    newline: str = ""
+    """`\\n`, `\\r\\n`, `\\r` or `mixed`; empty where there is no line end."""
+
+    def text(self) -> str:
+        """The text, without the byte order mark, its line endings as they are. Raises UnreadableFile for no text."""
+        if self.is_binary:
+            raise UnreadableFile(f"{self.path}: it is binary ({self.size:,} bytes), not text")
+        return self.data[len(self.bom) :].decode(self.encoding)
+
+    def encode(self, text: str) -> bytes:
+        r"""The bytes of a new text in this file's encoding, with its mark and, for a bare `\n`, its line ending.
+
+        `encode(text())` gives the same bytes. Raises WriteFailed where the encoding lacks a sign.
+        """
+        try:
+            return self.bom + with_newline(text, self.newline).encode(self.encoding or "utf-8")
+        except UnicodeEncodeError as error:
+            sign = error.object[error.start]
+            raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: use other signs") from None
+
+
+def editable(state: FileState) -> str | None:
+    """Why this file cannot be changed as text, in one line; None: it can."""
+    if state.is_binary:
+        return f"{state.path}: it is binary ({state.size:,} bytes), not text"
+    if state.encoding not in ("cp1252", "latin-1"):
+        return None
+    stray = stray_byte(state.data)
+    if stray is None:
+        return None
+    return (
+        f"{state.path}: it is not valid UTF-8 (line {stray[0]} holds the byte 0x{stray[1]:02x}) and has no other "
+        "encoding: it can be read, but not edited before that is mended"
+    )
+
+
+def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -> FileState:
+    """The file as it is now. Raises UnreadableFile for anything but a plain file of at most `limit` bytes.
+
+    With `beneath` (a workspace's root) no link below that folder is followed: one that was put there after the path
+    was resolved is an error, and not a way out.
+    """
+    real = path if beneath else Path(os.path.realpath(path))
+    try:
+        return _read(path, real, limit, beneath)
+    except FileNotFoundError:
+        return FileState(path=path, real=real, exists=False)
+    except NotADirectoryError:
+        raise UnreadableFile(f"{path}: a part of this path is a file or a link, not a folder") from None
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {_why(error)}") from None
+
+
+def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> FileState:
+    """The state made of bytes and what the system says of them."""
+    form = form_of(data)
+    return FileState(
+        path=path,
+        real=real,
+        exists=True,
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        mode=stat.S_IMODE(status.st_mode),
+        dev=status.st_dev,
+        ino=status.st_ino,
+        links=status.st_nlink,
+        mtime_ns=status.st_mtime_ns,
+        size=len(data),
+        is_binary=not form.encoding,
+        encoding=form.encoding,
+        bom=form.bom,
+        newline=form.newline,
+    )
+
+
+def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
+    """The state made of stored bytes alone; None: there was no file. It is only good to be compared with."""
+    if data is None:
+        return FileState(path=path, real=real, exists=False)
+    return state_of(path, real, data, os.stat_result([0] * 10))
+
+
+def _read(path: Path, real: Path, limit: int, beneath: Path | None) -> FileState:
+    fd = open_beneath(beneath or Path(real.anchor), real)
+    try:
+        status = os.fstat(fd)
+        data = _contents(fd, path, status, limit)
+        for _ in range(3):  # someone may be writing: take a moment at which nobody did, if there is one
+            after = os.fstat(fd)
+            if (after.st_mtime_ns, after.st_size) == (status.st_mtime_ns, status.st_size):
+                break
+            os.lseek(fd, 0, os.SEEK_SET)
+            status, data = after, _contents(fd, path, after, limit)
+        return state_of(path, real, data, status)
+    finally:
+        os.close(fd)
+
+
+def _contents(fd: int, path: Path, status: os.stat_result, limit: int) -> bytes:
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile(f"{path}: it is {_kind(status.st_mode)}, not a file")
+    data = b"" if status.st_size > limit else read_all(fd, limit + 1)
+    if status.st_size > limit or len(data) > limit:
+        raise UnreadableFile(f"{path}: it is too large ({status.st_size:,} bytes; at most {limit:,} are read)")
+    return data
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a link, or its links go round in a circle"
+    if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
+        return "it is a pipe or a socket, not a file"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "it may not be read: its permissions forbid it"
+    return error.strerror or str(error)

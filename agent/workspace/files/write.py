@@ -1,0 +1,289 @@
+"""Writing a file so that exactly the approved bytes land, and nobody else's work is ever written over.
+
+The file is compared with what was looked at, written beside, swapped in one step, and what came out of the swap is
+compared again (ATTACKS, "At the gate", b and c). The old state goes only when it was the expected one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...system import crash_point
+from ..errors import StaleFile, WriteFailed
+from ..leftovers import Use
+from ..paths import Workspace
+from .beneath import exchange, folder_of, rename_new, write_all
+from .held import READ, compare, from_start, held
+from .states import FileState, state_of
+
+TEMPORARY = ".rundry-"
+"""Beginning of the names of files that stand beside a file while it is written."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
+    """The file with its new bytes on disk, mode, owner, links and attributes as they were; missing folders are made.
+
+    Raises PathRefused, StaleFile (it is not what `before` says: nothing was written) and WriteFailed (the old
+    content is intact).
+    """
+    ws.refuse(before.real)
+    return land_file(ws, before, data)
+
+
+def remove_file(ws: Workspace, before: FileState) -> None:
+    """The file is gone, if it was what `before` says. Raises as `write_file` does."""
+    ws.refuse(before.real)
+    drop_file(ws, before)
+
+
+def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
+    """`write_file` without the question whether tools may touch the file: for restoring what a command changed.
+
+    `mode` is what a new file gets; None: what the umask leaves of 0666.
+    """
+    made: list[Path] = []
+    with _told(before, made):
+        with folder_of(ws.root, before.real, None if before.exists else made) as folder:
+            status = _Landing(ws, before, data, folder, mode).land()
+            os.fsync(folder)
+            crash_point("write: folder forced out")
+        state = state_of(before.path, before.real, data, status)
+        ws.ledger.wrote(before.real, status, state.sha256)
+        return state
+
+
+def drop_file(ws: Workspace, before: FileState) -> None:
+    """`remove_file` without the question whether tools may touch the file."""
+    with _told(before, []), folder_of(ws.root, before.real) as folder:
+        name, aside = before.real.name, temporary_name()
+        with ws.leftovers.noted(before.real, aside, "moved", before.sha256):
+            with held(folder, name, before) as old:
+                rename_new(folder, name, aside)
+                crash_point("removal: moved aside")
+                if not old.came_out_as(aside):
+                    rename_new(folder, aside, name)
+                    raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
+            os.unlink(aside, dir_fd=folder)
+        os.fsync(folder)
+        crash_point("removal: folder forced out")
+        ws.ledger.removed(before.real, old.status)
+
+
+class _Landing:
+    """One write, its folder open."""
+
+    def __init__(self, ws: Workspace, before: FileState, data: bytes, folder: int, mode: int | None) -> None:
+        self.ws, self.before, self.data, self.folder, self.mode = ws, before, data, folder, mode
+        self.name = before.real.name
+
+    def land(self) -> os.stat_result:
+        """What the system says of the file that was written."""
+        if not self.before.exists:
+            return self._create()
+        old = compare(self.folder, self.name, self.before)
+        if not old.st_mode & 0o222:
+            raise WriteFailed(f"{self.before.path}: it is read-only (mode {stat.S_IMODE(old.st_mode):04o}): chmod it")
+        if old.st_nlink > 1:
+            if old.st_ino != self.before.ino:
+                raise StaleFile(f"{self.before.path}: it became a hard link of another file since it was read")
+            return self._write_in_place(old)
+        return self._swap(old)
+
+    def _create(self) -> os.stat_result:
+        with self._written_beside(0o666 if self.mode is None else 0o600, None, "made") as (fd, aside):
+            if self.mode is not None:
+                os.fchmod(fd, self.mode)
+            try:
+                rename_new(self.folder, aside, self.name)
+                crash_point("write: new file named")
+            except FileExistsError:
+                raise StaleFile(f"{self.before.path}: it was made by someone else meanwhile") from None
+            return os.fstat(fd)
+
+    def _swap(self, old: os.stat_result) -> os.stat_result:
+        with self._written_beside(0o600, old, "swapped") as (fd, aside):
+            if _dress(fd, self.folder, self.name, old):
+                self._exchange(fd, aside)
+                return os.fstat(fd)
+        return self._write_in_place(old)
+
+    def _exchange(self, fd: int, aside: str) -> None:
+        with held(self.folder, self.name, self.before) as kept:
+            if not exchange(self.folder, aside, self.name):
+                os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            elif not kept.came_out_as(aside):
+                exchange(self.folder, aside, self.name)
+                self._keep_unless_ours(fd, aside)
+                raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
+            crash_point("write: exchanged")
+
+    def _keep_unless_ours(self, fd: int, aside: str) -> None:
+        """A third one may have written while the swap was taken back: nobody's work is thrown away."""
+        ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
+        if ours and _digest(self.folder, aside) == hashlib.sha256(self.data).hexdigest():
+            return
+        kept = f"{self.name}.kept-{secrets.token_hex(4)}"
+        rename_new(self.folder, aside, kept)
+        raise StaleFile(f"{self.before.path}: two others changed it meanwhile; one version is {kept}") from None
+
+    def _write_in_place(self, old: os.stat_result) -> os.stat_result:
+        """For a file whose other names, owner or attributes a new file would not share."""
+        fd = os.open(self.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.folder)
+        try:
+            if os.fstat(fd).st_ino != old.st_ino:
+                raise StaleFile(f"{self.before.path}: it was replaced meanwhile")
+            if len(self.data) > old.st_size and hasattr(os, "posix_fallocate"):
+                self._reserve(fd, old.st_size)
+            if hashlib.sha256(from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
+                os.ftruncate(fd, old.st_size)
+                raise StaleFile(f"{self.before.path}: it was changed meanwhile")
+            with self.ws.leftovers.in_place(self.before.real, self.before.data, self.data):
+                try:
+                    _overwrite(fd, self.data)
+                except OSError:
+                    _overwrite(fd, self.before.data)
+                    raise
+            os.fchmod(fd, stat.S_IMODE(old.st_mode))  # writing clears the set-id bits
+            self._set_time(fd, old)
+            os.fsync(fd)
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
+    def _reserve(self, fd: int, size: int) -> None:
+        try:
+            os.posix_fallocate(fd, 0, len(self.data))
+        except OSError as error:
+            os.ftruncate(fd, size)
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
+
+    @contextmanager
+    def _written_beside(self, mode: int, old: os.stat_result | None, use: Use) -> Generator[tuple[int, str]]:
+        aside, new = temporary_name(), hashlib.sha256(self.data).hexdigest()
+        noted = self.ws.leftovers.noted(self.before.real, aside, use, self.before.sha256, new)
+        with noted, self._new_file(aside, mode, old) as fd:
+            yield fd, aside
+
+    @contextmanager
+    def _new_file(self, aside: str, mode: int, old: os.stat_result | None) -> Generator[int]:
+        fd = os.open(aside, _NEW, mode, dir_fd=self.folder)
+        try:
+            crash_point("write: temporary file made")
+            write_all(fd, self.data)
+            crash_point("write: temporary file written")
+            self._set_time(fd, old)
+            os.fsync(fd)
+            crash_point("write: temporary file forced out")
+            yield fd
+        finally:
+            os.close(fd)
+            _forget(self.folder, aside)
+
+    def _set_time(self, fd: int, old: os.stat_result | None) -> None:
+        status = os.fstat(fd)
+        wanted = self.ws.ledger.time_for(self.before.real, old, len(self.data), status.st_mtime_ns)
+        if wanted is not None:
+            os.utime(fd, ns=(status.st_atime_ns, wanted))
+
+
+@contextmanager
+def _told(before: FileState, made: list[Path]) -> Generator[None]:
+    """Turns what the system says into one line for a person; takes back the folders that were made for nothing."""
+    try:
+        yield
+    except BaseException as error:
+        for path in reversed(made):
+            _quietly(path.rmdir)
+        if isinstance(error, OSError):
+            raise _translated(before.path, error) from None
+        raise
+
+
+def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO):
+        return StaleFile(f"{path}: it, or a folder on its way, was removed or replaced meanwhile")
+    mends = {
+        errno.ENOSPC: "the disk is full: make room; the old content is intact",
+        errno.EDQUOT: "your disk quota is used up: make room; the old content is intact",
+        errno.EACCES: "its permissions, or its folder's, forbid it",
+        errno.EPERM: "its permissions, or its folder's, forbid it",
+        errno.EROFS: "it is on a read-only file system",
+        errno.ENAMETOOLONG: "its name is too long",
+    }
+    return WriteFailed(f"{path}: not written, {mends.get(error.errno or 0) or error.strerror or error}")
+
+
+def _digest(folder: int, name: str) -> str | None:
+    try:
+        fd = os.open(name, READ, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        return hashlib.sha256(from_start(fd, os.fstat(fd).st_size)).hexdigest()
+    finally:
+        os.close(fd)
+
+
+def _dress(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
+    """Gives the new file the old one's owner, mode and attributes. False: it cannot have them."""
+    try:
+        new = os.fstat(fd)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            os.fchown(fd, old.st_uid, old.st_gid)
+        os.fchmod(fd, stat.S_IMODE(old.st_mode))
+        if hasattr(os, "listxattr"):
+            _copy_attributes(fd, folder, name)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EINVAL):
+            return False
+        raise
+    return True
+
+
+def _copy_attributes(fd: int, folder: int, name: str) -> None:
+    source = os.open(name, READ, dir_fd=folder)
+    try:
+        have = set(os.listxattr(fd))
+        for attribute in os.listxattr(source):
+            value = os.getxattr(source, attribute)
+            if attribute not in have or os.getxattr(fd, attribute) != value:
+                os.setxattr(fd, attribute, value)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+    finally:
+        os.close(source)
+
+
+def _overwrite(fd: int, data: bytes) -> None:
+    os.lseek(fd, 0, os.SEEK_SET)
+    write_all(fd, data)
+    crash_point("write in place: not cut to its length yet")
+    os.ftruncate(fd, len(data))
+
+
+def temporary_name() -> str:
+    """A name that stands beside a file while it is written; `Ignore` knows it."""
+    return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
+
+
+def _forget(folder: int, name: str) -> None:
+    _quietly(lambda: os.unlink(name, dir_fd=folder))
+
+
+def _quietly(clean: Callable[[], None]) -> None:
+    """Cleaning up after a failure must not hide it, nor after a success: what is gone already is as wanted."""
+    try:
+        clean()
+    except OSError:
+        return

@@ -1,0 +1,332 @@
+"""The user's git repository, where passes are committed: git runs no hook, filter or config of anyone, and no network.
+
+What a pass commits is built with plumbing (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that nothing
+but the paths that are named and one branch moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+from ...protocol import RundryError
+from ...system import find_program
+from ..processes.processes import run_process
+
+_SECONDS = 120.0
+_SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf|hookspath)|safe\.directory|(filter|hook)\..*\..*)$"
+SAFE_SETTINGS = (
+    ("core.hooksPath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.quotePath", "false"),
+    ("protocol.allow", "never"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("advice.detachedHead", "false"),
+)
+"""What git is told by whoever runs it in the user's repository: no hook, no network, no upkeep."""
+SAFE_ENV = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
+_RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
+_ELSEWHERE = ("not a git repository", "must be run in a work tree")
+"""What git says outside of a working tree."""
+_UNDER_WAY = (
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisection"),
+)
+_NEUTRAL = ("rundry", "rundry@localhost")
+_MOST_NAMED = 5
+
+
+class GitFailed(RundryError):
+    """git did not do what it was asked; the text says what it said."""
+
+
+class GitAnswer(NamedTuple):
+    """What git printed, and its exit code."""
+
+    code: int
+    out: bytes
+    error: str
+
+    @property
+    def line(self) -> str:
+        """The output as text, without white space around it."""
+        return self.out.decode("utf-8", "surrogateescape").strip()
+
+
+class AroundCommit(Protocol):
+    """The repository's hooks, or what stands for them."""
+
+    async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
+        """Return the message of the commit. Raises GitFailed if the tree may not be committed."""
+        ...
+
+    async def after(self, repository: Repository) -> None:
+        """Act on the commit that was made."""
+        ...
+
+
+class Repository:
+    """The git repository around a folder. Every method starts git anew and looks at the disk as it is."""
+
+    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+        """`folder`: where git is started; paths that are given and got are relative to it."""
+        self.folder = folder
+        self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
+        self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
+        self._config: list[tuple[str, str]] = []
+        self._identity = dict[str, str]()
+        self.hooks_path: str | None = None
+        """`core.hooksPath` of the user's config, local or global; `~` is replaced by the home folder."""
+
+    @classmethod
+    async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
+        """None: the folder is in no working tree of git. Raises GitFailed where git is missing or refuses it."""
+        found = cls(folder, env)
+        await found._read_settings()
+        said = await found.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
+        if said.code != 0 and not any(words in said.error for words in _ELSEWHERE):
+            raise GitFailed(f"{folder}: {said.error or 'git refuses it'}")
+        inside, _, top = said.line.partition("\n")
+        return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
+
+    def at(self, folder: Path) -> Self:
+        """The same repository, with git started in another folder of the same working tree."""
+        other = copy.copy(self)
+        other.folder = folder
+        return other
+
+    def with_index(self, index: Path) -> Self:
+        """The same repository with another index file."""
+        other = copy.copy(self)
+        other._env = {**self._env, "GIT_INDEX_FILE": str(index)}
+        return other
+
+    async def open(self, folder: Path) -> Repository | None:
+        """The repository of another folder, with that repository's own settings. Raises GitFailed."""
+        return await Repository.find(folder, self._env)
+
+    async def branch(self) -> str | None:
+        """None: HEAD stands on no branch."""
+        said = await self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        return said.line if said.code == 0 else None
+
+    async def head(self) -> str | None:
+        """The commit that HEAD stands on; None: there is none yet."""
+        said = await self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return said.line if said.code == 0 else None
+
+    async def operation(self) -> str | None:
+        """What is in progress here (`a rebase`); None: nothing is."""
+        folder = Path((await self.must("rev-parse", "--absolute-git-dir")).line)
+        return await asyncio.to_thread(_under_way, folder)
+
+    async def dirt(self) -> list[str]:
+        """Paths that differ from the last commit, untracked ones included, ignored ones not; relative to the top."""
+        raw = await self.must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
+
+    async def commit(self, paths: Sequence[str], message: str, hooks: AroundCommit | None = None) -> str | None:
+        """Commits these files as they are on the disk, on the branch that HEAD stands on; the commit's id.
+
+        None: there was nothing to commit. Ignored files are left out. Raises GitFailed; nothing is committed then.
+        """
+        head = await self.head()
+        tree = await self.stage(paths)
+        if head is not None and tree == (await self.must("rev-parse", f"{head}^{{tree}}")).line:
+            return None
+        if hooks is not None:
+            message = await hooks.before(self, tree, paths, message)
+        new = await self.commit_tree(tree, head, message)
+        await self.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
+        if hooks is not None:
+            await hooks.after(self)
+        return new
+
+    async def stage(self, paths: Sequence[str]) -> str:
+        """Put these files into the index as they are on the disk, ignored ones left out; the id of its tree."""
+        names = await self._wanted(paths)
+        if names:
+            await self._refuse_filters(names)
+            await self.must("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names))
+        return (await self.must("write-tree")).line
+
+    async def commit_tree(self, tree: str, parent: str | None, message: str) -> str:
+        """Make a commit that no ref leads to yet; its id."""
+        parents = () if parent is None else ("-p", parent)
+        return (await self.must("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
+
+    async def forget_staged(self, paths: Sequence[str]) -> None:
+        """The index says of these files what the last commit says. The files are not touched."""
+        if paths and await self.head() is not None:
+            await self.ask(
+                "reset", "--quiet", "HEAD", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_joined(paths)
+            )
+
+    async def add_worktree(self, place: Path, branch: str) -> None:
+        """A working tree of its own, on a new branch from HEAD; nothing of this one moves. Raises GitFailed."""
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await self.must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
+
+    async def _wanted(self, paths: Sequence[str]) -> list[str]:
+        """Without those that git ignores and does not know."""
+        if not paths:
+            return []
+        named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
+        said = await self.ask("check-ignore", "-z", "--stdin", stdin=named, literal=False)
+        if said.code not in (0, 1):
+            raise GitFailed(f"git check-ignore: {said.error}")
+        ignored = {os.fsdecode(name).removeprefix("./") for name in said.out.split(b"\0") if name}
+        return [path for path in paths if path not in ignored]
+
+    async def _refuse_filters(self, paths: Sequence[str]) -> None:
+        """A filter would have to run (`git lfs`, `git-crypt`): without it other bytes than meant would be committed."""
+        said = await self.must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
+        fields = said.out.split(b"\0")
+        for name, value in zip(fields[0::3], fields[2::3], strict=False):
+            if value not in (b"unspecified", b"unset"):
+                raise GitFailed(
+                    f"{os.fsdecode(name)} goes through the git filter `{os.fsdecode(value)}`, and rundry runs none"
+                )
+
+    async def _read_settings(self) -> None:
+        """What of the user's config is harmless is taken over; what would run code is switched off."""
+        said = await self._run(["config", "--includes", "-z", "--get-regexp", _SETTINGS], self._env, None)
+        pairs = [entry.partition(b"\n") for entry in said.out.split(b"\0") if entry]
+        known = [(os.fsdecode(key), os.fsdecode(value)) for key, _, value in pairs]
+        latest = dict(known)
+        config = [(key, value) for key, value in known if _TAKEN_OVER.fullmatch(key)]
+        for key in latest:
+            if _RUNS_CODE.fullmatch(key):
+                config.append((key, "true" if key.startswith("hook.") else ""))
+            if key.startswith("filter."):
+                config.append((f"{key.rpartition('.')[0]}.required", "false"))
+        self._config = [*config, *SAFE_SETTINGS]
+        self.hooks_path = _at_home(latest.get("core.hookspath"), self._env.get("HOME"))
+        name, email = latest.get("user.name") or _NEUTRAL[0], latest.get("user.email") or _NEUTRAL[1]
+        self._identity = {f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")} | {
+            f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
+        }
+
+    async def must(self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None) -> GitAnswer:
+        """Run git, and raise GitFailed unless it succeeds."""
+        said = await self.ask(*argv, stdin=stdin, more=more)
+        if said.code != 0:
+            raise GitFailed(f"git {argv[0]}: {said.error or f'exit code {said.code}'}")
+        return said
+
+    async def ask(
+        self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
+    ) -> GitAnswer:
+        """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
+        env = {
+            **self._env,
+            **self._identity,
+            **settings_env(self._config),
+            "GIT_LITERAL_PATHSPECS": "1" if literal else "0",
+            **SAFE_ENV,
+            **(more or {}),
+        }
+        return await self._run(list(argv), env, stdin)
+
+    async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> GitAnswer:
+        if self._git is None:
+            raise GitFailed("git is not on the PATH outside of the workspace: install it")
+        done = await run_process(
+            [str(self._git), *argv],
+            cwd=self.folder,
+            env={**env, "LC_ALL": "C"},
+            timeout=_SECONDS,
+            stdin=stdin or b"",
+            apart=True,
+        )
+        if done.exit_code is None:
+            raise GitFailed(
+                f"git {argv[0]} did not end in {_SECONDS:.0f} s" if done.timed_out else f"git: {done.error}"
+            )
+        error = " ".join(done.errors.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        return GitAnswer(done.exit_code, done.full, error)
+
+
+def settings_env(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that give git these settings (git-config(1), GIT_CONFIG_COUNT)."""
+    env = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for n, (key, value) in enumerate(settings):
+        env |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
+    return env
+
+
+async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
+    """Why no pass may start in this working tree: the branch, the tree, or no git at all. None: it may."""
+    if found is None:
+        return (
+            f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
+        )
+    branch = await found.branch()
+    busy = await found.operation()
+    if busy is not None:
+        return f"{busy} is in progress: finish or abort it first"
+    if branch is None:
+        return "HEAD stands on no branch (detached): what a pass commits would be lost; `git switch -c NAME` first"
+    if branch in protected:
+        return (
+            f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
+            " (--protected names other branches, or none)"
+        )
+    if await found.head() is None:
+        return f"the branch `{branch}` has no commit yet: commit once first"
+    dirt = await found.dirt()
+    if dirt:
+        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
+    return None
+
+
+def repository_top(folder: Path) -> Path | None:
+    """The folder with the `.git` above this one; None: there is none. Starts nothing."""
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+
+
+def _under_way(folder: Path) -> str | None:
+    return next((what for name, what in _UNDER_WAY if (folder / name).exists()), None)
+
+
+def _holds(top: str, folder: Path) -> bool:
+    """The working tree may have been put elsewhere (`core.worktree`)."""
+    return os.path.commonpath([os.path.realpath(top), os.path.realpath(folder)]) == os.path.realpath(top)
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def _at_home(path: str | None, home: str | None) -> str | None:
+    """A path of git's config (git-config(1), pathname)."""
+    if path is not None and home and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return str(Path(path).expanduser()) if path else None
+
+
+def _joined(paths: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def _message(text: str) -> bytes:
+    return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,1 @@
+"""Processes of a command: started, bounded, and ended with all their children."""

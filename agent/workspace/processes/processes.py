@@ -1,0 +1,310 @@
+"""Commands: without a terminal, with a time-out, with bounded output, and with an end for all that they started."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ...system import find_program
+from ..errors import CommandNotStarted
+from .output import HeadTail, shorten
+from .process_tree import Family
+
+FULL = 16_000_000
+"""Bytes of output that are kept at most (REQUIREMENTS 7.5)."""
+GRACE = 2.0
+"""Seconds between the request to end and the kill."""
+_LEFT_BEHIND_GRACE = 0.3
+_PIECE = 1 << 20
+_FLOOD = 64_000_000
+"""Bytes after which a command that writes on is slowed down, so that it cannot take a core from everyone."""
+_FLOOD_PAUSE = 0.002
+_LONGEST = 131_000
+"""Bytes of one argument (execve(2): 128 KiB)."""
+
+
+class NewRepository(msgspec.Struct, frozen=True):
+    """A git folder, a git file or a bare repository that a command made in the workspace."""
+
+    path: Path
+    aside: Path
+    """Where it is now, so that git does not enter it."""
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a command."""
+
+    exit_code: int | None
+    """128 + n where signal n ended it; None: it timed out or did not start."""
+    output: bytes
+    """Standard output and error as they came, at most `limit` bytes, head and tail."""
+    dropped: int
+    """Bytes missing in `output`."""
+    timed_out: bool
+    seconds: float
+    error: str | None
+    """Why it could not be started, or was cut; one line."""
+    full: bytes = b""
+    """At most `keep` bytes of the output, head and tail."""
+    full_dropped: int = 0
+    """Bytes missing in `full`."""
+    left_behind: int = 0
+    """Processes that the command left running when it ended; they were ended too."""
+    repositories: tuple[NewRepository, ...] = ()
+    """Those that the command made."""
+    restored: Path | None = None
+    """A folder of programs that the command changed, and that was put back."""
+    errors: bytes = b""
+    """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
+
+
+def shell(command: str, avoid: Path) -> list[str]:
+    """Return the argument list of a command line, which is always run by bash without start-up files.
+
+    `avoid`: the workspace; a bash that a model could have put there is not used.
+    """
+    return [bash(avoid), "--noprofile", "--norc", "-c", command, "bash"]  # the name with which it begins its errors
+
+
+def bash(avoid: Path) -> str:
+    """Return the absolute path of bash outside of this folder; where there is none, only its name."""
+    return str(find_program("bash", [avoid]) or "bash")
+
+
+async def run_process(
+    command: str | list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109 - what is to happen at its end is more than cancelling
+    limit: int = 200_000,
+    on_output: Callable[[bytes], None] | None = None,
+    stdin: bytes | None = None,
+    apart: bool = False,
+    keep: int = FULL,
+    on_start: Callable[[Family], object] | None = None,
+) -> Finished:
+    """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
+
+    `apart`: standard error goes to `Finished.errors`, and `on_output` does not hear it.
+    `on_start` receives the processes of the command.
+    Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. What the command left in the
+    background when it ended is ended too.
+    """
+    started = time.monotonic()
+    try:
+        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, apart=apart, keep=keep)
+    except CommandNotStarted as error:
+        seconds = time.monotonic() - started
+        return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
+    if on_start is not None:
+        on_start(running.family)
+    return await running.finish(timeout, limit)
+
+
+async def _start(
+    command: str | list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_output: Callable[[bytes], None] | None,
+    stdin: bytes | None,
+    apart: bool,
+    keep: int,
+) -> _Running:
+    """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
+    argv = shell(command, cwd) if isinstance(command, str) else command
+    longest = max((len(os.fsencode(part)) for part in argv), default=0)
+    if longest > _LONGEST:
+        raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
+    pipes = _pipes(2 if apart else 1)
+    writing = [pipe[1] for pipe in pipes]
+    family = Family()
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env={**env, **family.mark},
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=writing[0],
+            stderr=writing[-1],
+            start_new_session=True,
+        )
+    )
+    cancelled = await _outlast(starting)
+    try:
+        process = starting.result()
+    except (OSError, ValueError) as error:
+        family.close()
+        _close(pipe[0] for pipe in pipes)
+        raise cancelled or CommandNotStarted(_why_not(error, argv, cwd)) from None
+    except asyncio.CancelledError:  # the whole loop ends
+        family.kill()
+        family.close()
+        _close(pipe[0] for pipe in pipes)
+        raise
+    finally:
+        _close(writing)
+    family.begin(process.pid)
+    if process.stdin is not None:
+        process.stdin.write(stdin or b"")
+        process.stdin.close()
+    output, *errors = pipes
+    running = _Running(
+        process, [_Reader(output[0], on_output, keep), *(_Reader(pipe[0], None, FULL) for pipe in errors)], family
+    )
+    if cancelled is not None:
+        await running.wind_up(GRACE)
+        raise cancelled
+    return running
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    made: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            made.append(os.pipe())
+    except OSError as error:
+        _close(end for pipe in made for end in pipe)
+        raise CommandNotStarted(f"no pipe for its output: {error.strerror or error}") from None
+    return made
+
+
+def _close(ends: Iterable[int]) -> None:
+    for end in ends:
+        os.close(end)
+
+
+async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
+    """Waits for it also when cancelled meanwhile, and gives the cancelling back.
+
+    asyncio ends only the first process when a start is cancelled: what that one has started already would live on.
+    """
+    cancelled = None
+    while not starting.done():
+        try:
+            await asyncio.wait([starting])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    return cancelled
+
+
+class _Running:
+    """A command that runs."""
+
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], family: Family) -> None:
+        """`readers`: of its output, and of its standard error where that is kept apart."""
+        self._process, self._readers, self.family = process, readers, family
+        self._started = time.monotonic()
+
+    async def finish(self, seconds: float, limit: int) -> Finished:
+        """Waits for the end; after so many seconds, or when cancelled, ends the whole tree."""
+        timed_out = False
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._process.wait()
+        except TimeoutError:
+            timed_out = True
+        finally:
+            # Also on the way out of a cancelled task: nothing of a command outlives it.
+            left = await self.wind_up(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
+        return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
+
+    async def wind_up(self, grace: float) -> int:
+        """Ends the whole tree; gives the number of processes that were still alive."""
+        try:
+            left = await self.family.end(grace)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._process.wait()
+                    for reader in self._readers:
+                        await reader.drained.wait()
+            return left
+        finally:
+            self.family.kill()
+            self.family.close()
+            for reader in self._readers:
+                reader.close()
+
+    def _finished(self, timed_out: bool, left: int, allowed: float, limit: int) -> Finished:
+        code = self._process.returncode
+        kept, *errors = (reader.kept for reader in self._readers)
+        full = kept.value()
+        output, dropped = shorten(full, limit)
+        error = f"timed out after {allowed:.3g} s" if timed_out else None
+        return Finished(
+            exit_code=None if timed_out or code is None else code if code >= 0 else 128 - code,
+            output=output,
+            dropped=dropped + kept.dropped,
+            timed_out=timed_out,
+            seconds=time.monotonic() - self._started,
+            error=error if code is not None else "it could not be ended: the system holds it",
+            full=full,
+            full_dropped=kept.dropped,
+            left_behind=left,
+            errors=b"".join(told.value() for told in errors),
+        )
+
+
+class _Reader:
+    """Reads a pipe as the event loop says that there is something, and never blocks."""
+
+    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None, keep: int) -> None:
+        self.kept = HeadTail(keep)
+        self.drained = asyncio.Event()
+        self._fd, self._on_output = fd, on_output
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        os.set_blocking(fd, False)
+        if sys.platform == "linux":
+            with suppress(OSError):  # over the user's quota of pipe memory: the usual 64 KiB do
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
+        self._loop.add_reader(fd, self._read)
+
+    def close(self) -> None:
+        """Stops reading, whoever still holds the other end."""
+        if self._fd < 0:
+            return
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+        self._fd = -1
+        self.drained.set()
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._fd, _PIECE)
+        except BlockingIOError:
+            return
+        if not piece:
+            self.close()
+            return
+        self.kept.add(piece)
+        if self._on_output is not None:
+            self._on_output(piece)
+        if self.kept.total > _FLOOD:
+            self._loop.remove_reader(self._fd)
+            self._pause = self._loop.call_later(_FLOOD_PAUSE, self._loop.add_reader, self._fd, self._read)
+
+
+def _why_not(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:
+    program = argv[0] if argv else ""
+    if isinstance(error, ValueError):
+        return f"the command cannot be run: {error}"
+    if not cwd.is_dir():
+        return f"the folder {cwd} does not exist: it was moved or removed"
+    if error.errno == errno.E2BIG:
+        return "the command and its environment are too long: put it into a file and run that"
+    if error.errno == errno.ENOENT:
+        return f"{program}: not found"
+    return f"{program}: {error.strerror or error}"

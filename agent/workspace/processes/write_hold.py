@@ -1,0 +1,103 @@
+"""Keep the processes of a command from writing to the workspace for a while.
+
+Under bubblewrap the mounts of the workspace in the command's own namespace become read-only, and the processes run on.
+Where that cannot be done (another sandbox, a file that is open for writing), they are stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from .process_tree import Family
+
+_CHILD = Path(__file__).with_name("write_hold_child.py")
+_SECONDS = 10.0
+_ROUNDS = 50
+
+
+class WriteHold:
+    """A hold on the processes of one command."""
+
+    def __init__(self, family: Family, ws: Path) -> None:
+        self._family, self._ws = family, ws
+        self._mounts: list[str] = []
+        self._pid = 0
+        self._stopped: set[int] = set()
+
+    def take(self) -> bool:
+        """Hold them. True: they run on and cannot write. False: they are stopped."""
+        pids = self._family.members()
+        if not pids:
+            return True
+        # The first process of the sandbox lives as long as all the others.
+        spaces = {pid: space for pid in pids if (space := _mounts_of(pid))}
+        mine = _mounts_of(os.getpid())
+        inside = next((pid for pid, space in spaces.items() if space != mine), 0)
+        if inside and all(space == spaces[inside] or pid == pids[0] for pid, space in spaces.items()):
+            mounts = _writable_mounts(inside, self._ws)
+            if mounts and _remount(inside, mounts, read_only=True):
+                self._pid, self._mounts = inside, mounts
+                return True
+        self._stop()
+        return False
+
+    def release(self) -> None:
+        """Let them write again, or continue."""
+        if self._mounts:
+            _remount(self._pid, self._mounts, read_only=False)
+            self._mounts = []
+        for pid in self._stopped:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGCONT)
+        self._stopped = set()
+
+    def _stop(self) -> None:
+        """Until no new process appears: one that is not stopped yet could start another."""
+        for _ in range(_ROUNDS):
+            new = set(self._family.members()) - self._stopped
+            if not new:
+                return
+            for pid in new:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGSTOP)
+            self._stopped |= new
+
+
+def _mounts_of(pid: int) -> str:
+    """The process's mount namespace; empty: it is gone, or this system has none."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
+    except OSError:
+        return ""
+
+
+def _writable_mounts(pid: int, ws: Path) -> list[str]:
+    """The mount points at and below the workspace that can be written, as the process sees them (proc(5))."""
+    found: list[str] = []
+    try:
+        lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        fields = line.split()
+        place = (
+            fields[4].encode("utf-8", "surrogateescape").decode("unicode_escape", "replace") if len(fields) > 5 else ""
+        )
+        if "rw" in fields[5].split(",") and (place == str(ws) or place.startswith(f"{ws}/")):
+            found.append(place)
+    return found
+
+
+def _remount(pid: int, mounts: Sequence[str], *, read_only: bool) -> bool:
+    """False: not all of them could be changed, so none was."""
+    argv = [sys.executable, "-I", "-S", "-B", "-c", _CHILD.read_text("utf-8"), str(pid), "ro" if read_only else "rw"]
+    try:
+        return subprocess.run([*argv, *mounts], capture_output=True, timeout=_SECONDS, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -1,0 +1,165 @@
+"""The argument list of bubblewrap for one command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ...system import find_program
+from ..processes.processes import bash
+from .confined import mounts
+from .confined.sight import Sight
+from .gitbox import GitMounts
+from .gitbox.folders import repository_places
+from .places import is_real_folder, protected
+
+_BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
+"""Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
+MOST_READ_ONLY = 64
+"""Files of the workspace that get a mount of their own; of the others only the content is compared."""
+_JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
+"""`--unshare-all` without the network, which was joined."""
+_READ_ONLY_GIT = GitMounts([])
+_NAMED = "bash"
+"""Who says that a program was not found."""
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """A folder that commands see in place of the workspace, which is then out of sight."""
+
+    folder: Path
+    mounts: tuple[tuple[Path, Path], ...] = ()
+    """What is seen read-only in it: where it stands, and where it is seen."""
+    empty: tuple[Path, ...] = ()
+    """Folders that are seen empty."""
+
+
+def find_bubblewrap(avoid: Path | None) -> Path | None:
+    """Return the program on the PATH, but never one in the workspace, which a model may write to."""
+    return find_program("bwrap", [] if avoid is None else [avoid])
+
+
+def bubblewrap(
+    program: Path,
+    argv: Sequence[str],
+    ws: Path,
+    *,
+    temp: Path,
+    sight: Sight,
+    network: bool,
+    writable: Sequence[Path],
+    processes: int,
+    programs: Sequence[Path] = (),
+    read_only: Sequence[Path] = (),
+    empty: Path | None = None,
+    joined: Sequence[str] = (),
+    stage: Stage | None = None,
+    git: GitMounts = _READ_ONLY_GIT,
+    env: Mapping[str, str] | None = None,
+    seen: Sequence[Path] = (),
+) -> list[str]:
+    """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
+
+    No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
+    network; without them it has one of its own. `programs`: folders of `ws` from which programs run outside.
+    `stage`: what is seen at `ws` instead. `git`: how repositories are seen.
+    `env`: further variables. `seen`: folders that are shown as they are outside, read-only.
+    """
+    own = str(temp)
+    words = [
+        *(*joined, str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
+        *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
+        *("--bind", own, "/tmp"),
+    ]
+    for folder in (Path("/var/tmp"), Path("/var/run")):
+        if is_real_folder(folder):
+            words += ["--bind", own, str(folder)] if folder.name == "tmp" else ["--tmpfs", str(folder)]
+    kept = mounts.kept_below_temp(temp)
+    words += [word for place in kept for word in ("--ro-bind", str(place), str(place))]
+    if network:
+        words += _resolver()
+    for place in writable:
+        words += ["--bind-try", str(place), str(place)]
+    words += mounts.above(sight, ws)
+    # After the temp folder, or a workspace below /tmp vanishes.
+    if stage is None:
+        words += ["--bind", str(ws), str(ws), *_read_only(ws, programs, writable, read_only, git)]
+    else:
+        words += _staged(ws, stage)
+    for place in seen:
+        words += ["--ro-bind-try", str(place), str(place)]
+    if empty is not None:
+        words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
+    blank = _blank(temp)
+    words += mounts.hide(sight, ws, blank, root=None if stage is None else stage.folder)
+    # With the machine's network, sockets of the run's own servers are in the machine's table of sockets, too.
+    words += mounts.hide_sockets(blank, [*kept, ws], sight.hidden, but=[ws] if network or stage is not None else [])
+    words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
+    words += [word for name, value in (env or {}).items() for word in ("--setenv", name, value)]
+    words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
+    words += ["--die-with-parent", "--new-session", *mounts.as_root()]
+    return [*words, "--", bash(ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
+
+
+def _staged(ws: Path, stage: Stage) -> list[str]:
+    """Sources are those outside of the sandbox: also what stands below the workspace that is covered here."""
+    words = ["--bind", str(stage.folder), str(ws)]
+    for source, seen in stage.mounts:
+        words += ["--ro-bind", str(source), str(seen)]
+    for folder in stage.empty:
+        words += ["--tmpfs", str(folder)]
+    return words
+
+
+def _resolver() -> list[str]:
+    """What resolv.conf points to, below the /run that was hidden: without it no name is found."""
+    target = Path(os.path.realpath("/etc/resolv.conf"))
+    return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
+
+
+def _blank(temp: Path) -> Path:
+    """Return an empty file that commands cannot change."""
+    blank = temp.with_name("blank")
+    blank.touch(mode=0o444)
+    return blank
+
+
+def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
+    """How the repository of the workspace is seen."""
+    git, binds = ws / ".git", list[str]()
+    if is_real_folder(git):
+        # A mount of its own cannot be renamed: nobody puts another repository in its place.
+        binds = seen.words or ["--ro-bind" if seen.words is not None else "--bind", str(git), str(git)]
+    elif git.is_file() and not git.is_symlink():
+        below = [place for place in repository_places(ws) if place.is_relative_to("/tmp")]
+        binds = [word for place in below for word in ("--ro-bind", str(place), str(place))]
+        binds += [*(seen.words or []), "--ro-bind", str(git), str(git)]
+    for path in seen.read_only:
+        binds += ["--ro-bind", str(path), str(path)]
+    return binds
+
+
+def _read_only(
+    ws: Path, programs: Sequence[Path], writable: Sequence[Path], more: Sequence[Path], seen: GitMounts
+) -> list[str]:
+    """Binds for what must not change in the workspace, as far as it exists and was not let through."""
+    git = ws / ".git"
+    binds = _git_binds(ws, seen)
+    places = [*protected(ws), *programs]
+    # bubblewrap reads the table of mounts again for each bind: a hundred cost 60 ms, four hundred 600 ms.
+    files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
+    files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]
+    for path in (*places, *files):
+        if any(path.is_relative_to(place) or place.is_relative_to(path) for place in writable):
+            continue
+        if seen.words is not None and path.is_relative_to(git):
+            continue
+        if path == git / "hooks" and not is_real_folder(path):
+            binds += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        elif path.exists() and not path.is_symlink():
+            binds += ["--ro-bind", str(path), str(path)]
+    return binds

@@ -1,0 +1,136 @@
+"""The environment of commands: empty, then filled with the variables that `environment.toml` lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ....system import read_table
+
+_FILE = Path(__file__).with_name("environment.toml")
+_PROVIDER_KEYS = re.compile(
+    r".*_API_?(KEY|TOKEN|SECRET)S?(_.+)?|API_?KEY|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|ACCESS_KEY_ID|BEARER_TOKEN.*)"
+    r"|AZURE_.*(KEY|TOKEN|SECRET)|GOOGLE_APPLICATION_CREDENTIALS|VERTEXAI_.*|(HF|HUGGINGFACE|HUGGING_FACE)_.*TOKEN"
+    r"|(ANTHROPIC|CLAUDE|OPENAI|DATABRICKS|WATSONX|REPLICATE)_.*(TOKEN|KEY|SECRET)",
+    re.IGNORECASE,
+)
+_FIXED = {
+    "TERM": "dumb",
+    "CI": "true",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_EDITOR": "true",
+}
+"""Nothing may wait for an answer that nobody can give: no pager, no prompt, no editor."""
+_USER_IN_URL = re.compile(r"://(?!git@)[^\s/@]+@")
+"""Credentials in a URL; `ssh://git@host` names only the account that every user of the host shares."""
+_SHORTEST_KEY = 8
+OWN_GIT = ("SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+"""What rundry's own git needs besides, to sign a commit; commands do not get it."""
+
+
+class _Secret(msgspec.Struct, frozen=True):
+    words: list[str]
+    parts: list[str]
+    values: list[str]
+
+
+class _Never(msgspec.Struct, frozen=True):
+    names: list[str]
+
+
+class _File(msgspec.Struct, frozen=True):
+    passes: dict[str, list[str]] = msgspec.field(name="pass")
+    never: _Never
+    secret: _Secret
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """The file, compiled: a match is one expression."""
+
+    passes: re.Pattern[str]
+    never: re.Pattern[str]
+    secret_name: re.Pattern[str]
+    secret_value: re.Pattern[str]
+    listed: frozenset[str]
+    """Names that the table spells out, which are judged by their value alone."""
+
+
+def command_env(
+    env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return the environment of a command.
+
+    `more`: names and patterns that the user adds. A name that is spelled out passes although it looks like a secret. A
+    provider key never passes, under its own name or as a part of another variable's value.
+    """
+    passing = _passing(env, set(provider_key_names), tuple(more))
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", **{name: env[name] for name in passing}, **_FIXED}
+
+
+def left_out(env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()) -> list[str]:
+    """Return the names of variables that a command may miss, sorted: all that were left out and could be added."""
+    keys = set(provider_key_names)
+    passing = _passing(env, keys, tuple(more))
+    table = _table()
+    return sorted(
+        name
+        for name in set(env) - passing - set(_FIXED) - keys
+        if not table.never.fullmatch(name) and not _PROVIDER_KEYS.fullmatch(name)
+    )
+
+
+def _passing(env: Mapping[str, str], provider_key_names: set[str], more: tuple[str, ...]) -> set[str]:
+    table = _table()
+    key_names = {name for name in env if name in provider_key_names or _PROVIDER_KEYS.fullmatch(name)}
+    keys = {env[name] for name in key_names if len(env[name]) >= _SHORTEST_KEY}
+    added = _compiled(more)
+    passing: set[str] = set()
+    for name, value in env.items():
+        if name in key_names or table.never.fullmatch(name) or any(key in value for key in keys):
+            continue
+        is_listed = bool(table.passes.fullmatch(name) or added.fullmatch(name))
+        if name in more or (is_listed and not _is_secret(name, value, table)):
+            passing.add(name)
+    return passing
+
+
+def _is_secret(name: str, value: str, table: _Table) -> bool:
+    is_named_so = name not in table.listed and table.secret_name.search(name) is not None
+    return is_named_so or _USER_IN_URL.search(value) is not None or table.secret_value.search(value) is not None
+
+
+@cache
+def _table() -> _Table:
+    file = read_table(_FILE, _File)
+    names = [name for group in file.passes.values() for name in group]
+    words, parts = ("|".join(map(re.escape, texts)) for texts in (file.secret.words, file.secret.parts))
+    values = "|".join(map(re.escape, file.secret.values))
+    return _Table(
+        passes=_compiled(tuple(names)),
+        never=_compiled(tuple(file.never.names)),
+        secret_name=re.compile(rf"(?:^|_)(?:{words})(?:_|\d|$)|{parts}|PASS(?:WD|PHRASE)?$|[A-Z]PWD$", re.IGNORECASE),
+        secret_value=re.compile(rf"(?:^|[\s=:\"'])(?:{values})[A-Za-z0-9_.+/= -]{{10,}}"),
+        listed=frozenset(name for name in names if "*" not in name),
+    )
+
+
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for all; without a pattern it matches nothing."""
+    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")

@@ -1,0 +1,63 @@
+"""The places that commands can read under Landlock, whose rules can only give."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ....system import read_table
+from .mounts import PACKAGE, tool_folders
+from .secret_places import outermost
+from .sight import Sight
+
+_FILE = Path(__file__).with_name("landlock_places.toml")
+_LEAST_DEEP = 3
+"""Parts of a path below which a folder from the environment is too much to give: `/home` is not a toolchain."""
+_INTERPRETERS = ("python3", "node", "ruby")
+"""Links in a folder of PATH that lead to where the toolchain stands."""
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    system: list[str]
+    kernel: list[str]
+    runtime: list[str]
+    devices: list[str]
+
+
+def devices() -> list[Path]:
+    """Return the devices that every command can read and write."""
+    return [Path(name) for name in _table().devices]
+
+
+def readable_places(sight: Sight, more: Iterable[Path] = ()) -> list[Path]:
+    """Return folders and files that commands can read but for what is hidden in them; links are resolved.
+
+    `more`: what the user shows.
+    """
+    table = _table()
+    given = [Path(name) for name in (*table.system, *table.kernel, *table.runtime)]
+    own = [place for place in _of_user() if len(place.parts) >= _LEAST_DEEP or place == Path.home()]
+    places = {Path(os.path.realpath(place)) for place in (*given, *own, *more)}
+    return outermost([p for p in places if p != Path("/") and p.exists() and not sight.covers(p)])
+
+
+def _of_user() -> Iterator[Path]:
+    yield Path.home()
+    for folder in tool_folders():
+        yield folder
+        for name in _INTERPRETERS:
+            program = folder / name
+            if program.is_symlink():
+                yield Path(os.path.realpath(program)).parent.parent
+    yield PACKAGE
+    yield from (Path(entry) for entry in sys.path if Path(entry).is_absolute())
+
+
+@cache
+def _table() -> _Table:
+    return read_table(_FILE, _Table)

@@ -1,0 +1,32 @@
+"""The list of hosts that commands may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....system import Target, named_address, read_host, split_host
+
+_USUAL = frozenset({80, 443})
+
+
+class HostList:
+    """Exact names and `*.` suffixes; the ports 80 and 443 unless an entry names one."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        """Raises ValueError."""
+        self.entries = [read_host(entry) for entry in entries]
+        self._exact: dict[str, set[int]] = {}
+        self._below: dict[str, set[int]] = {}
+        for entry in self.entries:
+            is_suffix, host, port = split_host(entry)
+            table = self._below if is_suffix else self._exact
+            table.setdefault(host, set()).update(_USUAL if port is None else {port})
+        self.addresses = frozenset(a for entry in self.entries if (a := named_address(entry)) is not None)
+        """Addresses that the list itself names: they need not be public."""
+
+    def allows(self, target: Target) -> bool:
+        """Whether the list has this host with this port. `*.x.org` has each name below x.org, but not x.org."""
+        if target.port in self._exact.get(target.host, ()):
+            return True
+        parts = target.host.split(".")
+        return any(target.port in self._below.get(".".join(parts[at:]), ()) for at in range(1, len(parts)))

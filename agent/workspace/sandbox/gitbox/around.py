@@ -1,0 +1,71 @@
+"""What is looked after, before and after a command, because the sandbox itself cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ...names import CONFIG
+from ...processes.processes import NewRepository
+from ..kept import Copies, HiddenNames, KeptPlaces, Protected, moved_aside
+from .guard import GitGuard, GitMounts
+
+
+class Settled(NamedTuple):
+    """What was found after a command."""
+
+    lines: list[str]
+    """One for each thing that had to be mended."""
+    repositories: tuple[NewRepository, ...]
+    changed_programs: Path | None = None
+    """A folder of programs that the command changed, and that was put back."""
+
+
+class Around:
+    """What is looked after, before and after a command, because the sandbox itself cannot."""
+
+    def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, guard: GitGuard | None) -> None:
+        self._ws = Path(os.path.realpath(ws))
+        self._config = self._ws / CONFIG
+        self._writable, self._guard = writable, guard
+        self._unborn = not judged and not os.path.lexists(self._config)
+        self._git: GitMounts | None = None
+        self._kept: Protected | None = None
+        self._names: HiddenNames | None = None
+
+    async def begin(self, *, put_back: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
+        """`put_back`: the sandbox cannot keep protected places, and these `more`, from the command."""
+        if more.hidden:
+            self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
+        if self._guard is not None:
+            self._git = await self._begin(self._guard)
+            if put_back or self._git.words is None:
+                nested = self._git.read_only
+                self._kept = await asyncio.to_thread(Protected, self._ws, self._writable, nested, more, copies)
+        return self._git
+
+    async def _begin(self, guard: GitGuard) -> GitMounts:
+        """Also where this is cancelled meanwhile, each begin has its end."""
+        beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            await asyncio.to_thread(guard.end, await beginning, self._writable)
+            raise
+
+    def _config_aside(self) -> list[str]:
+        return [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
+
+    async def settle(self) -> Settled:
+        """Import, restore and move aside."""
+        lines = self._config_aside()
+        lines += await asyncio.to_thread(self._names.take_back) if self._names else []
+        lines += await asyncio.to_thread(self._kept.put_back) if self._kept else []
+        changed = self._kept.changed_programs if self._kept else None
+        if self._guard is None or self._git is None:
+            return Settled(lines, (), changed)
+        more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
+        return Settled(lines + more, tuple(repositories), changed)

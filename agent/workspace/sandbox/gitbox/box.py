@@ -1,0 +1,181 @@
+"""The private git folder of one workspace: mounted for its commands, brought up to date before, imported after."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...leftovers import Leftovers
+from ..places import is_real_folder
+from .folders import GitFolders, find_folders
+from .importing import Importer
+from .lay import STORE, Layer
+from .objects import Objects
+from .real_git import RealGit, RealGitFailed
+from .refs import stat_of
+from .state import OPERATION_FOLDERS, RepositoryState, StateReader
+
+_CONFIGS = ("config", "config.worktree", "info/exclude", "info/attributes", "objects/info/alternates")
+_MISSING = "the command damaged its private .git: the repository is as it was before"
+_HEAD = "HEAD of .git names neither a branch nor a commit"
+
+
+class GitBox:
+    """One private folder for all commands of a run, also for those that run at the same time."""
+
+    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers) -> None:
+        """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
+        self._ws, self._temp, self._leftovers = ws, temp, leftovers
+        self._lock = threading.Lock()
+        self._box: _Box | None = None
+        self._running = 0
+        self._made = 0
+        self._waiting: list[str] = []
+
+    def begin(self) -> list[str]:
+        """Return the words of bubblewrap for a command that starts now; `end` follows. Empty: `.git` is read-only."""
+        with self._lock:
+            self._running += 1
+            found = find_folders(self._ws)
+            if found is None or _is_unsupported(found):
+                self._box = None
+                return []
+            try:
+                if self._box is not None:
+                    self._waiting += self._box.settle(is_last=self._running == 1)
+                if self._box is None or self._box.real != found or not self._box.is_usable:
+                    self._made += 1
+                    self._box = _Box(self._ws, found, self._temp / str(self._made), self._leftovers)
+                self._box.refresh()
+                return self._box.words()
+            except (OSError, RealGitFailed) as error:
+                self._waiting.append(f".git is read-only for this command: {error}")
+                self._box = None
+                return []
+
+    def end(self) -> list[str]:
+        """Import what the command changed. Returns a line for each thing that was not imported."""
+        with self._lock:
+            self._running -= 1
+            lines, self._waiting = self._waiting, []
+            if self._box is not None:
+                try:
+                    lines += self._box.settle(is_last=self._running == 0)
+                except OSError as error:
+                    lines.append(f"what was changed in .git was not imported: {error}")
+                    self._box = None
+            return lines
+
+    def concerns(self, places: Sequence[Path]) -> bool:
+        """One of these places is in the git folder: it was let through, so the command gets the real one."""
+        found = find_folders(self._ws)
+        folders = [self._ws / ".git", *([found.own, found.common] if found else [])]
+        return any(place.is_relative_to(folder) for place in places for folder in folders)
+
+
+class _Box:
+    """The folder itself, with what it was made from."""
+
+    def __init__(self, ws: Path, real: GitFolders, place: Path, leftovers: Leftovers) -> None:
+        self.real = real
+        self._leftovers = leftovers
+        common = place / "common"
+        own = place / "own" if real.is_linked else common
+        self._box = GitFolders(own, common)
+        self._aside = place / "aside"
+        self._git = RealGit(real, ws)
+        self._stores = [real.objects, *real.alternates]
+        self._empty = place / "empty"
+        for folder in (own, common, self._aside):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._empty.touch()
+        self._layer = Layer(real, self._box, self._aside)
+        self._reader, self._own_reader = StateReader(real), StateReader(self._box)
+        self._objects = Objects(common / "objects")
+        self._layer.lay_folders(len(self._stores))
+        self._config_marks: list[tuple[int, ...]] = []
+        self._base: RepositoryState | None = None
+        self._is_dropped = False
+        self._held = False
+        """An operation is in progress that only the private folder knows."""
+
+    @property
+    def is_usable(self) -> bool:
+        """False: other object stores belong to the repository now, or the private folder was damaged."""
+        return not self._is_dropped and self._stores == [self.real.objects, *self.real.alternates]
+
+    def refresh(self) -> None:
+        """Bring it up to date with the user's repository."""
+        marks = [stat_of(str(folder / name)) for folder in self.real for name in _CONFIGS]
+        if marks != self._config_marks:
+            self._layer.lay_settings(self._git.listed_config())
+            self._config_marks = marks
+        state = self._reader.read()
+        if not state.head:
+            raise RealGitFailed(_HEAD)
+        if self._held or state == self._base:
+            return
+        self._layer.lay_state(state, self._base)
+        self._base = state
+
+    def settle(self, *, is_last: bool) -> list[str]:
+        """Import what commands changed. `is_last`: no command runs any more."""
+        base = self._base
+        if base is None or self._is_dropped:
+            return []
+        made = self._own_reader.read()
+        if not made.head or not all(is_real_folder(self._box.common / name) for name in ("objects", "refs")):
+            self._is_dropped = True
+            return [_MISSING]
+        lines = self._import(made, base, is_last=is_last) if made != base else []
+        if is_last and not self._is_dropped:
+            allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset[str]()
+            if strange := self._layer.clear_strange(allowed):
+                lines.append(f"not imported into .git: {', '.join(strange[:5])} (git may run or obey it)")
+        return lines
+
+    def _import(self, made: RepositoryState, base: RepositoryState, *, is_last: bool) -> list[str]:
+        was_held, self._held = self._held, bool(made.operation) and made.operation != base.operation
+        if self._held:
+            if self._reader.read() != base:
+                self._is_dropped = True
+                return ["a rebase (or a series of picks) in the private .git was dropped: the repository has changed"]
+            what = "a rebase, a series of picks or a bisection is in progress in the private .git of commands"
+            return [] if was_held else [f"{what}: the repository gets its result when it is finished or aborted"]
+        if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._box):
+            return []  # another command is at it: when that one ends
+        importer = Importer(self.real, self._box, self._git, base, self._leftovers)
+        importer.run(made, self._reader.read(), self._objects)
+        self._is_dropped = importer.is_damaged
+        after = self._reader.read()
+        # What another command changed in this moment stays in the private folder: it is imported after that one.
+        if after != made:
+            self._layer.lay_state(after, made)
+        self._base = after
+        return importer.lines
+
+    def words(self) -> list[str]:
+        """Return the mounts. Lists of files that git would follow out of a store are seen empty."""
+        common, own = str(self.real.common), str(self.real.own)
+        words = ["--bind", str(self._box.common), common]
+        for n, store in enumerate(self._stores):
+            seen = f"{common}/{STORE}-{n}"
+            words += ["--ro-bind", str(store), seen]
+            if (store / "info/alternates").is_file():
+                words += ["--ro-bind", str(self._empty), f"{seen}/info/alternates"]
+        for name in ("config", "hooks", "info", "objects/info"):
+            words += ["--ro-bind", str(self._box.common / name), f"{common}/{name}"]
+        for name in ("modules", "worktrees"):
+            source = self.real.common / name
+            words += ["--ro-bind", str(source if source.is_dir() else self._box.common / name), f"{common}/{name}"]
+        if self.real.is_linked:
+            words += ["--bind", str(self._box.own), own]
+            for name in ("commondir", "gitdir"):
+                words += ["--ro-bind", str(self._box.own / name), f"{own}/{name}"]
+        return words
+
+
+def _is_unsupported(found: GitFolders) -> bool:
+    """The refs are not files."""
+    return (found.common / "reftable").exists()

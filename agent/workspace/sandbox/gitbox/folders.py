@@ -1,0 +1,80 @@
+"""The git folders of a workspace, found without starting git."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from ....system import read_plain
+from ..places import is_real_folder
+
+_SMALL = 10_000
+"""Bytes of a file that names a folder."""
+
+
+class GitFolders(NamedTuple):
+    """Where the repository of one working tree has its files."""
+
+    own: Path
+    """HEAD, index and operations of this working tree."""
+    common: Path
+    """Refs, objects and config of all working trees."""
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether the working tree was made by `git worktree`."""
+        return self.own != self.common
+
+    @property
+    def objects(self) -> Path:
+        """The object store."""
+        return self.common / "objects"
+
+    @property
+    def alternates(self) -> list[Path]:
+        """Further object stores, of any depth (gitrepository-layout(5), objects/info/alternates)."""
+        found = list[Path]()
+        waiting = [self.objects]
+        while waiting and len(found) < 32:
+            store = waiting.pop()
+            for line in _lines(store / "info/alternates"):
+                path = Path(os.path.realpath(store / line))
+                if not line.startswith("#") and path != self.objects and path not in found and path.is_dir():
+                    found.append(path)
+                    waiting.append(path)
+        return found
+
+
+def find_folders(ws: Path) -> GitFolders | None:
+    """Return the folders of the repository whose top is this folder; None: there is none that can be read."""
+    git = ws / ".git"
+    own = git
+    if git.is_symlink() or not git.exists():
+        return None
+    if git.is_file():
+        line = next(iter(_lines(git)), "")
+        if not line.startswith("gitdir:"):
+            return None
+        own = Path(os.path.realpath(ws / line.removeprefix("gitdir:").strip()))
+    common = next((Path(os.path.realpath(own / line)) for line in _lines(own / "commondir")), own)
+    if not (is_real_folder(common / "objects") and is_real_folder(common / "refs") and (own / "HEAD").is_file()):
+        return None
+    return GitFolders(own, common)
+
+
+def repository_places(ws: Path) -> list[Path]:
+    """Return the folders outside of the workspace that git reads there: of a linked working tree, of one above it."""
+    tops = (folder for folder in (ws, *ws.parents) if folder != Path("/") and os.path.lexists(folder / ".git"))
+    top = next(tops, ws)
+    found = find_folders(top)
+    above = [top] if top != ws else []
+    return [*above, found.common] if found is not None and found.is_linked else above
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = read_plain(file, _SMALL).decode()
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [line for line in text.splitlines() if line]

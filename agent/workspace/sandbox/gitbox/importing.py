@@ -1,0 +1,209 @@
+"""Import what a command changed in its private git folder into the user's repository, as data from a stranger."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from ...leftovers import Leftovers
+from .folders import GitFolders
+from .index_file import BadIndex, parse, render
+from .objects import Objects, TooMany, pack_of
+from .real_git import RealGit, RealGitFailed
+from .refs import ID, is_importable, is_log, log_ids, read_log, read_refs
+from .replacing import replace_file, replace_locked
+from .state import OPERATION_FOLDERS, STASH_LOG, RepositoryState, has_form, id_width, index_digest, read_index
+
+KEPT_AS = "refs/rundry/conflict/"
+"""Where a ref of a command goes that the user changed meanwhile."""
+_ZERO = "0"
+_MOST_NAMED = 5
+
+
+class Importer:
+    """One import. `lines` says what was not taken over, and why."""
+
+    def __init__(
+        self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
+    ) -> None:
+        self._real, self._box, self._git, self._base = real, box, git, base
+        self._leftovers = leftovers
+        self.lines: list[str] = []
+        self.is_damaged = False
+        """The objects are not in order: the private folder must be made new."""
+
+    def run(self, made: RepositoryState, now: RepositoryState, objects: Objects) -> None:
+        """Import objects, refs, HEAD, the index, files of an operation and reflogs. `now`: the user's repository."""
+        if not self._import_objects(objects, id_width(made)):
+            self.is_damaged = True
+            return
+        logs = {name: _bytes_of(self._real.common / "logs" / name) for name in self._changed_refs(made)}
+        head_log = _bytes_of(self._real.own / "logs/HEAD")
+        moved = self._import_refs(made, now)
+        is_moved = self._import_head(made, now)
+        if made.index != self._base.index:
+            self._import_index(now, id_width(made))
+        self._import_files(made, now)
+        self._end_operation(made, now)
+        for name in moved:
+            self._import_log(self._box.common / "logs" / name, self._real.common / "logs" / name, logs[name])
+        if is_moved or made.head in {f"ref: {name}" for name in moved}:
+            self._import_log(self._box.own / "logs/HEAD", self._real.own / "logs/HEAD", head_log)
+
+    def _import_objects(self, objects: Objects, width: int) -> bool:
+        """False: they are not in order, so nothing that names them may be imported."""
+        loose, packs = objects.new_loose(), objects.new_packs()
+        try:
+            for pack in packs:
+                descriptor = os.open(pack, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                with os.fdopen(descriptor, "rb") as file:
+                    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                        raise RealGitFailed(f"{pack.name} is not a file")
+                    self._git.run("index-pack", "--strict", "--fix-thin", "--stdin", stdin=file)
+            if loose:
+                self._git.run("unpack-objects", "-q", "--strict", stdin=pack_of(loose, width))
+        except (OSError, RealGitFailed, TooMany) as error:
+            self.lines.append(
+                f"what was changed in .git was not imported, because new objects are not in order: {error}"
+            )
+            return False
+        objects.imported(loose, packs)
+        return True
+
+    def _changed_refs(self, made: RepositoryState) -> list[str]:
+        before, after = self._base.refs, made.refs
+        return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+
+    def _import_refs(self, made: RepositoryState, now: RepositoryState) -> list[str]:
+        """Return the names of the refs that were set."""
+        orders, moved, refused = list[tuple[str, str, str]](), list[str](), list[str]()
+        for name in self._changed_refs(made):
+            new, old, current = (state.refs.get(name, "") for state in (made, self._base, now))
+            values = [value for value in (new, old) if value]
+            if not is_importable(name) or not all(ID.fullmatch(value) for value in values):
+                refused.append(name)
+            elif current == old:
+                orders.append((name, new, old))
+            elif new and current != new:
+                kept = f"{KEPT_AS}{name.removeprefix('refs/')}-{new[:8]}"
+                orders.append((kept, new, now.refs.get(kept, "")))
+                self.lines.append(f"{name} was changed by someone else meanwhile: the command's commit is {kept}")
+        if refused:
+            self.lines.append(f"not imported into .git: {_named(refused)} (only branches, tags, notes and stashes are)")
+        # A branch may be replaced by one below it (`a` by `a/b`): first what is deleted.
+        for name, new, old in sorted(orders, key=lambda order: bool(order[1])):
+            if self._set_ref(name, new, old) and not name.startswith(KEPT_AS):
+                moved.append(name)
+        return moved
+
+    def _set_ref(self, name: str, new: str, old: str) -> bool:
+        zero = _ZERO * len(new or old)
+        order = f"update {name}\0{new}\0{old or zero}\0" if new else f"delete {name}\0{old}\0"
+        more = ["--create-reflog"] if name == "refs/stash" else []
+        argv = ("update-ref", "-m", "rundry: import", *more, "--no-deref", "-z", "--stdin")
+        try:
+            self._git.run(*argv, stdin=order.encode("utf-8", "surrogateescape"))
+        except RealGitFailed as error:
+            self.lines.append(f"{name} was not imported: {error}")
+            return False
+        return True
+
+    def _import_head(self, made: RepositoryState, now: RepositoryState) -> bool:
+        """True: HEAD stands on something else now."""
+        if made.head == self._base.head:
+            return False
+        if now.head != self._base.head or not made.head:
+            if now.head != made.head:
+                self.lines.append("HEAD was not imported: it was changed by someone else meanwhile, or is damaged")
+            return False
+        try:
+            if ID.fullmatch(made.head):
+                self._git.run("update-ref", "--no-deref", "-m", "rundry: import", "HEAD", made.head)
+            else:
+                self._git.run("symbolic-ref", "-m", "rundry: import", "HEAD", made.head.removeprefix("ref: "))
+        except RealGitFailed as error:
+            self.lines.append(f"HEAD was not imported: {error}")
+            return False
+        return True
+
+    def _import_index(self, now: RepositoryState, width: int) -> None:
+        if now.index != self._base.index:
+            self.lines.append("the index was not imported: it was changed by someone else meanwhile")
+            return
+        data = read_index(self._box)
+        try:
+            checked = render(parse(data, width), width) if data else b""
+        except BadIndex as error:
+            self.lines.append(f"the index was not imported: {error}")
+            return
+        index = self._real.own / "index"
+
+        def is_unchanged() -> bool:
+            return index_digest(read_index(self._real)) == self._base.index
+
+        try:
+            if not replace_locked(index, checked, self._leftovers, is_unchanged):
+                self.lines.append("the index was not imported: it was changed by someone else meanwhile")
+        except FileExistsError:
+            self.lines.append(f"the index was not imported: another git process holds {index}.lock")
+
+    def _import_files(self, made: RepositoryState, now: RepositoryState) -> None:
+        for name in sorted({*self._base.files, *made.files}):
+            new, old, current = (state.files.get(name) for state in (made, self._base, now))
+            if new == old or current == new:
+                continue
+            if current != old:
+                self.lines.append(f".git/{name} was not imported: it was changed by someone else meanwhile")
+            elif new is not None and not (has_form(name, new) and self._all_there(name, new)):
+                self.lines.append(f".git/{name} was not imported: it does not have the form that git gives it")
+            else:
+                self._set_file(name, new, made)
+
+    def _set_file(self, name: str, data: bytes | None, made: RepositoryState) -> None:
+        place = (self._real.common if name == STASH_LOG else self._real.own) / name
+        if name == STASH_LOG and read_refs(self._real.common).get("refs/stash") != made.refs.get("refs/stash"):
+            return  # the ref was not imported, and that was said
+        if data is None:
+            place.unlink(missing_ok=True)
+        else:
+            replace_file(place, data, self._leftovers)
+
+    def _all_there(self, name: str, data: bytes) -> bool:
+        """The commits of a list of stashes exist."""
+        if name != STASH_LOG:
+            return True
+        asked = "".join(f"{value}\n" for value in log_ids(data)).encode()
+        try:
+            return b" missing" not in self._git.run("cat-file", "--batch-check", stdin=asked)
+        except RealGitFailed:
+            return False
+
+    def _end_operation(self, made: RepositoryState, now: RepositoryState) -> None:
+        """An operation of the user's that the command finished is no longer in progress."""
+        if made.operation or not self._base.operation or now.operation != self._base.operation:
+            return
+        for name in now.operation:
+            (self._real.own / name).unlink(missing_ok=True)
+        for name in OPERATION_FOLDERS:
+            if (self._real.own / name).is_dir():
+                shutil.rmtree(self._real.own / name)
+
+    def _import_log(self, source: Path, target: Path, before: bytes) -> None:
+        """Lines that were added replace the one that setting the ref wrote."""
+        made = read_log(source)
+        if made is not None and made != before and made.startswith(before) and is_log(made[len(before) :]):
+            replace_file(target, made, self._leftovers)
+
+
+def _bytes_of(file: Path) -> bytes:
+    with suppress(OSError):
+        return file.read_bytes()
+    return b""
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join("".join(sign for sign in name if sign.isprintable())[:100] for name in names[:_MOST_NAMED])
+    return shown + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")

@@ -1,0 +1,70 @@
+"""What a sandbox guarantees, and the words for a guarantee that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ....system import read_table
+
+_FILE = Path(__file__).with_name("guarantees.toml")
+
+Verdict = Literal["held", "restored", "open", "untried"]
+"""What an attack showed. `restored`: it succeeded, and rundry put the place back afterwards."""
+
+
+class _Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    line: str
+    short: str
+    restored: str = ""
+    when: Literal["", "offline", "denied"] = ""
+
+
+class NotHeld(msgspec.Struct, frozen=True):
+    """A guarantee that the sandbox does not give here."""
+
+    name: str
+    line: str
+    """What a command can do."""
+    short: str
+    """The same in at most five words."""
+
+
+def names() -> list[str]:
+    """Return the names of all guarantees."""
+    return list(_table())
+
+
+def not_held(verdicts: Mapping[str, Verdict], *, offline: bool, denied: bool) -> list[NotHeld]:
+    """Return the guarantees that are missing; one without a verdict counts as missing.
+
+    `offline`: commands are to have no network. `denied`: a rule denies a path.
+    """
+    conditions = {"": True, "offline": offline, "denied": denied}
+    found = list[NotHeld]()
+    for name, guarantee in _table().items():
+        verdict = verdicts.get(name, "untried")
+        if verdict == "held" or not conditions[guarantee.when]:
+            continue
+        found.append(NotHeld(name, _line(guarantee, verdict), guarantee.short))
+    return found
+
+
+def in_short(missing: Iterable[NotHeld]) -> str:
+    """Return the missing guarantees in few words."""
+    return ", ".join(one.short for one in missing)
+
+
+def _line(guarantee: _Guarantee, verdict: Verdict) -> str:
+    if verdict == "restored":
+        return guarantee.restored
+    return guarantee.line if verdict == "open" else f"{guarantee.line} (not tried: it counts as not held)"
+
+
+@cache
+def _table() -> dict[str, _Guarantee]:
+    return read_table(_FILE, dict[str, _Guarantee])

@@ -1,0 +1,137 @@
+"""Run the attacks in a sandbox, and remember what they showed until the machine or the program changes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from ....protocol.text.broken_json import BROKEN_JSON
+from ....system import read_plain
+from ...own_temp import temp_folder
+from ...processes.processes import Finished
+from .guarantees import Verdict
+from .stage import AttackStage
+
+_ATTACKS = Path(__file__).with_name("attacks.py")
+_FILE = "sandbox.json"
+_MOST_KEPT = 8
+_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+
+RunAttacks = Callable[[AttackStage, list[str]], Awaitable[Finished]]
+"""Run a command on a stage, in the sandbox to be judged."""
+
+
+class Probed(msgspec.Struct, frozen=True):
+    """What the attacks showed, by the name of the guarantee."""
+
+    verdicts: dict[str, Verdict] = {}
+    why: str = ""
+    """Why there are no verdicts."""
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be found out again."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "rundry"
+
+
+async def probe(run: RunAttacks, about: str, *, workspace: Path | None, fresh: bool) -> Probed:
+    """Return what the sandbox holds.
+
+    `about`: what tells this sandbox from another one. `workspace`: commands can write to it, so nothing is remembered
+    there. `fresh`: attack, whatever is remembered.
+    """
+    kept = cache_folder() / _FILE
+    if workspace is not None and _is_below(kept, workspace):
+        return await _attack(run)
+    key = _key(about)
+    known = _read(kept)
+    if not fresh and key in known:
+        return known[key]
+    found = await _attack(run)
+    if found.verdicts:
+        _write(kept, {**known, key: found})
+    return found
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+async def _attack(run: RunAttacks) -> Probed:
+    try:
+        with temp_folder("probe", _stage_folder()) as folder, AttackStage(folder) as stage:
+            targets = msgspec.json.encode(stage.targets).decode()
+            done = await run(stage, [sys.executable, "-I", "-S", "-B", "-c", _text(), targets])
+            return _judge(stage, done)
+    except OSError as error:
+        return Probed(why=f"nothing was tried: {error.strerror or error}")
+
+
+def _judge(stage: AttackStage, done: Finished) -> Probed:
+    try:
+        inside = msgspec.json.decode(done.output.strip().rpartition(b"\n")[2], type=dict[str, bool])
+    except BROKEN_JSON:
+        said = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
+        return Probed(why=f"nothing was tried: the attacks did not run ({said})")
+    verdicts = stage.verdicts(inside)
+    return Probed(verdicts, "" if verdicts else "nothing was tried: a command cannot write in its workspace")
+
+
+def _stage_folder() -> Path | None:
+    """Return a folder that commands see as it is; a temp folder is replaced, so nothing there shows much."""
+    try:
+        cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return cache_folder() if os.access(cache_folder(), os.W_OK) else None
+
+
+def _key(about: str) -> str:
+    """What the result depends on: the kernel, its namespaces, the program, the user, the sandbox."""
+    facts = [about, _program_version(), _text(), os.uname().release, str(os.getuid())]
+    with suppress(OSError):
+        facts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
+    for name in _NAMESPACES:
+        with suppress(OSError):
+            facts.append(str(Path(f"/proc/self/ns/{name}").readlink()))
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
+
+
+def _program_version() -> str:
+    try:
+        return version("rundry")
+    except PackageNotFoundError:
+        return ""
+
+
+def _read(path: Path) -> dict[str, Probed]:
+    """Return what is remembered; nothing where that is damaged."""
+    try:
+        return msgspec.json.decode(read_plain(path), type=dict[str, Probed])
+    except (OSError, *BROKEN_JSON):
+        return {}
+
+
+def _write(path: Path, known: dict[str, Probed]) -> None:
+    """Remember a few results. Where that is not possible, the next start attacks again."""
+    kept = dict(list(known.items())[-_MOST_KEPT:])
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    with suppress(OSError):
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(kept))
+        beside.replace(path)
+
+
+@cache
+def _text() -> str:
+    return _ATTACKS.read_text("utf-8")

@@ -1,0 +1,207 @@
+"""What the sandbox refused to a command that failed, read from what it printed.
+
+Careful rather than complete: only what programs say of themselves counts, near the end, of a place that the person
+could write to and the command could not. What is not recognized stays a plain failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ..names import CONFIG
+from ..processes.processes import Finished
+from .confined.sight import Sight
+from .places import is_protected
+
+_LAST = 60
+"""Lines that are looked at."""
+_NEAR = 4
+"""Lines around the refusal in which some programs name the place."""
+_LONGEST = 1_000
+"""Characters of a line."""
+_SPEAKS = re.compile(r"^\s*(?:[\w./+@-]+: |npm (?:error|ERR!) |Caused by)")
+"""A program says it of itself: not a file's line that `grep` shows, not a test's report (`E   OSError: ...`)."""
+_NETWORK = re.compile(
+    r"network is unreachable|ENETUNREACH|temporary failure (?:in name resolution|resolving)|EAI_AGAIN"
+    r"|could(?:n't| not) resolve (?:host|proxy)|unable to resolve host",
+    re.IGNORECASE,
+)
+_TCP = re.compile(
+    r"connect(?:ing)?\b.*(?:permission denied|EACCES)|couldn't connect to server|/dev/tcp/\S+: permission denied",
+    re.IGNORECASE,
+)
+"""Landlock's way to refuse it."""
+_NAMELESS = re.compile(r"^\s*PermissionError: \[Errno 13\] Permission denied$")
+"""Python's, of a `connect` in the lines before."""
+_CALL_REFUSED = re.compile(r"connection refused|ECONNREFUSED|(?:couldn't|failed to) connect to", re.IGNORECASE)
+"""Under bubblewrap this machine's own servers are not there: the sandbox has a loopback of its own."""
+_WGET = re.compile(r"^Connecting to .*failed: Connection refused")
+_OWN_PORT = re.compile(r"(?:\blocalhost|\b127(?:\.\d+){3}|\[?::1\]?|\b0\.0\.0\.0)[^\w\n]{1,4}(?:port )?(\d{1,5})\b")
+_LISTENS = "0A"
+"""In /proc/net/tcp."""
+_LOOPBACK = re.compile(r"\blocalhost\b|\b127\.\d+\.\d+\.\d+\b|\[?::1\]?")
+_WRITES = {
+    "bubblewrap": re.compile(r"read-only file system|\bEROFS\b|device or resource busy|\bEBUSY\b", re.IGNORECASE),
+    "landlock": re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE),
+}
+_BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
+"""How a protected file of the workspace, which is a mount, says no to being replaced."""
+_WORDS = re.compile(r"[\s'\"`‘’“”:;,()<>|=]+")
+_UNWRITTEN = re.compile(r"^\s*(?:Read-only file system|Permission denied) \(os error \d+\)$")
+"""Rust's: the place stands in a line before."""
+_MORE = (
+    (re.compile(r"ptrace.*operation not permitted", re.IGNORECASE), "to trace another process"),
+    (re.compile(r"^sudo: .*no new privileges"), "sudo"),
+)
+_QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`']+)[`']|‘([^’]+)’|“([^”]+)”")
+_BARE = re.compile(r"(?:^|(?<=[\s=(]))((?:~|\.\.?)?/[^\s'\"`‘’“”:;,()<>|]+|\.git/[^\s'\"`:;,]+)")
+_NOT_EXECUTABLE = 126
+_OWN = ("/proc", "/sys", "/dev", "/run")
+"""The sandbox has its own: no place of these can be opened in it."""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command was held back."""
+
+    kind: str
+    """`bubblewrap` or `landlock`."""
+    ws: Path
+    temp: Path
+    command: str = ""
+    """Its line."""
+    network: bool
+    """It was let through."""
+    sight: Sight = Sight()
+    writable: Sequence[Path] = ()
+    read_only: Sequence[Path] = ()
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was refused, and what would let it through."""
+
+    what: str
+    """`the network`, `write to /usr/local/x`."""
+    network: bool = False
+    place: Path | None = None
+    """To be made writable."""
+    unsandboxed: bool = False
+    """It cannot be let through alone."""
+
+
+def find_need(done: Finished, held: Held) -> Need | None:
+    """What a command was refused last. None: nothing that the sandbox is known to have refused."""
+    if done.restored is not None:
+        return _to_write(done.restored)
+    if not done.exit_code:
+        return None
+    lines = done.full[-200_000:].decode("utf-8", "replace").splitlines()
+    lines = [line[:_LONGEST].rstrip() for line in lines if line.strip()][-_LAST:]
+    for at in range(len(lines) - 1, -1, -1):
+        need = _of_line(lines, at, done.exit_code, held)
+        if need is not None:
+            return need
+    return None
+
+
+def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need | None:
+    line = lines[at]
+    if not (_SPEAKS.match(line) or _UNWRITTEN.match(line) or _WGET.match(line)):
+        return None
+    if not held.network and _is_network(line, lines[max(0, at - 2) : at], held.kind):
+        return Need(what="the network", network=True)
+    if not held.network and held.kind == "bubblewrap" and _CALL_REFUSED.search(line):
+        ports = _own_ports(lines, held.command)
+        if ports:
+            return Need(what=f"the network (port {ports[0]} of this machine)", network=True)
+    for pattern, what in _MORE:
+        if pattern.search(line):
+            return Need(what=f"{what}, without any sandbox", unsandboxed=True)
+    if not _WRITES[held.kind].search(line) or (held.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
+        return None
+    around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
+    named = [line] if list(_paths(line)) else [line, *(near for near in around if _SPEAKS.match(near))]
+    for path in _places(named, held):
+        if not _BUSY.search(line) or is_protected(path, held.ws) or path in held.read_only:
+            return _to_write(path)
+    return None
+
+
+def _is_network(line: str, before: Sequence[str], kind: str) -> bool:
+    if kind == "landlock":  # it refuses this machine's own servers too
+        calling = _NAMELESS.match(line) and any("connect" in near for near in before)
+        return bool(_NETWORK.search(line) or _TCP.search(line) or calling)
+    return bool(_NETWORK.search(line)) and not _LOOPBACK.search(line)
+
+
+def _own_ports(lines: Sequence[str], command: str) -> list[int]:
+    """Ports of this machine that were called by the command, and on which a server outside of the sandbox listens."""
+    called = {int(match[1]) for line in (command, *lines) for match in _OWN_PORT.finditer(line)}
+    return sorted(called & _listening()) if called else []
+
+
+def _listening() -> set[int]:
+    found: set[int] = set()
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        with contextlib.suppress(OSError):
+            rows = [row.split() for row in table.read_text().splitlines()[1:]]
+            found |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == _LISTENS}
+    return found
+
+
+def _paths(line: str) -> Iterator[str]:
+    for match in _QUOTED.finditer(line):
+        yield next(group for group in match.groups() if group)
+    for match in _BARE.finditer(line):
+        yield match[1]
+
+
+def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
+    """Places that are named, and that the sandbox alone kept from being written."""
+    for line in lines:
+        words = set(_WORDS.split(line))
+        yield from (path for path in held.read_only if _named_in(path, words, held) and _was_kept(path, held))
+        for named in _paths(line):
+            if not named.isprintable() or "\0" in named:
+                continue
+            path = Path(os.path.normpath(held.ws / Path(named).expanduser()))
+            real = Path(os.path.realpath(path.parent)) / path.name
+            if named.startswith(("/", "~", "../", ".git/", "./.git/")) and _was_kept(real, held):
+                yield real
+
+
+def _named_in(path: Path, words: set[str], held: Held) -> bool:
+    """A file of the workspace is named as it stands in there."""
+    name = path.relative_to(held.ws).as_posix()
+    return name in words or f"./{name}" in words or str(path) in words
+
+
+def _was_kept(path: Path, held: Held) -> bool:
+    if any(path.is_relative_to(place) for place in (held.temp, *held.writable)):
+        return False
+    if path in held.read_only:
+        return os.access(path, os.W_OK)
+    if path.is_relative_to(held.ws) and (not is_protected(path, held.ws) or path.name == CONFIG):
+        return False
+    if held.sight.covers(path):
+        return False
+    return os.access(_existing(path), os.W_OK)
+
+
+def _existing(path: Path) -> Path:
+    """It, or the nearest folder above it that is there."""
+    return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
+
+
+def _to_write(path: Path) -> Need:
+    place = _existing(path)
+    if place == Path("/") or any(path.is_relative_to(own) for own in _OWN):
+        return Need(what=f"write to {path}, without any sandbox", unsandboxed=True)
+    if place == path:
+        return Need(what=f"write to {path}", place=place)
+    return Need(what=f"write in {place} (for {path.relative_to(place)})", place=place)

@@ -1,0 +1,110 @@
+"""Changes as a patch that `git apply` takes, binary files and modes included; and what makes two of them the same."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+
+from ...protocol.text.path_text import quoted_path
+from .objects import LINK, blob_id
+from .snapshots import Change
+
+_LONGEST = 400_000
+"""Bytes of a file that is compared line by line; a longer one is kept whole."""
+_PER_LINE = 52
+_NOBODY = "0" * 40
+
+
+def patch_of(changes: Sequence[Change]) -> bytes:
+    """All of them in one text. A file that was too large to be kept is named, and that is all."""
+    return b"".join(b"".join(_one(change)) for change in changes)
+
+
+def change_hash(changes: Sequence[Change]) -> str:
+    """Equal for the same lines added and removed in the same files, wherever they stand; empty for no change."""
+    if not changes:
+        return ""
+    told = hashlib.sha256()
+    for change in changes:
+        told.update(b"\0" + change.path.encode("utf-8", "surrogateescape") + b"\0" + str(change.after_mode).encode())
+        if _is_text(change):
+            for line in _lines_of(change):
+                if line[:1] in (b"+", b"-"):
+                    told.update(line.rstrip() + b"\n")
+        else:
+            told.update(blob_id(change.before or b"").encode() + blob_id(change.after or b"").encode())
+    return told.hexdigest()
+
+
+def _one(change: Change) -> Iterator[bytes]:
+    old, new = _bytes(quoted_path(f"a/{change.path}")), _bytes(quoted_path(f"b/{change.path}"))
+    if change.kind == "large":
+        yield b"# %s is too large to be kept\n" % _bytes(quoted_path(change.path))
+        return
+    yield b"diff --git %s %s\n" % (old, new)
+    before, after = _git_mode(change.before_mode), _git_mode(change.after_mode)
+    if change.before_mode is None:
+        yield b"new file mode %s\n" % after
+    elif change.after_mode is None:
+        yield b"deleted file mode %s\n" % before
+    elif before != after:
+        yield b"old mode %s\nnew mode %s\n" % (before, after)
+    if (change.before or b"") == (change.after or b""):
+        return
+    if not _is_text(change):
+        yield from _binary(change)
+        return
+    yield b"--- %s\n" % (old if change.before_mode is not None else b"/dev/null")
+    yield b"+++ %s\n" % (new if change.after_mode is not None else b"/dev/null")
+    for line in _lines_of(change):
+        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+
+
+def _is_text(change: Change) -> bool:
+    sides = [side for side in (change.before, change.after) if side is not None]
+    return all(b"\0" not in side and len(side) <= _LONGEST for side in sides)
+
+
+def _lines_of(change: Change) -> list[bytes]:
+    """The hunks, without the two lines that name the files."""
+    old, new = (_split(side or b"") for side in (change.before, change.after))
+    diff = list(unified_diff(old, new, lineterm=""))[2:]
+    return [_bytes(line) + (b"\n" if line.startswith("@@") else b"") for line in diff]
+
+
+def _split(data: bytes) -> list[str]:
+    text = data.decode("utf-8", "surrogateescape")
+    return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("utf-8", "surrogateescape")
+
+
+def _binary(change: Change) -> Iterator[bytes]:
+    before, after = change.before or b"", change.after or b""
+    ids = tuple((_NOBODY if side is None else blob_id(side)).encode() for side in (change.before, change.after))
+    yield b"index %s..%s\nGIT binary patch\n" % ids
+    yield from _literal(after)
+    yield from _literal(before)
+
+
+def _literal(data: bytes) -> Iterator[bytes]:
+    """gitformat-diff, "binary patches": a length letter and base 85, 52 bytes a line."""
+    yield b"literal %d\n" % len(data)
+    packed = zlib.compress(data)
+    for start in range(0, len(packed), _PER_LINE):
+        piece = packed[start : start + _PER_LINE]
+        letter = chr(len(piece) + (64 if len(piece) <= 26 else 70)).encode()
+        yield letter + base64.b85encode(piece, pad=True) + b"\n"
+    yield b"\n"
+
+
+def _git_mode(mode: int | None) -> bytes:
+    if mode == LINK:
+        return b"120000"
+    return b"100755" if mode is not None and mode & stat.S_IXUSR else b"100644"

@@ -1,0 +1,183 @@
+"""The way back: files as they once were, without writing over what someone did since."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ...protocol import RundryError
+from ..errors import StaleFile
+from ..files.beneath import folder_of, open_beneath, rename_new
+from ..files.states import FileState, read_state
+from ..files.write import drop_file, land_file, temporary_name
+from ..paths import Workspace
+from .objects import LARGE, LINK, Entry
+from .scan import entry_of
+
+_ITS_OWN = stat.S_IWUSR
+
+
+class Was(msgspec.Struct, frozen=True):
+    """A file, or a link, as it once was."""
+
+    sha: str
+    """Of its bytes, or of what the link leads to, as git names them."""
+    load: Callable[[], bytes]
+    """Gives these bytes. Raises RundryError where they are not kept."""
+    mode: int | None = None
+    """As in a tree; None: a plain file, and nobody noted who may read or run it."""
+
+
+class Restorer:
+    """Puts files of one workspace back."""
+
+    def __init__(self, ws: Workspace, has_folder: Callable[[str], bool] = lambda path: False) -> None:
+        """`has_folder`: the state that is gone back to has this folder (a relative path); others go when empty."""
+        self._ws, self._has_folder = ws, has_folder
+
+    def put_back(self, path: str, want: Was | None, have: Was | None) -> str | None:
+        """None: the file is as wanted; else why it is not, a line that begins with the path. Never raises for the disk.
+
+        `want` and `have` are the file before and after the change that is taken back; None: there was no file. What
+        is no longer as `have` says is someone's work, and left.
+        """
+        try:
+            self._put_back(path, want, have)
+        except (RundryError, OSError, ValueError) as error:
+            text = str(error) if isinstance(error, RundryError) else f"{path}: {_words(error)}"
+            text = text.replace(f"{self._ws.root}/", "", 1)
+            return text if text.startswith(f"{path}:") else f"{path}: {text}"
+        return None
+
+    def _put_back(self, path: str, want: Was | None, have: Was | None) -> None:
+        real = self._ws.root / path
+        if ".." in real.parts or ".git" in real.relative_to(self._ws.root).parts:
+            raise StaleFile(f"{path}: no snapshot has such a path")
+        now = self._now(real)
+        if not alike(now, want):
+            self._content(path, real, now, want, have)
+        elif now is not None and want is not None and have is not None and alike(want, have):
+            self._permissions(path, real, now, want, have)
+
+    def _content(self, path: str, real: Path, now: Entry | None, want: Was | None, have: Was | None) -> None:
+        if not alike(now, have):
+            did = "removed it" if now is None else "made it" if have is None else "changed it"
+            raise StaleFile(f"{path}: left as it is, someone {did} since")
+        if want is not None and want.mode == LARGE:
+            raise StaleFile(f"{path}: it was too large to be kept")
+        _refuse_other_permissions(path, now, want, have)
+        if now is not None and (now.mode == LINK or want is None or want.mode == LINK):
+            self._clear(real, now)
+            now = None
+        if want is None:
+            self._prune(real.parent)
+        elif want.mode == LINK:
+            self._link(real, want)
+        elif now is None:
+            land_file(self._ws, self._state(real), want.load(), want.mode and stat.S_IMODE(want.mode))
+        else:
+            self._write(real, want, have)
+
+    def _permissions(self, path: str, real: Path, now: Entry, want: Was, have: Was) -> None:
+        """Of a file whose bytes are as wanted: they come back where it was they that changed."""
+        _refuse_other_permissions(path, now, want, have)
+        if want.mode is not None and have.mode not in (None, want.mode):
+            self._chmod(real, stat.S_IMODE(want.mode))
+
+    def _now(self, real: Path) -> Entry | None:
+        try:
+            with folder_of(self._ws.root, real) as folder:
+                status = os.stat(real.name, dir_fd=folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            with suppress(OSError):  # an empty one is in nobody's snapshot
+                real.rmdir()
+                return None
+            raise StaleFile(f"{real}: a folder with other files stands there")
+        found = entry_of(str(real), status, None)
+        if found is None:
+            raise StaleFile(f"{real}: it is no longer a plain file")
+        return found
+
+    def _clear(self, real: Path, now: Entry) -> None:
+        """Takes away what cannot be written over: a link, or a file that has to go or to become a link."""
+        if now.mode == LINK:
+            with folder_of(self._ws.root, real) as folder:
+                os.unlink(real.name, dir_fd=folder)
+        else:
+            drop_file(self._ws, self._state(real))
+
+    def _state(self, real: Path) -> FileState:
+        return read_state(real, beneath=self._ws.root)
+
+    def _write(self, real: Path, want: Was, have: Was | None) -> None:
+        """New bytes for a file that is there. One that nobody may write is opened for its owner meanwhile."""
+        before, data = self._state(real), want.load()
+        moves = want.mode is not None and have is not None and have.mode not in (None, want.mode)
+        mode = stat.S_IMODE(want.mode) if moves and want.mode is not None else before.mode
+        opened = before.mode | _ITS_OWN
+        if opened != before.mode:
+            self._chmod(real, opened)
+        try:
+            land_file(self._ws, self._state(real), data)
+        except BaseException:
+            if opened != before.mode:
+                self._chmod(real, before.mode)
+            raise
+        if mode != opened:
+            self._chmod(real, mode)
+
+    def _chmod(self, real: Path, mode: int) -> None:
+        fd = open_beneath(self._ws.root, real)
+        try:
+            os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
+
+    def _link(self, real: Path, want: Was) -> None:
+        aside = temporary_name()
+        with folder_of(self._ws.root, real, []) as folder, self._ws.leftovers.noted(real, aside, "made"):
+            os.symlink(os.fsdecode(want.load()), aside, dir_fd=folder)
+            try:
+                rename_new(folder, aside, real.name)
+            except OSError:
+                os.unlink(aside, dir_fd=folder)
+                raise
+
+    def _prune(self, folder: Path) -> None:
+        """Empty folders go that the state gone back to does not have."""
+        while folder != self._ws.root and not self._has_folder(self._ws.relative(folder)):
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+
+def alike(one: Entry | Was | None, other: Entry | Was | None) -> bool:
+    """The same bytes, and both or neither a link."""
+    if one is None or other is None:
+        return one is other
+    return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)
+
+
+def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, have: Was | None) -> None:
+    """Where the change moved the permissions, they have to be as it left them, or as they were before it."""
+    if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
+        return
+    if want.mode is None or have.mode in (None, want.mode):
+        return
+    if now.mode not in (have.mode, want.mode):
+        raise StaleFile(f"{path}: left as it is, someone changed its permissions since")
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "its name leads out of the workspace"

@@ -1,0 +1,217 @@
+"""The workspace's states, kept beside the journal: what changed between two of them, and the way back.
+
+One mechanism for undo (also of what a command did), roll-back, checks that run only on change, and for noticing that
+the files are back at an earlier state (DESIGN 5). Contents are exact and owner-only; the user's `.git` is not touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from ..checkout.lay import lay_tree
+from ..paths import Workspace
+from .objects import FOLDER, LARGE, Entry, ObjectStore
+from .restore import Restorer, Was
+from .scan import MOST_FILES, Scanner, TooLarge
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that differs between two snapshots."""
+
+    path: str
+    """Relative to the workspace, with `/`."""
+    kind: str
+    """`added`, `removed`, `changed`, `mode` (only who may run or read it), or `large` (too large to be kept)."""
+    before: bytes | None
+    """The bytes, a link's target; None where there was no file, or it was too large."""
+    after: bytes | None
+    before_mode: int | None = None
+    """As in a git tree, with all permissions: 0o100640, 0o120000 for a link; None where there was no file."""
+    after_mode: int | None = None
+
+
+class Snapshots:
+    """Trees of one workspace, in one private store. A tree's id is equal exactly where the content is."""
+
+    def __init__(self, ws: Workspace, store: Path, *, most_files: int = MOST_FILES) -> None:
+        """`store`: a folder of its own, made if it is missing."""
+        self._ws, self._place, self._most_files = ws, store, most_files
+        self._lock = threading.Lock()
+        self._scanner: Scanner | None = None
+        self._objects: ObjectStore | None = None
+        self._last = ""
+        self.on_take: Callable[[str], None] = lambda tree: None
+        """Told what `take` is about to give, in the caller's own thread."""
+        self.too_large: str | None = None
+        """Why there are no snapshots: the workspace is too large, or the store cannot be written. One line."""
+
+    async def start(self) -> None:
+        """Takes the first snapshot. Where that cannot be, `too_large` says why; it does not raise."""
+        await asyncio.to_thread(self._take)
+
+    async def take(self) -> str:
+        """The id of the tree as it is now; empty where `too_large` says that there is none."""
+        tree = await asyncio.to_thread(self._take)
+        self.on_take(tree)
+        return tree
+
+    def keep(self, data: bytes) -> str:
+        """Store other bytes next to the trees and return their id. Raises OSError."""
+        with self._lock:
+            return self._store().put_blob(data)
+
+    def kept(self, name: str) -> bytes:
+        """The bytes that `keep` stored. Raises SnapshotDamaged."""
+        with self._lock:
+            return self._store().blob(name)
+
+    def fingerprint(self) -> str:
+        """The id of the last tree that was taken; empty where there is none."""
+        return self._last
+
+    async def changes(self, a: str, b: str) -> list[Change]:
+        """What differs from tree `a` to tree `b`, by path. Raises SnapshotDamaged."""
+        return await asyncio.to_thread(self._changes, a, b)
+
+    async def restore(self, tree: str, paths: Sequence[str], *, expected: str | None = None) -> list[str]:
+        """Brings files back to what they were in `tree`, and says of each that could not be why; empty: all are back.
+
+        A file that is not as it was in the tree `expected` (None: the last one taken) is someone's work and left.
+        """
+        return await asyncio.to_thread(self._restore, tree, paths, expected or self._last)
+
+    async def were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
+        """These files as they were in a tree; None: there was none. Raises SnapshotDamaged."""
+        return await asyncio.to_thread(self._were, tree, paths)
+
+    async def lay(self, tree: str, folder: Path) -> list[str]:
+        """Write the files of a tree into an empty folder. Returns those that were too large to be kept.
+
+        Raises SnapshotDamaged, OSError.
+        """
+        return await asyncio.to_thread(self._lay, tree, folder)
+
+    async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+        """Which folders on the way to these files a tree has. Raises SnapshotDamaged."""
+        return await asyncio.to_thread(self._had_folders, tree, paths)
+
+    def _take(self) -> str:
+        with self._lock:
+            if self.too_large:
+                return ""
+            try:
+                if self._scanner is None:
+                    private = {str(path) for path in (*self._ws.private, Path(os.path.realpath(self._place)))}
+                    self._scanner = Scanner(self._ws.root, self._store(), frozenset(private), self._most_files)
+                self._last = self._scanner.scan()
+            except TooLarge as error:
+                self._give_up(str(error))
+            except OSError as error:
+                self._give_up(f"the snapshot store {self._place} cannot be written ({error.strerror or error})")
+            return self._last
+
+    def _give_up(self, why: str) -> None:
+        self.too_large = f"{why}: only the tools' own edits can be undone"
+        self._last = ""
+        self._scanner = None
+
+    def _store(self) -> ObjectStore:
+        if self._objects is None:
+            self._objects = ObjectStore(self._place)
+        return self._objects
+
+    def _changes(self, a: str, b: str) -> list[Change]:
+        with self._lock:
+            store = self._store()
+            found: list[tuple[bytes, Entry | None, Entry | None]] = []
+            _differ(store, a, b, found)
+            return [_change(store, *each) for each in sorted(found, key=lambda each: each[0])]
+
+    def _restore(self, tree: str, paths: Sequence[str], expected: str) -> list[str]:
+        folders = self._had_folders(tree, paths)
+        restorer = Restorer(self._ws, folders.__contains__)
+        want, have = self._were(tree, paths), self._were(expected, paths)
+        # what has to go goes first: it may be in the way
+        order = sorted(want, key=lambda path: (want[path] is not None, path))
+        said = [restorer.put_back(path, want[path], have[path]) for path in order]
+        return [line for line in said if line is not None]
+
+    def _were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
+        with self._lock:
+            store = self._store()
+            return {path: _was(store, _find(store, tree, path)) for path in paths}
+
+    def _lay(self, tree: str, folder: Path) -> list[str]:
+        with self._lock:
+            return lay_tree(self._store(), tree, folder)
+
+    def _had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+        on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
+        with self._lock:
+            store = self._store()
+            found = ((folder, _find(store, tree, folder)) for folder in on_the_way)
+            return frozenset(folder for folder, entry in found if entry is not None and entry.mode == FOLDER)
+
+
+def _was(store: ObjectStore, entry: Entry | None) -> Was | None:
+    """A folder there means that there is no such file."""
+    if entry is None or entry.mode == FOLDER:
+        return None
+    return Was(entry.sha, lambda: store.blob(entry.sha), entry.mode)
+
+
+def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
+    """The entry of a path, folders included."""
+    entry = Entry(FOLDER, tree) if tree else None
+    for part in os.fsencode(path).split(b"/"):
+        if entry is None or entry.mode != FOLDER:
+            return None
+        entry = store.tree(entry.sha).get(part)
+    return entry
+
+
+def _differ(
+    store: ObjectStore, a: str | None, b: str | None, found: list[tuple[bytes, Entry | None, Entry | None]]
+) -> None:
+    """Walk two trees at the same time; equal folders are not entered."""
+    waiting: list[tuple[str | None, str | None, bytes]] = [(a, b, b"")]
+    while waiting:
+        one, other, path = waiting.pop()
+        if one == other:
+            continue
+        old, new = store.tree(one) if one else {}, store.tree(other) if other else {}
+        for name in old.keys() | new.keys():
+            before, after = old.get(name), new.get(name)
+            if before == after:
+                continue
+            was_folder = before is not None and before.mode == FOLDER
+            is_folder = after is not None and after.mode == FOLDER
+            if was_folder or is_folder:
+                inner = before.sha if before and was_folder else None
+                waiting.append((inner, after.sha if after and is_folder else None, path + name + b"/"))
+            left, right = None if was_folder else before, None if is_folder else after
+            if left or right:
+                found.append((path + name, left, right))
+
+
+def _change(store: ObjectStore, path: bytes, before: Entry | None, after: Entry | None) -> Change:
+    if LARGE in (before and before.mode, after and after.mode):
+        kind = "large"
+    elif before is None or after is None:
+        kind = "added" if before is None else "removed"
+    else:
+        kind = "mode" if before.sha == after.sha else "changed"
+    return Change(
+        path=os.fsdecode(path),
+        kind=kind,
+        before=store.blob(before.sha) if before and before.mode != LARGE else None,
+        after=store.blob(after.sha) if after and after.mode != LARGE else None,
+        before_mode=before and before.mode,
+        after_mode=after and after.mode,
+    )
