@@ -273,10 +273,11 @@ def test_where_the_helper_process_fails_auto_asks_about_every_command(tmp_path, 
     code = f"""
 import sys
 from pathlib import Path
-from rundry.agent.gate import CommandDraft, Standing, judge, shell
+from rundry.agent.gate import CommandDraft, Standing, judge
+from rundry.agent.shell import line_reader
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.workspace import Workspace
-assert shell.__file__.startswith({str(tmp_path)!r}), shell.__file__
+assert line_reader.__file__.startswith({str(tmp_path)!r}), line_reader.__file__
 if {helper is None}:
     sys.executable = "/nonexistent/python"
 rules = [Rule(verdict="allow", tool="run_command", command="ls"), Rule(verdict="allow", tool="run_command")]

@@ -16,8 +16,8 @@ from rundry.agent.gate import split, split_bytes, take, unified
 from rundry.agent.gate.change.lines import changes
 from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.workspace import FileState, read_state
-from rundry.agent.workspace.snapshots.snapshots.patches import patch_of
-from rundry.agent.workspace.snapshots.snapshots.snapshots import Change
+from rundry.agent.workspace.snapshots.patches import patch_of
+from rundry.agent.workspace.snapshots.snapshots import Change
 
 _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\re\n", "}\n", "x"]), max_size=30).map("".join)
 

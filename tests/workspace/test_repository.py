@@ -13,7 +13,7 @@ from fakes.project import changed_files, git
 from rundry.agent.workspace import Change
 from rundry.agent.workspace.git.hooks import find_hooks
 from rundry.agent.workspace.git.repository import GitFailed, Repository, why_not_here
-from rundry.agent.workspace.snapshots.snapshots.patches import change_hash, patch_of
+from rundry.agent.workspace.snapshots.patches import change_hash, patch_of
 
 PLAIN = 0o100644
 

@@ -9,8 +9,8 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.workspace import Sandbox, Unseen, command_env
-from rundry.agent.workspace.sandbox.sandbox import landlock_child
-from rundry.agent.workspace.sandbox.sandbox.landlock_child import handled, readable, rule_bytes, ruleset_bytes
+from rundry.agent.workspace.sandbox import landlock_child
+from rundry.agent.workspace.sandbox.landlock_child import handled, readable, rule_bytes, ruleset_bytes
 
 
 @pytest.fixture

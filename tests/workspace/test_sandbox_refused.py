@@ -7,8 +7,8 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.workspace import Finished, Sandbox, command_env
-from rundry.agent.workspace.sandbox.sandbox.confined import Sight
-from rundry.agent.workspace.sandbox.sandbox.refused import Held, find_need
+from rundry.agent.workspace.sandbox.confined import Sight
+from rundry.agent.workspace.sandbox.refused import Held, find_need
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.workspace import Sandbox, command_env, run_process
-from rundry.agent.workspace.sandbox.sandbox.probe import AttackStage, Probed, cache_folder, not_held, run
-from rundry.agent.workspace.sandbox.sandbox.probe.guarantees import names
+from rundry.agent.workspace.sandbox.probe import AttackStage, Probed, cache_folder, not_held, run
+from rundry.agent.workspace.sandbox.probe.guarantees import names
 
 ATTACKS = Path(run.__file__).with_name("attacks.py")
 
