@@ -293,7 +293,7 @@ for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
             break
 """
     if helper is not None:
-        (tmp_path / "rundry/agent/shell/grammar.py").rename(tmp_path / "rundry/agent/gate/structs.py")
+        (tmp_path / "rundry/agent/shell/grammar.py").rename(tmp_path / "rundry/agent/shell/structs.py")
         (tmp_path / "rundry/agent/shell/grammar.py").write_text(
             f"if __name__ == '__main__':\n    {helper}\nfrom .structs import *\nfrom .structs import _Reader\n"
         )
