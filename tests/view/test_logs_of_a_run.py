@@ -9,10 +9,10 @@ import pytest
 from fakes.played import spec
 
 from rundry.agent import Journal
-from rundry.agent.journal.asking import Asking, next_proposal_id
-from rundry.agent.journal.checkpoint import facts_of
-from rundry.agent.journal.facts import RunFacts
-from rundry.agent.journal.undoing import Changes, Landed, Moved, standing_changes
+from rundry.agent.facts.asking import Asking, next_proposal_id
+from rundry.agent.facts.changes import Changes, Landed, Moved, standing_changes
+from rundry.agent.facts.checkpoint import facts_of
+from rundry.agent.facts.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
     FileChanged,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rundry.agent.workspace.objects import Entry, ObjectStore
+from rundry.agent.workspace.snapshots.objects import Entry, ObjectStore
 
 
 def test_trees_that_left_memory_are_read_from_the_store(tmp_path: Path):
