@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, TypeVar
 
+from ...journal import Journal
 from ...protocol import JournalError
-from ..journal import Journal
 from .packed import PackedLog
 
 _DIGEST_BYTES = 16
