@@ -41,6 +41,8 @@ def texts_of(source: Source, *, with_strings: bool) -> Iterator[Text]:
     for name, line, text in docstrings(source):
         kind = "public docstring" if with_strings and is_public(name) else "docstring"
         yield Text(source.path, line, kind, text)
+    for line, text in _field_docs(source):
+        yield Text(source.path, line, "docstring", text)
     for line, text in _comments(source.text):
         yield Text(source.path, line, "comment", text)
     if with_strings:
@@ -51,20 +53,29 @@ def texts_of(source: Source, *, with_strings: bool) -> Iterator[Text]:
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Return the string literals below a node with their lines, docstrings of functions and classes left out.
+    """Return the string literals below a node with their lines, without docstrings and `__all__`.
 
     The values inside an f-string are written as `{...}`.
     """
-    skipped: set[int] = set()
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            skipped |= {id(node.body[0].value)} if node.body and isinstance(node.body[0], ast.Expr) else set()
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            skipped |= {id(part) for part in ast.walk(node.value)}
         elif isinstance(node, ast.JoinedStr):
             skipped |= {id(part) for part in node.values}
             parts = (part.value if isinstance(part, ast.Constant) else "{...}" for part in node.values)
             yield node.lineno, "".join(str(part) for part in parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             yield node.lineno, node.value
+
+
+def _field_docs(source: Source) -> Iterator[tuple[int, str]]:
+    """Return the docstrings below fields and constants."""
+    heads = {line for _, line, _ in docstrings(source)}
+    for node in ast.walk(source.tree):
+        is_text = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+        if is_text and node.lineno not in heads:
+            yield node.lineno, node.value.value
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

@@ -12,6 +12,7 @@ from .imports import circles, import_graph, longest_chain
 from .sizes import is_data, large_folders, long_files, long_functions
 from .source import Source, code_of, read_tree
 from .table import NAMES, figures
+from .texts import screen_texts
 from .walks import walks
 from .writes import outside_writes
 
@@ -125,6 +126,18 @@ def test_walks_are_numbered_lists_below_their_headings(tmp_path: Path):
     assert {name: [place.what for place in places] for name, places in walks(tmp_path).items()} == {
         "a step": ["a.py", "b.py"]
     }
+
+
+def test_texts_of_the_screen_and_errors_of_the_core_are_listed_and_names_are_not(tmp_path: Path):
+    screen = 'CSS = "Board { height: 1; }"\n"""The style sheet."""\n__all__ = ["Board"]\n'
+    screen += 'def f(n):\n    """Draw it all."""\n    show("Approve", "gate", f"{n} steps left")\n'
+    core = 'LIMIT = "not shown here"\ndef g(n):\n    raise UserError(f"unknown model {n!r}: see models")\n'
+    code = code_of(tree(tmp_path, {"tui/a.py": screen, "agent/b.py": core}))
+    assert [str(place) for place in screen_texts(code)] == [
+        "agent/b.py:3: unknown model {...}: see models",
+        "tui/a.py:6: Approve",
+        "tui/a.py:6: {...} steps left",
+    ]
 
 
 def test_the_figures_of_an_earlier_revision_stay_what_they_were(tmp_path: Path):
