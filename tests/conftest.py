@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("full", max_examples=100)
+settings.register_profile("quarter", max_examples=25)
+settings.load_profile("quarter")  # `--hypothesis-profile=full` replaces it
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles everything anew
 

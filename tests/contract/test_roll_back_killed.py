@@ -16,6 +16,7 @@ from fakes.hours import make_repository, repository_of, tree_of
 from fakes.killing_git import CHANGE, KillingGit
 from fakes.project import changed_files, git, make_project
 from fakes.rundry import Home
+from fakes.sampling import sampled
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
@@ -117,7 +118,7 @@ def points_of(calls: list[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", sampled(range(SHARES), 1))
 def test_a_roll_back_that_is_killed_at_any_git_call_is_finished_by_a_resume(tmp_path: Path, share: int):
     calls = killed_at(tmp_path / "whole", None)
     assert len([line for line in calls if line.startswith(CHANGES)]) == 9, calls

@@ -12,7 +12,7 @@ from .crashing import Whole, crash_and_resume, run_whole, sample
 from .kills import kill_and_resume
 from .kinds import KINDS
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 SEED = 6
 POINTS = 2

@@ -86,6 +86,7 @@ def test_calls_and_approvals_are_on_the_disk_before_the_request_is_sent_and_the_
         case.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "loses_all"), [("task", True), ("approve", False)])
 def test_a_run_whose_power_is_cut_is_resumed_to_the_same_end(name: str, loses_all: bool, tmp_path: Path):
     whole = run_whole(KINDS[name], tmp_path / "whole")

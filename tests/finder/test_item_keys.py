@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from fakes.rundry import Home
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,7 +140,7 @@ near_urls = st.one_of(
 
 
 @given(near_urls)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_a_key_of_a_url_or_a_value_is_its_own_key(text: str):
     for kind in ("url", "value"):
         key = item_key(kind, text, HERE)
@@ -147,7 +148,7 @@ def test_a_key_of_a_url_or_a_value_is_its_own_key(text: str):
 
 
 @given(anything, anything)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_text_has_a_key_that_can_be_stored_and_printed(text: str, start: str):
     table = sqlite3.connect(":memory:")
     table.execute("CREATE TABLE keys(key TEXT) STRICT")
@@ -160,7 +161,7 @@ def test_any_text_has_a_key_that_can_be_stored_and_printed(text: str, start: str
 
 
 @given(st.text("a\\u\ud800\udcffd0", max_size=8), st.text("a\\u\ud800\udcffd0", max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_two_texts_are_never_stored_as_one(one: str, other: str):
     assert (storable(one) == storable(other)) is (one == other)
 
@@ -197,7 +198,7 @@ tame = st.builds(
 
 
 @given(urls | tame)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 def test_the_fast_way_gives_what_the_certain_way_gives(text: str):
     assert url_key(text) == normalised(text)
     assert normalised(normalised(text)) == normalised(text) or normalised(text).startswith("raw:")
@@ -211,7 +212,7 @@ def test_most_of_the_urls_of_those_tests_are_urls_and_some_take_the_fast_way():
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_value_in_either_normal_form_is_one(text: str):
     one, other = (item_key("value", unicodedata.normalize(form, text), HERE) for form in ("NFC", "NFD"))
     assert one == other

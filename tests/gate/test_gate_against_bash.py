@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+from fakes.sampling import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ _PIECES = [
 @example("echo {x,;touch P}")
 @example("echo <<EOF\nEOF\ntouch P")
 @example("echo a\\;touch P")
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_line_that_an_echo_rule_lets_pass_never_makes_a_file(place, line):
     command = f"echo {line}"
     if place.judge_command(command, "echo").action != "allow":
@@ -44,7 +45,7 @@ _ARGUMENTS = st.text(alphabet=st.sampled_from(list("ab \"'\\$`*;|&<>(){}[]!#~=\n
 
 
 @given(st.lists(_ARGUMENTS, max_size=4), st.booleans())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_quoted_words_reach_the_command_as_the_policy_read_them(words, single):
     from rundry.agent.shell.line_reader import read_line
 

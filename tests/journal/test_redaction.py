@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -143,7 +144,7 @@ def pieces() -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(parts), max_size=8).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=pieces(), cuts=st.lists(st.integers(0, 400), max_size=12))
 def test_a_stream_hides_what_the_whole_text_would_hide_however_it_is_cut(text: str, cuts: list[int]) -> None:
     redact = Redactor([CANARY, PLAIN])
@@ -268,7 +269,7 @@ def test_hostile_text_is_redacted_in_linear_time() -> None:
     assert time.perf_counter() - began < 5
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     secret=st.text(st.sampled_from('ab-_.8Z/+ ü"'), min_size=6, max_size=14),
     before=st.text(st.sampled_from("x-_k "), max_size=4),

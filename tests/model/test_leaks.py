@@ -6,6 +6,7 @@ import time
 
 import pytest
 from fakes.leaked import FAMILIES, TOOLS, read, read_pieces, spec
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -206,7 +207,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(PIECES, max_size=8), st.data())
 def test_every_split_reads_the_same_and_nothing_is_lost(pieces, data):
     text = "".join(pieces)

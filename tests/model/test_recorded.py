@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fakes.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_kind, name_of, recordings
+from fakes.sampling import sampled
 
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
 
@@ -23,6 +24,14 @@ FINISHES = {
     "guardrail_intervened": "refusal",
 }  # fmt: skip
 """What the recorded finish reasons mean. With calls `stop` is `tool_calls`; without anything it is `empty`."""
+
+
+OF_EACH = 12
+"""Answers of each format, cut in each way, that the suite replays by default; `-m long` replays the others."""
+
+
+def name(value: Recording | str) -> str:
+    return value if isinstance(value, str) else f"{value.wire}-{value.provider}-{value.name}"
 
 
 def differences(recording: Recording, parts: list[Any], text: str, reasoning: str) -> list[str]:
@@ -72,8 +81,11 @@ def _json(arguments: str) -> Any:
         return arguments
 
 
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("recording", ALL, ids=lambda r: f"{r.wire}-{r.provider}-{r.name}")
+@pytest.mark.parametrize(
+    ("recording", "split"),
+    sampled([(r, split) for r in ALL for split in SPLITS], OF_EACH, lambda case: (case[0].wire, case[1])),
+    ids=name,
+)
 async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, split):
     base = await serve(Replay([recording]).routes)
     asked = await opened(f"{base}/{recording.name}/{split}", name_of(recording), env=KEYS, context=200_000)
@@ -95,7 +107,7 @@ async def test_a_recorded_answer_comes_through_equal(opened, serve, recording, s
     assert differences(recording, asked.parts, asked.text, asked.reasoning) == []
 
 
-@pytest.mark.parametrize("recording", BEHIND_LITELLM, ids=lambda r: f"{r.wire}-{r.provider}-{r.name}")
+@pytest.mark.parametrize("recording", sampled(BEHIND_LITELLM, OF_EACH, lambda r: r.wire), ids=name)
 async def test_a_recorded_answer_that_stops_halfway_is_cut_unless_its_finish_had_come(opened, serve, recording):
     base = await serve(Replay([recording]).routes)
     asked = await opened(f"{base}/{recording.name}/half", name_of(recording), env=KEYS, context=200_000)

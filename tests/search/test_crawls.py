@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.inside import Played, spec_of, take_up
 from fakes.killed import run_until
+from fakes.sampling import sampled
 from fakes.site import Site
 
 from rundry.agent.facts.facts import fold
@@ -122,7 +123,7 @@ def sets(journal: Path) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(range(3), 1))
 def test_a_crawl_that_is_killed_again_and_again_ends_with_the_same_sets(tmp_path, seed):
     luck = random.Random(seed)
     with Site(pages=80) as site:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.sampling import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -130,7 +131,7 @@ async def test_a_search_of_an_earlier_version_knows_its_findings_by_the_keys_tha
 WORDS = st.text("abc xyz", min_size=1, max_size=6)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     titles=st.lists(WORDS, min_size=1, max_size=12),
     keys=st.lists(st.sampled_from(["", "k", "given"]), min_size=1, max_size=4),

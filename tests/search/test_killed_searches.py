@@ -9,6 +9,7 @@ import pytest
 from fakes.killed import TESTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["131"], ["173", "leads"]])
 def test_a_search_that_is_killed_anywhere_ends_with_the_same_items_findings_and_verdicts(tmp_path, words):
     (tmp_path / "runs").mkdir(mode=0o700)

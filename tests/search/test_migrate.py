@@ -286,6 +286,7 @@ def stubborn(server: ScriptedServer) -> None:
     ]
 
 
+@pytest.mark.long
 async def test_a_run_that_is_killed_again_and_again_leaves_the_files_of_one_that_was_not(tmp_path, place):
     luck = random.Random(7)
     for name in ("d", "e"):

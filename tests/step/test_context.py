@@ -1,5 +1,6 @@
 import msgspec
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +35,7 @@ def conversations(draw):
 
 
 @given(conversations(), st.sampled_from([1024, 4096, 8192, 32768]), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_trimming_never_leaves_an_orphan_and_always_keeps_the_task(conversation, window, harder):
     room = window - output_room(window, None)
     fitted = fit(conversation, count=count, window=window, room=room, most=room // 2 if harder else None)
@@ -52,7 +53,7 @@ def test_trimming_never_leaves_an_orphan_and_always_keeps_the_task(conversation,
 
 
 @given(conversations())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_what_goes_to_a_4096_token_model_fits_its_room(conversation):
     room = 4096 - output_room(4096, None)
     assert fit(conversation, count=count, window=4096, room=room).tokens <= room
@@ -108,7 +109,7 @@ def talk(system, task, rounds):
 
 
 @given(TEXTS, st.integers(0, 300), TEXTS, ROUNDS, st.integers(0, 4_096), st.booleans(), st.booleans())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 def test_what_is_sent_fits_any_window_that_is_large_enough_and_each_call_has_its_result(
     task, lines, head, rounds, more, with_tools, refused
 ):
@@ -141,7 +142,7 @@ def test_what_is_sent_fits_any_window_that_is_large_enough_and_each_call_has_its
 
 
 @given(st.integers(1, 400), st.text(max_size=900), ROUNDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_window_that_is_smaller_than_all_that_can_be_shortened_ends_in_a_prompt_that_is_said_not_to_fit(
     window, task, rounds
 ):

@@ -1,4 +1,5 @@
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -206,7 +207,7 @@ class TestReserve:
         assert reserve_for(Budget(), None, 4_096).usd == 0
 
     @given(st.integers(2_800, 3_000_000), st.integers(1, 60_000))
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     def test_it_still_holds_a_wrap_up_when_work_took_the_rest(self, tokens, prompt):
         budget = limits(tokens=tokens)
         reserve = reserve_for(budget, PRICE, 200_000)
@@ -323,7 +324,7 @@ class HonestRun:
 
 
 @given(budgets, prices, calls, st.integers(2_000, 1_000_000), st.one_of(st.none(), st.integers(1, 100_000)))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_tokens_and_money_are_never_passed_and_a_run_with_room_is_never_refused(
     budget, price, calls, window, max_output
 ):

@@ -1,3 +1,4 @@
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -304,7 +305,7 @@ def test_it_never_fires_while_edits_bring_new_states_of_the_files(failed):
 
 
 @given(runs)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_stop_never_comes_without_its_hint(seen):
     watch = StallWatch("w0")
     hinted: set[tuple[str, str]] = set()
@@ -336,7 +337,7 @@ working = st.builds(did, st.just("read_file"), st.sampled_from("xyz"), path=st.s
 
 
 @given(st.lists(working, max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_after_a_new_state_of_the_files_what_repeats_is_counted_anew(before):
     watch = StallWatch("w0")
     findings(watch, *before)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ sides = st.tuples(ends, st.sampled_from(["", "a", "x", "b\r", "\ufeff"])).map(la
 
 
 @given(sides, sides, st.sampled_from(["utf-8", "utf-16", "utf-8-sig", "latin-1"]), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_the_hunks_on_the_screen_are_those_of_the_gate_line_by_line(
     old: str, new: str, encoding: str, exists: bool
 ) -> None:
@@ -78,7 +79,7 @@ def test_the_hunks_on_the_screen_are_those_of_the_gate_line_by_line(
 
 
 @given(lines, lines)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_line_stands_beside_one_other_at_most_and_the_order_of_both_sides_is_kept(
     old: list[str], new: list[str]
 ) -> None:
@@ -100,7 +101,7 @@ def test_a_line_stands_beside_one_other_at_most_and_the_order_of_both_sides_is_k
 
 
 @given(lines, lines)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_whole_diff_holds_both_texts_line_by_line(old: list[str], new: list[str]) -> None:
     before, after = "".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)
     diff = diff_of("x", before.encode(), after.encode())
@@ -112,7 +113,7 @@ def test_the_whole_diff_holds_both_texts_line_by_line(old: list[str], new: list[
 
 
 @given(lines, lines)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_unified_text_gives_the_rows_that_the_contents_give(old: list[str], new: list[str]) -> None:
     text = "\n".join(difflib.unified_diff(old, new, "a", "b", lineterm=""))
     for row in diff_of_text("x", text).rows:
@@ -226,7 +227,7 @@ def test_a_file_of_no_known_kind_is_not_guessed_at() -> None:
 
 
 @given(st.lists(st.text("ab c_=\"'#\n(){}:é\t", max_size=30), max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_packed_colours_are_unpacked_to_the_same_line(texts: list[str]) -> None:
     shown = [line for text in texts for line in text.replace("\t", " ").split("\n")]
     for line, pieces in zip(shown, lex(shown, lexer_for("a.py")), strict=True):

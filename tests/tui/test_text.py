@@ -6,6 +6,7 @@ import time
 import unicodedata
 
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def test_the_marks_can_be_found_again() -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_no_text_whatever_gets_a_control_character_through(text: str) -> None:
     for shown in (show(text), strip(text)):
         assert _is_harmless(shown)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -68,7 +69,7 @@ def test_nothing_that_is_written_is_hidden(source: str, seen: str) -> None:
 
 
 @given(st.text(st.sampled_from("a b*_`#>-|\n1.[]()<&;!~:\\\t界\x1b\u202e"), max_size=120), st.integers(12, 80))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_text_whatever_makes_the_drawing_fail_or_overflow(source: str, width: int) -> None:
     for row in draw_markdown(source, width, PALETTE):
         line = "".join(text for text, _ in row)
@@ -79,7 +80,7 @@ def test_no_text_whatever_makes_the_drawing_fail_or_overflow(source: str, width:
 
 
 @given(st.text(st.sampled_from("ab \n#-`|1."), max_size=300), st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_text_that_comes_bit_by_bit_gives_the_same_pieces(text: str, chance: random.Random) -> None:
     growing = Pieces()
     at = 0

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from fakes.sampling import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +66,7 @@ def fast_ws():
         yield Workspace(Path(folder))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.one_of(ENCODED, st.binary(max_size=300), TEXT.map(lambda text: text.encode("latin-1", "ignore"))))
 def test_any_content_comes_back_bit_by_bit_from_its_text_and_from_disk(fast_ws, data):
     ws = fast_ws
