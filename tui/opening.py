@@ -58,7 +58,7 @@ def _open_drafted(
         frame.abandon()
         raise
     parting = _show(desk, frame, setup, flags)
-    code = _part(desk, parting, flags)
+    code = part(desk, parting, flags)
     return open_demo({}) if parting.next == "demo" else code
 
 
@@ -76,7 +76,7 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup, flags), flags)
+    return part(desk, _show(desk, frame, setup, flags), flags)
 
 
 def open_resumed(
@@ -159,7 +159,7 @@ def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str,
     except BaseException:
         frame.abandon()
         raise
-    return _part(desk, _show(desk, frame, setup, flags), flags, kept=kept)
+    return part(desk, _show(desk, frame, setup, flags), flags, kept=kept)
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
@@ -279,7 +279,7 @@ def _tell_crash(trace: str, log: Path) -> None:
     print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
 
-def _part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str = "") -> int:
+def part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str = "") -> int:
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind, Refusal
 

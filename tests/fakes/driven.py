@@ -66,12 +66,17 @@ class Driven(Events):
         self,
         *,
         watched: bool = False,
+        stays: bool = False,
         linger: bool = False,
         clock: Clock | None = None,
         changes: ResumeChanges | None = None,
         within: float = 30.0,
     ) -> Outcome:
-        """To its outcome; taken up where it had begun. `watched`: a view is there."""
+        """To its outcome; taken up where it had begun.
+
+        `watched`: a view is there. It leaves at a hand-off if the person of the test has nothing left to do, unless it
+        `stays`.
+        """
         view = Journal.open(self.path)
         if watched:
             view.attach("test")
@@ -86,6 +91,9 @@ class Driven(Events):
             event = json.loads(to_json_line(stamped))
             self.events.append(event)
             self._react(view, event)
+            is_handoff = event["type"] == "waiting" and event["why"] == "handoff"
+            if is_handoff and not stays and not self._is_person_due():
+                view.detach("test")
 
         try:
             outside = Outside(open_model=open_model, clock=clock or SystemClock())
@@ -162,6 +170,10 @@ class Driven(Events):
     def heard(self, request: int = -1) -> str:
         """All texts of one request."""
         return "\n".join(m.text for m in self.model.requests[request].messages)
+
+    def _is_person_due(self) -> bool:
+        """Whether a reaction waits for an event that has not come."""
+        return any(nth > 0 for _, _, nth, _ in self._reactions)
 
     def _react(self, view: Journal, event: dict[str, Any]) -> None:
         for reaction in self._reactions:

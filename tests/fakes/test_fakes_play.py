@@ -150,4 +150,4 @@ def test_a_terminal_that_hangs_up_ends_the_program():
     with Terminal(["sh", "-c", "echo here; exec sleep 100"]) as terminal:
         terminal.wait_for("here")  # a terminal that goes before its program came has nobody to tell
         terminal.hang_up()
-        assert terminal._reap() == -signal.SIGHUP
+        assert terminal.wait_for_exit() == -signal.SIGHUP

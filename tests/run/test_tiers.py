@@ -53,7 +53,7 @@ async def test_a_person_has_their_time_and_then_the_next_is_asked(driven, tmp_pa
     told = tmp_path / "told.md"
     run = driven(READ, then=READ, on_stall="handoff", tiers=[PERSON, mail(f"cat > {told}")])
     clock = ManualClock()
-    outcome = await ticking(run, clock, 700, watched=True)
+    outcome = await ticking(run, clock, 700, watched=True, stays=True)
     assert outcome.reason is Reason.HANDOFF, run.story()
     assert asked(run) == [(1, "person"), (2, "command")]
     assert passed(run) == [(1, "nobody came"), (2, "told")]
@@ -178,10 +178,10 @@ async def test_a_runner_that_dies_in_the_middle_of_the_climb_is_followed_by_one_
     tiers = [mail(f"echo x >> {told}"), PERSON, mail(f"echo y >> {told}")]
     run = driven(READ, then=READ, tiers=tiers, on_stall="handoff")
     clock = ManualClock()
-    await ticking(run, clock, 700, watched=True)
+    await ticking(run, clock, 700, watched=True, stays=True)
     killed = run.killed_at("tier_asked", number=2)
     later = ManualClock(now=1_800_000_000.0 + 590.0)
-    outcome = await ticking(killed, later, 20, watched=True)
+    outcome = await ticking(killed, later, 20, watched=True, stays=True)
     assert outcome.reason is Reason.HANDOFF, killed.story()
     assert asked(killed) == [(2, "person"), (3, "command")]
     assert killed.of("tier_asked")[0]["until"] == run.of("tier_asked")[-2]["until"]

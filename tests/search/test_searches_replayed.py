@@ -38,6 +38,7 @@ from rundry.tui.desk import Desk
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.board import PastStock
 from rundry.tui.replay.screen import ReplayScreen
+from rundry.tui.replay.stills import MOST, Stills
 from rundry.tui.screens.main import MainScreen
 
 
@@ -184,9 +185,15 @@ async def test_a_jump_back_in_a_search_folds_a_part_of_it_only(crawled: Path):
 
 async def test_a_long_film_keeps_few_states_and_still_finds_each_moment(crawled: Path):
     journal = Journal.open(crawled)
+    stills, state, kept = Stills(1), ViewState(), set[int]()
+    for stamped in journal.read(0, 100_000):
+        reduce_all(state, [stamped])
+        stills.keep(state)
+        kept.add(stills.before(stamped.seq))
+    assert len(kept) > MOST, "some were dropped again"
+    assert len({stills.before(seq) for seq in range(1, state.last_seq + 1)} - {0}) <= MOST
     film = Film(journal, every=1)
     film.go_to(film.last)
-    assert film._stills.every > 1  # pyright: ignore[reportPrivateUsage]
     for seq in (1, film.last // 2, film.last - 1):
         assert told(film.go_to(seq)) == told(folded(journal, seq))
     journal.close()

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +106,15 @@ class TestPython:
         assert verdict.passed, verdict.detail
 
 
+def wrong(predicates: Predicates, root: Path) -> str:
+    """Why one of them could never hold; empty: all could."""
+    try:
+        require_usable(predicates, root)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 class TestUsable:
     @pytest.mark.parametrize(
         ("given", "says"),
@@ -156,12 +166,10 @@ class TestUsable:
     )
     def test_a_function_that_the_file_may_have_is_not_refused(self, tmp_path, text):
         (tmp_path / "p.py").write_text(text)
-        require_usable(Predicates(until_py=["p.py:f"]), tmp_path)
+        assert wrong(Predicates(until_py=["p.py:f"]), tmp_path) == ""
 
     def test_a_usable_one_is_not(self, tmp_path):
         (tmp_path / "ready.py").write_text("def ready(state): return True")
         (tmp_path / "s.json").write_text("{}")
-        require_usable(
-            Predicates(until=["true"], until_py=["ready.py:ready"], schema="s.json", require=["run_command:x"]),
-            tmp_path,
-        )
+        usable = Predicates(until=["true"], until_py=["ready.py:ready"], schema="s.json", require=["run_command:x"])
+        assert wrong(usable, tmp_path) == ""

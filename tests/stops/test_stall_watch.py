@@ -1,3 +1,5 @@
+import pickle
+
 from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -347,10 +349,12 @@ def test_after_a_new_state_of_the_files_what_repeats_is_counted_anew(before):
 
 
 def test_a_thousand_steps_cost_little_and_keep_little():
-    watch = StallWatch("w")
+    watch, sizes = StallWatch("w"), []
     for n in range(1_000):
-        watch.observe(did("read_file", f"content {n}", path=f"{n}"))
-    assert len(watch._windows.entries) <= 15
+        watch.observe(did("read_file", f"content {n:03} " * 100, path=f"{n:03}"))
+        if n in (99, 999):
+            sizes.append(len(pickle.dumps(watch)))
+    assert sizes[1] - sizes[0] < 900 * 60, "bytes for each step, of a result of 1,200"
 
 
 def planned(*lines: str) -> Observation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fakes.painted import shows, until
@@ -135,10 +136,9 @@ async def test_a_finding_that_comes_in_does_not_slide_under_the_key():
         stage.play(found("f9", "finding 9"))
         await until(pilot, lambda: stage.board.picked == "f9")
         await pilot.press("c")
-        assert not stage.screen.search._line.display
+        assert "confirm  finding" not in stage.text()
         await pilot.press("up", "c")
-        await until(pilot, lambda: stage.screen.search._line.display)
-        assert "confirm  finding 2" in stage.text()
+        await shows(pilot, "confirm  finding 2")
 
 
 async def test_a_picked_row_keeps_its_place_while_others_come():
@@ -147,7 +147,7 @@ async def test_a_picked_row_keeps_its_place_while_others_come():
         await on_board(pilot, stage)
         await pilot.press("home")
         stage.put(a_pass(stage.script, 1, 40, 0))  # type: ignore[arg-type]
-        await until(pilot, lambda: "39" in stage.text() or len(stage.board._listing.find.__self__) > 40)  # type: ignore[attr-defined]
+        await stage.caught_up(pilot)
         assert stage.board.picked == "f0"
 
 
@@ -258,7 +258,7 @@ async def test_findings_of_a_search_that_is_over_can_be_judged_and_nothing_else_
         await shows(pilot, "the search is over")
         assert stage.link.commands == []
         await pilot.press("c")
-        await until(pilot, lambda: stage.screen.search._line.display)
+        await shows(pilot, "confirm  finding")
         await pilot.press("enter")
         await until(pilot, lambda: bool(stage.link.commands))
         assert [type(command) for command in stage.link.commands] == [Judge]
@@ -340,10 +340,12 @@ async def test_a_click_picks_a_row_and_the_wheel_moves_on():
     stage = Searching(lens_search(), *(found(f"f{n}", f"finding {n}") for n in range(60)))
     async with stage.app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: stage.board.picked == "f59")
-        laid = stage.board._laid
-        await pilot.click(stage.board, offset=(laid.list_x + 10, laid.list_y + 2))
-        first = int((stage.board.picked or "f-1")[1:])
-        assert first == stage.board.view.spot.top + 2
+        rows = stage.text().splitlines()
+        y = next(n for n, row in enumerate(rows) if "finding 4" in row)
+        named = re.search(r"finding (4\d?)", rows[y])
+        assert named is not None
+        await pilot.click(offset=(named.start(), y))
+        assert stage.board.picked == f"f{named[1]}"
         assert stage.link.commands == []
 
 

@@ -42,7 +42,20 @@ def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(
     assert last is not None and last.value == f"item {count - 1}"
     assert first is not None and first.value == "item 0"
     assert stock.queue[count] is None
-    assert len(stock.queue._kept) < 20
+
+
+def test_only_some_pages_are_kept_and_a_page_that_was_dropped_is_read_again():
+    count, reads = 20 * PAGE, []
+
+    def read(after: int, most: int) -> list[int]:
+        reads.append(after)
+        return list(range(after + 1, min(after + 1 + most, count)))
+
+    pages = Pages(read, lambda entry: entry, -1)
+    assert [pages[number * PAGE] for number in range(20)] == [number * PAGE for number in range(20)]
+    whole = len(reads)
+    assert pages[19 * PAGE] == 19 * PAGE and len(reads) == whole, "the newest page is kept"
+    assert pages[0] == 0 and len(reads) == whole + 1, "the first one was dropped"
 
 
 def queue_of(stock: Stock) -> Listing:

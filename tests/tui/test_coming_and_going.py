@@ -30,7 +30,7 @@ from rundry.agent import (
     Waiting,
 )
 from rundry.tui.app import Parting
-from rundry.tui.opening import _part
+from rundry.tui.opening import part
 
 SIZE = (100, 30)
 RUN = (
@@ -112,7 +112,7 @@ async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_s
     parting = stage.app.return_value
     assert parting == Parting()
     assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
-    assert _part(stage.desk, parting, {}) == 130
+    assert part(stage.desk, parting, {}) == 130
     assert "it was told to stop and has not ended yet: rundry watch r1" in capsys.readouterr().err
 
 

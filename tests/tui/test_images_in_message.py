@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.painted import shows, until
@@ -8,6 +9,7 @@ from fakes.pictures import HEIC, SVG, gif, jpeg, png
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
 from textual import events
+from textual.pilot import Pilot
 
 from rundry.agent import ImagesRefused, Queued, Said, Say, Steer, StepStarted
 from rundry.tui.message.completion import complete
@@ -27,8 +29,9 @@ def running(work: Path, **changes: object) -> tuple[object, ...]:
     return (started(workspace=str(work), **changes), StepStarted(number=1))
 
 
-async def paste(stage: Stage, text: str) -> None:
-    await stage.screen.message.box._on_paste(events.Paste(text))
+async def paste(stage: Stage, pilot: Pilot[Any], text: str) -> None:
+    stage.screen.message.box.post_message(events.Paste(text))
+    await pilot.pause()
 
 
 def test_an_image_keeps_its_sign_when_it_is_completed_and_a_text_file_does_not():
@@ -85,7 +88,7 @@ async def test_a_pasted_path_of_a_picture_becomes_a_mention(work: Path, pasted: 
     stage = Stage(start=PlayedStart(work))
     async with stage.app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        await paste(stage, pasted.format(work))
+        await paste(stage, pilot, pasted.format(work))
         await pilot.pause()
         assert stage.screen.message.box.text == box.format(work)
 
@@ -95,10 +98,10 @@ async def test_a_path_pasted_behind_words_or_into_a_shell_line(work: Path):
     async with stage.app.run_test(size=(100, 30)) as pilot:
         box = stage.screen.message.box
         box.fill("look:")
-        await paste(stage, f"{work}/shot.png")
+        await paste(stage, pilot, f"{work}/shot.png")
         assert box.text == "look: @shot.png "
         box.fill("!file ")
-        await paste(stage, f"{work}/shot.png")
+        await paste(stage, pilot, f"{work}/shot.png")
         assert box.text == f"!file {work}/shot.png"
         await pilot.pause()
         assert "attaches" not in stage.text()
@@ -176,7 +179,7 @@ async def test_a_folded_paste_attaches_nothing(work: Path):
         await stage.caught_up(pilot)
         box = stage.screen.message.box
         box.fill("why this? ")
-        await paste(stage, "log\n" * 20 + "see @shot.png and @missing.png")
+        await paste(stage, pilot, "log\n" * 20 + "see @shot.png and @missing.png")
         assert "[paste 1:" in box.text
         box.send(steer=False)
         await pilot.pause()
