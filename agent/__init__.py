@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "IN_MEMORY",
     "TOOLS",
     "Advice",
     "Background",
@@ -77,6 +78,7 @@ __all__ = [
     "handoff_markdown",
     "holder",
     "item_key",
+    "last_end",
     "lay_out",
     "limited",
     "list_runs",
@@ -96,6 +98,7 @@ __all__ = [
     "plural",
     "read_finder",
     "read_limit",
+    "reading_told",
     "reduce",
     "reduce_all",
     "refresh_proposals",
@@ -112,6 +115,7 @@ __all__ = [
     "stall_words",
     "standing",
     "standing_changes",
+    "stored_view",
     "suspect_result",
     "temp_folder",
     "to_spec",
@@ -144,7 +148,7 @@ if TYPE_CHECKING:
         to_spec,
     )
     from .facts.changes import Changes, Landed, standing_changes
-    from .facts.checkpoint import facts_of
+    from .facts.checkpoint import facts_of, last_end
     from .facts.search.finder_facts import FinderFacts
     from .facts.search.finding import Finding, Flight, LensFacts
     from .finder.items.item_state import Row as ItemRow
@@ -193,6 +197,7 @@ if TYPE_CHECKING:
     from .view.block import Block
     from .view.loading import load_older
     from .view.progress import Bars, Progress, squeezed
+    from .view.reading import reading_told
     from .view.reducer import reduce, reduce_all
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import rests
@@ -201,7 +206,8 @@ if TYPE_CHECKING:
     from .view.reducer.titles import call_title, stall_words
     from .view.reducer.tries import try_label
     from .view.state import Background, Rebasing, ViewState
-    from .view.transcript import Blocks
+    from .view.stored import stored_view
+    from .view.transcript import IN_MEMORY, Blocks
     from .workspace import Ignore, Sandbox, form_of
     from .workspace.own_temp import temp_folder
 
@@ -210,6 +216,9 @@ _HOMES: dict[str, str] = {
     "Bars": "view.progress",
     "Block": "view.block",
     "Blocks": "view.transcript",
+    "IN_MEMORY": "view.transcript",
+    "reading_told": "view.reading",
+    "stored_view": "view.stored",
     "Progress": "view.progress",
     "Rebasing": "view.state",
     "ViewState": "view.state",
@@ -245,6 +254,7 @@ _HOMES: dict[str, str] = {
     "Report": "reports.reporting",
     "Share": "reports.reporting",
     "facts_of": "facts.checkpoint",
+    "last_end": "facts.checkpoint",
     "exported": "reports.export",
     "exported_lines": "reports.export",
     "pending": "reports.pending",

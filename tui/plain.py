@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
+    IN_MEMORY,
     Block,
+    Blocks,
     CheckFinished,
     ConfirmationFinished,
     ContextTrimmed,
@@ -54,11 +56,14 @@ from rundry.agent import (
     facts_of,
     handoff_markdown,
     is_try,
+    last_end,
     plural,
+    reading_told,
     reduce,
     short,
     shortening_lines,
     stall_words,
+    stored_view,
     to_json_line,
     trim_words,
 )
@@ -122,8 +127,9 @@ def resume_headless(
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume it without --headless")
         changes = with_hint_images(changes, journal)
-        printer.take_up(journal, since)
-        ended = facts_of(journal).ended
+        with reading_told(journal, _say):
+            printer.take_up(journal, since)
+        ended = last_end(journal)
     finally:
         journal.close()
     kept = NOT_RECORDED if decided is not None else "the run stays as it was"
@@ -162,7 +168,7 @@ class LinePrinter:
 
     def __init__(self, flags: Mapping[str, object]) -> None:
         self._flags = flags
-        self._state = ViewState()
+        self._state = ViewState(blocks=Blocks(most=IN_MEMORY))
         self._first_block = 0
         self._starts: dict[str | None, int] = {}
         """Work of a try to the first block of its step."""
@@ -170,8 +176,13 @@ class LinePrinter:
 
     def take_up(self, journal: Journal, since: int | None) -> None:
         """What is known already; from behind `since` on it is told again."""
-        is_search = journal.spec.loop is LoopKind.UNTIL_DRY and since is None
-        for stamped in _earlier(journal, without=(ItemQueued, ItemDuplicate) if is_search else ()):
+        stored = stored_view(journal, most=IN_MEMORY) if since is None else None
+        if stored is not None:
+            self._state, self._search = stored, SearchLines(stored)
+            self._first_block = len(stored.blocks)
+        is_search = journal.spec.loop is LoopKind.UNTIL_DRY and since is None and stored is None
+        without = (ItemQueued, ItemDuplicate) if is_search else ()
+        for stamped in _earlier(journal, self._state.last_seq, without):
             if since is not None and stamped.seq > since:
                 self.take(stamped)
             else:
@@ -234,12 +245,13 @@ class LinePrinter:
                 pass
 
     def _step(self, stamped: Stamped, finished: StepFinished) -> None:
-        done: list[Block] | None = self._state.blocks[self._first_block :]
+        blocks = self._state.blocks
+        done: list[Block] | None = blocks[max(self._first_block, blocks.first) :]
         self._first_block = len(self._state.blocks)
         who = ""
         if is_try(stamped.work):
             start = self._starts.pop(stamped.work, len(self._state.blocks))
-            done = [block for block in self._state.blocks[start:] if block.work == stamped.work]
+            done = [block for block in blocks[max(start, blocks.first) :] if block.work == stamped.work]
             who = self._state.trying.get(stamped.work or "", "")
         if self._state.finder is not None:
             done, who = self._search.step_blocks(stamped), self._search.who(stamped)
@@ -308,7 +320,7 @@ def _resume(
     from rundry.agent import run_here
 
     try:
-        return asyncio.run(run_here(path, on_event=_shown_by(printer), changes=changes)).exit_code
+        return asyncio.run(run_here(path, on_event=_shown_by(printer), changes=changes, tell=_say)).exit_code
     except Unreachable as error:
         if is_complete:
             raise

@@ -76,7 +76,9 @@ class SearchLines:
         start = self._first.pop(stamped.work, None)
         if start is None or not self._has_model:  # a dead runner began it, or no model works
             return None
-        return [block for block in self._state.blocks[start:] if block.work == stamped.work]
+        return [
+            block for block in self._state.blocks[max(start, self._state.blocks.first) :] if block.work == stamped.work
+        ]
 
     def who(self, stamped: Stamped) -> str:
         """The lens, the file or the finding that a step was about."""

@@ -12,8 +12,19 @@ from typing import Any
 
 import msgspec
 
+from ..journal.database import LANDMARKS
+from ..journal.encoding import decode
 from ..journal.journal import Journal
-from ..protocol import ConversationRestored, Rewound
+from ..protocol import (
+    ContextTrimmed,
+    ConversationCut,
+    ConversationRestored,
+    Rewound,
+    RunEnded,
+    RunResumed,
+    Stamped,
+    event_name,
+)
 from .conversation import main_conversation
 from .facts import RunFacts
 from .logs import PackedLog, drop_stored, read_from, store, with_digest, without_digest
@@ -24,12 +35,11 @@ EVERY = 2_000
 VIEW = 2
 """Row of the state of a view; that of the run's facts is 1."""
 _FACTS = 1
-_GOING_BACK = (Rewound, ConversationRestored)
-"""What brings messages back."""
 _BATCH = 10_000
 _ACTIONS, _CHANGES = "actions", "changes"
 """Names of the logs whose older parts are stored apart."""
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
+_TURN = f"SELECT type, body FROM events WHERE {LANDMARKS} AND type IN (?, ?) ORDER BY seq DESC LIMIT 1"
 _SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)"
 _EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'checkpoint'"
 
@@ -43,14 +53,30 @@ class _OfSearch(msgspec.Struct):
 
 def facts_of(journal: Journal) -> RunFacts:
     """The fold of all events."""
-    facts, goes_back = _saved(journal) or RunFacts(journal.spec), False
+    facts = _saved(journal) or RunFacts(journal.spec)
     while events := journal.read(facts.last_seq, _BATCH):
         for stamped in events:
             facts.apply(stamped)
-            goes_back = goes_back or (stamped.work is None and isinstance(stamped.event, _GOING_BACK))
-    if goes_back and facts.main.is_partial:  # the stored messages lack those that were not sent any more
-        facts.conversations[None] = main_conversation(journal, facts.last_seq)
+            free_memory(journal, facts, stamped)
     return facts
+
+
+def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
+    """Keep messages that are not sent again only in the journal; read them there when this event brings them back."""
+    if stamped.work is not None or facts.finder is not None:
+        return  # these are short, or end soon
+    if isinstance(stamped.event, ContextTrimmed | ConversationCut):
+        facts.main.forget_dropped()
+    elif isinstance(stamped.event, Rewound | ConversationRestored) and facts.main.is_partial:
+        facts.conversations[None] = main_conversation(journal, stamped.seq)
+
+
+def last_end(journal: Journal) -> RunEnded | None:
+    """How the run ended; None: it has not, or it was resumed since."""
+    for kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
+        event = decode(kind, body)
+        return event if isinstance(event, RunEnded) else None
+    return None
 
 
 def checkpoint_seq(journal: Journal) -> int:
@@ -59,14 +85,21 @@ def checkpoint_seq(journal: Journal) -> int:
     return saved.last_seq if saved is not None else 0
 
 
-def save(journal: Journal, facts: RunFacts) -> None:
-    """Keeps what was folded up to `facts.last_seq`."""
+def checkpoint_bytes(journal: Journal) -> int:
+    """The size of the newest checkpoint; 0 where there is none."""
+    return len(saved_body(journal, _FACTS) or b"")
+
+
+def save(journal: Journal, facts: RunFacts) -> int:
+    """Store what was folded up to `facts.last_seq`; return its size in bytes, without its logs."""
     with journal.transaction():
         stored = copy(facts)
         stored.changes = copy(facts.changes)
         stored.actions = store(journal, _ACTIONS, facts.actions)
         stored.changes.standing = store(journal, _CHANGES, facts.changes.standing)
-        save_body(journal, _FACTS, msgspec.msgpack.encode(stored))
+        body = msgspec.msgpack.encode(stored)
+        save_body(journal, _FACTS, body)
+    return len(body)
 
 
 def drop_saved(journal: Journal, facts: RunFacts) -> None:

@@ -44,6 +44,10 @@ _UNTAKEN_WHOLE = "SELECT id, at, body, digest FROM commands WHERE taken_at IS NU
 _TAKE = "UPDATE commands SET taken_at = ?, body = ?, digest = ? WHERE id = ?"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
+_READ_BYTES = 16 << 20
+"""Of the events that a limited `read` returns at most, if it returns more than a few."""
+_ROWS_AT_A_TIME = 64
+
 Entry = tuple[Event, int | None, str | None]
 """An event with its step and its work."""
 
@@ -80,6 +84,10 @@ class Journal:
         self._tail: TailWriter | None = None
         self._used: Used | None = None
         self._distrusted = frozenset[int]()
+        self.on_read: Callable[[int, str], None] | None = None
+        """Told where a batch of events ends, and whether they are read (`reading`) or verified (`checking`)."""
+        self.bytes_appended = 0
+        """Of the events that this handle recorded."""
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -205,13 +213,17 @@ class Journal:
     ) -> list[Stamped]:
         """Events after that one, oldest first; a type that this version does not know comes as `Unknown`.
 
+        With a `limit`, large events are returned in smaller batches; only an empty list says that there are no more.
         `without`: types that are passed over, which costs a tenth of reading them.
         """
         names = [event_name(kind) for kind in without]
         query = _READ.format(f" AND type NOT IN ({', '.join('?' * len(names))})" if names else "")
         with self._one_at_a_time:
             self._flush()
-            rows = self._db.execute(query, (after, *names, -1 if limit is None else limit)).fetchall()
+            cursor = self._db.execute(query, (after, *names, -1 if limit is None else limit))
+            rows = cursor.fetchall() if limit is None else _up_to(cursor, _READ_BYTES)
+        if self.on_read is not None and limit is not None and rows:
+            self.on_read(rows[-1][0], "reading")
         if self._distrusted:
             rows = [(row[0], 0.0, None, None, None, None) if row[0] in self._distrusted else row for row in rows]
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
@@ -413,6 +425,7 @@ class Journal:
                 self._chain.forget()
                 continue
             self._chain.advance(row)
+            self.bytes_appended += len(body)
             return row
 
     def _keep_for_later(self, entries: Sequence[Entry], encoded: Sequence[tuple[Event, bytes]]) -> list[Stamped]:
@@ -422,6 +435,7 @@ class Journal:
         for (_, step, work), (event, body) in zip(entries, encoded, strict=True):
             row = self._chain.row(at, step, work, event_type(event), body)
             self._chain.advance(row)
+            self.bytes_appended += len(body)
             self._appended.append(row)
             stamped.append(Stamped(row[0], at, step, work, event))
         return stamped
@@ -478,6 +492,16 @@ class _Guard:
         self._lock.release()
         if isinstance(error, database.Broken):
             raise database.explain(error, self._path) from error
+
+
+def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
+    """The rows of the events, without those after about so many bytes."""
+    rows, size = list[tuple[Any, ...]](), 0
+    while size < most and (some := cursor.fetchmany(_ROWS_AT_A_TIME)):
+        rows += some
+        size += sum(len(row[5]) for row in some if isinstance(row[5], bytes))
+    cursor.close()
+    return rows
 
 
 def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:

@@ -94,7 +94,7 @@ async def _serve(line: bytes, replies: _Replies) -> int:
             return 0
         line = following
     try:
-        return (await run_order(msgspec.json.decode(line, type=Order), outside=outside)).exit_code
+        return (await run_order(msgspec.json.decode(line, type=Order), outside=outside, tell=replies.say)).exit_code
     except (Refusal, UserError) as error:
         replies.refuse(error)
         raise

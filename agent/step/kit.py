@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..facts.conversation import main_conversation
+from ..facts.checkpoint import free_memory
 from ..facts.facts import RunFacts
 from ..facts.spending import SPENDS
 from ..gate import Gate
@@ -19,16 +19,12 @@ from ..journal.integrity.durable import is_forced_out
 from ..protocol import (
     CallAdmitted,
     Clock,
-    ContextTrimmed,
-    ConversationCut,
-    ConversationRestored,
     Event,
     FileChanged,
     LoopKind,
     Model,
     ProposalOpened,
     Record,
-    Rewound,
     Spent,
     Stamped,
     Waiting,
@@ -207,7 +203,8 @@ class Kit:
 
     def _take_in(self, stamped: Stamped) -> None:
         self.facts.apply(stamped)
-        self._mind_the_memory(stamped)
+        if self.work is None:
+            free_memory(self.journal, self.facts, stamped)
         if isinstance(stamped.event, SPENDS):
             self.journal.note_used(self.facts.spending.used)
         if isinstance(stamped.event, FileChanged):
@@ -215,16 +212,6 @@ class Kit:
         for other in self.beside:
             other.facts.hear(stamped)
         self.on_event(stamped)
-
-    def _mind_the_memory(self, stamped: Stamped) -> None:
-        """Messages that are not sent again are only in the journal; what brings them back reads them there."""
-        conversations, work = self.facts.conversations, stamped.work
-        if work is not None or self.work is not None or self.facts.finder is not None:
-            return  # these are short, or end soon
-        if isinstance(stamped.event, ContextTrimmed | ConversationCut):
-            conversations[None].forget_dropped()
-        elif isinstance(stamped.event, Rewound | ConversationRestored) and conversations[None].is_partial:
-            conversations[None] = main_conversation(self.journal, stamped.seq)
 
     def recorder(self, step: int | None, work: str | None) -> Record:
         """`record`, bound to a step."""

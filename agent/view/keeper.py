@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..facts.checkpoint import EVERY, checkpoint_seq
+from ..facts.checkpoint import EVERY, checkpoint_bytes, checkpoint_seq
 from ..facts.facts import RunFacts
 from ..journal import Journal
 from ..protocol import Stamped
@@ -18,7 +18,8 @@ from .transcript import Blocks
 _IN_MEMORY = 64
 _BATCH = 10_000
 _SHARE = 10
-"""Facts grow with a run: stored after each further tenth of its events, they cost the same per event at any length."""
+"""Facts grow with a run. They are stored after each further tenth of its events, and earlier if the events since then
+have ten times the bytes of the facts: so they add a tenth to what is written at most, and a resume reads little."""
 
 
 class ViewKeeper:
@@ -32,6 +33,8 @@ class ViewKeeper:
         self._is_first = stored is None
         self._saved_seq = self.state.last_seq
         self._facts_seq = checkpoint_seq(journal)
+        self._facts_at, self._facts_bytes = 0, checkpoint_bytes(journal)
+        """When the facts were stored, in bytes that the journal appended, and their size."""
         load_older(self.state, journal)
         self._catch_up()
 
@@ -50,12 +53,18 @@ class ViewKeeper:
         else:
             self._catch_up()
         if stamped.seq - self._saved_seq >= EVERY and self._is_level and not self._journal.in_transaction:
-            with_facts = stamped.seq - self._facts_seq >= max(EVERY, stamped.seq // _SHARE)
+            with_facts = self._is_time_for_facts(stamped.seq)
             self._saved_seq = stamped.seq
-            self._facts_seq = stamped.seq if with_facts else self._facts_seq
-            store_view(self._journal, self._facts, self.state, is_first=self._is_first, with_facts=with_facts)
+            size = store_view(self._journal, self._facts, self.state, is_first=self._is_first, with_facts=with_facts)
+            if with_facts:
+                self._facts_seq, self._facts_at, self._facts_bytes = stamped.seq, self._journal.bytes_appended, size
             self._is_first = False
             return_freed_memory()
+
+    def _is_time_for_facts(self, seq: int) -> bool:
+        since = self._journal.bytes_appended - self._facts_at
+        is_due = self._facts_bytes > 0 and since >= _SHARE * self._facts_bytes
+        return seq - self._facts_seq >= (EVERY if is_due else max(EVERY, seq // _SHARE))
 
     @property
     def _is_level(self) -> bool:

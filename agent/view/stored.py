@@ -51,18 +51,19 @@ def stored_page(journal: Journal, page: Page) -> bytes | None:
     return bytes(rows[0][0]) if rows else None
 
 
-def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> None:
+def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> int:
     """Store the state, its new pages and the run's facts, in one commit. All are of the same event.
 
     `is_first`: what an earlier version stored no longer counts. `with_facts`: a view of a search needs them.
-    Raises JournalError.
+    Returns the size of the facts in bytes; 0: they were not stored. Raises JournalError.
     """
+    size = 0
     pages = state.blocks.pages
     new = [(page.seq, page.first, made_by(), page.state) for page in pages if page.state is not None]
     saves_facts = with_facts or facts.finder is not None
     with journal.transaction():
         if saves_facts:
-            save(journal, facts)
+            size = save(journal, facts)
         save_body(journal, VIEW, pack(state))
         if new or is_first:
             journal.rows(_TABLE)
@@ -73,6 +74,7 @@ def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first:
     if saves_facts and not journal.in_transaction:  # a larger commit can still fail
         drop_saved(journal, facts)
     state.blocks.pages = [replace(page, state=None) if page.state is not None else page for page in pages]
+    return size
 
 
 def _pages(journal: Journal, upto: int) -> list[Page]:

@@ -14,7 +14,7 @@ from attacks.hostile import filled
 from fakes.played import spec, started
 
 from rundry.agent import Block, FinderSpec, Journal, Lens, LoopKind, ViewState, load_older, reduce
-from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of
+from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of, free_memory
 from rundry.agent.facts.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
@@ -86,6 +86,7 @@ def kept(journal: Journal, stop: int) -> None:
     load_older(state, journal)
     for stamped in journal.read(0, stop):
         facts.apply(stamped)
+        free_memory(journal, facts, stamped)
         show(state, stamped)
     store_view(journal, facts, state, is_first=True)
 
@@ -126,6 +127,7 @@ def test_from_any_checkpoint_a_runner_knows_what_the_fold_of_all_events_tells(tm
     whole_facts = RunFacts(journal.spec)
     for stamped in events:
         whole_facts.apply(stamped)
+        free_memory(journal, whole_facts, stamped)
     for stop in (1, len(events), *(pick.randrange(2, len(events)) for _ in range(3))):
         kept(journal, stop)
         assert checkpoint_seq(journal) == stop

@@ -16,9 +16,10 @@ CHAIN_FROM = "chain_from"
 _COLUMNS = "SELECT 1 FROM pragma_table_info('events') WHERE name = 'digest'"
 _HEAD = "SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1"
 _BATCH = 5_000
-_ROWS = f"""
+_BATCH_BYTES = 16 << 20
+_ROWS = """
 SELECT seq, at, step, CAST(work AS BLOB), CAST(type AS BLOB), body, digest FROM events
-WHERE seq > ? ORDER BY seq LIMIT {_BATCH}
+WHERE seq > ? ORDER BY seq LIMIT ?
 """
 
 Row = tuple[int, float, int | None, str | None, str, bytes, bytes]
@@ -26,6 +27,9 @@ Row = tuple[int, float, int | None, str | None, str, bytes, bytes]
 
 Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 """Runs SQL with values on a journal."""
+
+OnRead = Callable[[int, str], None]
+"""Told the newest event that was read, and what for."""
 
 
 class BrokenLink(NamedTuple):
@@ -103,14 +107,18 @@ def has_chain(query: Query) -> bool:
     return bool(query(_COLUMNS, ()))
 
 
-def broken_links(query: Query, after: int = 0) -> Iterator[BrokenLink]:
+def broken_links(query: Query, after: int = 0, on_read: OnRead | None = None) -> Iterator[BrokenLink]:
     """The events after that one whose bytes are not those that were recorded, oldest first."""
     if not has_chain(query):
         return
     first = _chain_from(query)
     seq = max(after, first - 1)
     before = stored = START if seq < first else _digest_at(query, seq)
-    while rows := query(_ROWS, (seq,)):
+    limit = _BATCH // 50
+    while rows := query(_ROWS, (seq, limit)):
+        limit = _next_limit(rows)
+        if on_read is not None:
+            on_read(rows[-1][0], "checking")
         for row in rows:
             for missing in range(seq + 1, row[0]):
                 yield BrokenLink(missing, "", "is missing")
@@ -122,6 +130,12 @@ def broken_links(query: Query, after: int = 0) -> Iterator[BrokenLink]:
             elif digest not in (computed, digest_of(stored, *values)):
                 yield BrokenLink(seq, kind, "does not match its checksum")
             before, stored = computed, digest if isinstance(digest, bytes) else computed
+
+
+def _next_limit(rows: Sequence[tuple[Any, ...]]) -> int:
+    """How many events to read next, where they are as large as these."""
+    size = sum(len(row[5]) for row in rows if isinstance(row[5], bytes))
+    return max(1, min(_BATCH, _BATCH_BYTES * len(rows) // max(1, size)))
 
 
 def is_linked(query: Query, seq: int, digest: bytes) -> bool:

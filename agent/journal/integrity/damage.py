@@ -14,9 +14,9 @@ from .chain import BrokenLink, broken_links, has_chain, is_linked
 from .tail import Tail, read_tail, tail_path
 
 QUICK_CHECK_BYTES = 256 << 20
-"""A larger file is not read as a whole on resume (1 s for 1 GB); `rundry check` reads it."""
+"""A larger file is not read as a whole on resume; its events are checked from the newest checkpoint on."""
 EVENTS_ON_RESUME = 300_000
-"""A longer journal is checked from its newest checkpoint on when it is resumed; `rundry check` reads all of it."""
+"""The same for a journal with more events; `rundry check` reads all of it."""
 _RESUMED = "SELECT type, body FROM events WHERE type = ? ORDER BY seq"
 _OF_A_ROW = re.compile(r"(NULL|non-\w+|\w+) value in events\.|row \d+ missing from index|wrong # of entries in index")
 """What SQLite's check says of one row, which the checksums find too."""
@@ -65,7 +65,7 @@ def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> D
     `most`: the items of a larger search are not read. Raises JournalError where the file itself is damaged.
     """
     accepted = _accepted(journal)
-    broken = list(broken_links(journal.rows, after))
+    broken = list(broken_links(journal.rows, after, journal.on_read))
     missing, unknown, tail = _look_at_end(journal)
     return Damage(
         [link for link in broken if link.seq not in accepted],
@@ -78,13 +78,22 @@ def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> D
     )
 
 
+def is_large(journal: Journal) -> bool:
+    """Whether reading all of it takes too long for a resume."""
+    return _bytes(journal) > QUICK_CHECK_BYTES or journal.last_seq() > EVENTS_ON_RESUME
+
+
 def require_intact_file(journal: Journal) -> None:
     """Raise JournalError where SQLite finds damage in the structure of the file."""
-    pages, size = (int(journal.rows(f"PRAGMA {name}")[0][0]) for name in ("page_count", "page_size"))
-    if pages * size > QUICK_CHECK_BYTES:
+    if _bytes(journal) > QUICK_CHECK_BYTES:
         return
     if lines := structural_faults(journal, "quick_check"):
         raise JournalError(f"{journal.path} is damaged ({lines[0]}); restore it from a copy, nothing was changed in it")
+
+
+def _bytes(journal: Journal) -> int:
+    pages, size = (int(journal.rows(f"PRAGMA {name}")[0][0]) for name in ("page_count", "page_size"))
+    return pages * size
 
 
 def structural_faults(journal: Journal, pragma: str) -> list[str]:

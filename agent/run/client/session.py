@@ -33,6 +33,7 @@ from ...protocol import (
     Unreachable,
 )
 from ...system import return_freed_memory
+from ...view.reading import tell_reading
 from ...view.state import ViewState
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
@@ -154,7 +155,9 @@ class Session:
         if self.journal is None or not (self.journal.changed() or self._more):
             return []
         events = self.journal.read(self._after, BATCH)
-        self._more = len(events) == BATCH
+        self._more = bool(events)
+        if not events and self.journal.on_read is not None:
+            self.journal.on_read, self.said = None, ""
         if not self._more and self._after - self._tidied_at >= _TIDY_EVENTS:
             self._tidied_at = self._after
             return_freed_memory()
@@ -236,9 +239,13 @@ class Session:
 
     def _greet(self) -> None:
         if self.journal is not None:
+            tell_reading(self.journal, self._say)
             self.journal.keep_few_pages()
             self.journal.attach(self._view)
             self.writes.follow(self.journal.path)
+
+    def _say(self, line: str) -> None:
+        self.said = line
 
     def _hand_over(self, order: Order | Check) -> None:
         if not self._is_warm():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...facts.checkpoint import checkpoint_seq
 from ...journal import Journal
 from ...journal.integrity.beside import ITEMS_ON_RESUME
-from ...journal.integrity.damage import EVENTS_ON_RESUME, Damage, damage_of, require_intact_file
+from ...journal.integrity.damage import Damage, damage_of, is_large, require_intact_file
 from ...protocol import UserError
 from ..client.start_request import ResumeChanges
 
@@ -17,7 +17,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
     """
     newest = journal.last_seq()
     require_intact_file(journal)
-    after = checkpoint_seq(journal) if newest > EVENTS_ON_RESUME else 0
+    after = checkpoint_seq(journal) if is_large(journal) else 0
     damage = damage_of(journal, after=after, most=ITEMS_ON_RESUME)
     run_id = journal.spec.run_id
     if damage and not newest:

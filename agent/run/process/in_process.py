@@ -46,12 +46,13 @@ async def run_here(
     changes: ResumeChanges | None = None,
     notes: Sequence[str] = (),
     outside: Outside | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
     """Drives the journal's run to its outcome; a run that had begun is taken up.
 
     Raises RunHeld, JournalError; Refusal or UserError where a run that had begun cannot go on: it stays as it was.
 
-    `on_event` gets each event after it was recorded, in order.
+    `on_event` gets each event after it was recorded, in order. `tell` gets a line where the person has to wait.
     """
     journal = Journal.open(path)
     try:
@@ -59,4 +60,4 @@ async def run_here(
     finally:
         journal.close()
     order = Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=False, notes=list(notes))
-    return await run_order(order, on_event, outside)
+    return await run_order(order, on_event, outside, tell)

@@ -11,6 +11,7 @@ from typing import cast
 from ...facts.checkpoint import facts_of
 from ...facts.facts import RunFacts
 from ...journal import Journal, claim
+from ...journal.integrity.damage import Damage
 from ...loops import never_started
 from ...model import close_connections
 from ...protocol import (
@@ -29,6 +30,7 @@ from ...protocol import (
 )
 from ...step import Kit
 from ...view.keeper import ViewKeeper
+from ...view.reading import reading_told
 from ..client.start_request import Order
 from ..confirming import Dependencies
 from ..damaged.admission import admit_damage
@@ -49,8 +51,13 @@ from .signals import Signals, heard
 OnEvent = Callable[[Stamped], None]
 
 
-async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outside: Outside | None = None) -> Outcome:
-    """Drives the ordered run to its outcome.
+async def run_order(
+    order: Order,
+    on_event: OnEvent = lambda stamped: None,
+    outside: Outside | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Drives the ordered run to its outcome. `tell` gets a line where reading a long journal takes a while.
 
     Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError where a run that
     had begun cannot go on: it stays as it was.
@@ -59,7 +66,12 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
     with claim(path), heard() as signals:
         journal = Journal.open(path)
         try:
-            return await _run(journal, order, on_event, outside or Outside(), signals)
+            with reading_told(journal, tell):
+                damage = admit_damage(journal, order.changes)
+                facts = facts_of(journal)
+                keeper = ViewKeeper(journal, facts)
+            on_event = keeper.heard_by(on_event)
+            return await _run(journal, facts, damage, order, on_event, outside or Outside(), signals)
         except JournalError as error:
             if journal.has_written:
                 raise JournalUnwritable(str(error)) from error
@@ -69,10 +81,15 @@ async def run_order(order: Order, on_event: OnEvent = lambda stamped: None, outs
             await close_connections()
 
 
-async def _run(journal: Journal, order: Order, on_event: OnEvent, outside: Outside, signals: Signals) -> Outcome:
-    damage = admit_damage(journal, order.changes)
-    facts = facts_of(journal)
-    on_event = ViewKeeper(journal, facts).heard_by(on_event)
+async def _run(
+    journal: Journal,
+    facts: RunFacts,
+    damage: Damage,
+    order: Order,
+    on_event: OnEvent,
+    outside: Outside,
+    signals: Signals,
+) -> Outcome:
     making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
     signals.on = lambda _: making.cancel()
     try:
