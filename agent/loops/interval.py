@@ -35,4 +35,4 @@ def seconds_to_next(state: LoopState, passing: PassFacts, spec: IntervalSpec) ->
     """0 or less: it is due. The first is at once; one that the person woke is, too."""
     if passing.last is None or passing.last.began is None or passing.slept is not None:
         return 0.0
-    return passing.last.began + spec.every - state.now
+    return min(spec.every, passing.last.began + spec.every - state.now)  # the clock may have been set back since

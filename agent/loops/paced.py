@@ -21,7 +21,9 @@ def decide(state: LoopState) -> Decision:
     if passing.asked is not None and state.facts.finish is None and not is_over:
         left = None if passing.asleep is None or passing.asleep.until is None else passing.asleep.until - state.now
         if passing.asleep is not None and left is not None:  # another runner slept before
-            return Wait(max(0.01, left), "clock", msgspec.structs.replace(passing.asleep, seconds=max(0.01, left)))
+            left = max(0.01, min(left, passing.asleep.seconds))  # the clock may have been set back since
+            until = state.now + left
+            return Wait(left, "clock", msgspec.structs.replace(passing.asleep, seconds=left, until=until))
         return _sleep(state, passing.asked.seconds, passing.asked.reason)
     decision = goal.decide(state)
     if not isinstance(decision, Again):

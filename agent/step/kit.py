@@ -109,6 +109,8 @@ class Kit:
     """Of `--edit-format constrained`."""
     noted_shortenings: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """Ways to shorten the fixed part of the prompt that the person knows of."""
+    holds_seen: dict[int, float] = field(default_factory=dict[int, float])
+    """When this process first saw a hold of the budget, in monotonic seconds."""
     images_noted: int = 0
     """Images that a line of text stood for in the newest call that was said to be trimmed."""
     refused_prompts: dict[str, int] = field(default_factory=dict[str, int])

@@ -121,6 +121,21 @@ def test_the_first_pass_begins_at_once_and_the_next_one_when_it_is_due():
     assert kinds(told.decide(at=300.0)) == ["begin"]
 
 
+def test_a_clock_that_was_set_back_a_day_never_makes_the_next_pass_wait_longer_than_its_interval():
+    told = closed(opened(interval()))
+    decision = told.decide(at=-86_400.0)
+    assert isinstance(decision, Wait) and decision.seconds == 300.0
+    assert decision.sleep is not None and decision.sleep.until == T0 - 86_400.0 + 300.0
+
+
+def test_a_sleep_that_another_runner_began_never_lasts_longer_because_the_clock_was_set_back():
+    told = paced().asks(1800.0)
+    told.tell(Sleeping(seconds=1800, asked=1800, why="CI", until=T0 + 1800))
+    decision = told.decide(at=-86_400.0)
+    assert isinstance(decision, Wait) and decision.seconds == 1800.0
+    assert decision.sleep is not None and decision.sleep.until == T0 - 86_400.0 + 1800.0
+
+
 def test_a_pass_that_overran_is_followed_at_once_and_never_met():
     told = opened(interval())
     assert kinds(told.decide(at=900.0)) == ["main"]

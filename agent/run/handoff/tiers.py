@@ -173,8 +173,8 @@ class Ladder:
         if not self._run.facts.spec.tiers:
             return None
         until = None if tier.after is None else self._run.kit.clock.now() + tier.after
-        if known is not None and known.number == number:
-            until = known.until
+        if known is not None and known.number == number:  # not later than from now: the clock may have been set back
+            until = known.until if known.until is None or until is None else min(known.until, until)
         self._run.kit.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
         return until
 

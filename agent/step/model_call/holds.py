@@ -18,8 +18,12 @@ def held_until(now: float, model: Model) -> float:
 
 
 def release_due(kit: Kit) -> None:
-    """Record that holds whose time is over are released."""
-    now = kit.clock.now()
-    due = [(seq, c) for seq, c in kit.facts.spending.holds.items() if c.held_until is None or c.held_until <= now]
+    """Record that holds whose time is over are released, also where the clock was set back meanwhile."""
+    now, elapsed = kit.clock.now(), kit.clock.monotonic()
+
+    def is_over(seq: int, until: float | None) -> bool:
+        return until is None or until <= now or elapsed - kit.holds_seen.setdefault(seq, elapsed) >= LONGEST_ANSWER
+
+    due = [(seq, c) for seq, c in kit.facts.spending.holds.items() if is_over(seq, c.held_until)]
     for seq, charged in due:
         kit.record(HoldReleased(charge=seq, tokens=charged.held_tokens, usd=charged.held_usd))

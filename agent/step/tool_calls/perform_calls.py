@@ -183,7 +183,7 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
-    elif refusal := kit.quotas.take(one.call.tool, kit.clock.now(), kit.facts.step):
+    elif refusal := kit.quotas.take(one.call.tool, kit.clock.monotonic(), kit.facts.step):
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:
