@@ -17,9 +17,9 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from .actions import ACTIONS, keymap
-from .desk import Desk
 from .first_frame import Typed
 from .notify import Caller
+from .run_controller import Desk
 from .screens.main import MainScreen
 from .text import one_line
 from .theme import SHIPPED, register_themes

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rundry.agent import ResumeChanges, Session
 
     from .app import Parting
-    from .desk import Desk
-    from .finding import FindSetup
-    from .start import Setup
+    from .run_controller import Desk
+    from .setup.finding import FindSetup
+    from .setup.start import Setup
 
 LAST_SECONDS = 5.0
 """How long the end of a run that was told to stop is waited for."""
@@ -32,7 +32,7 @@ def open_demo(flags: Mapping[str, object]) -> int:
     """The screen of the demo. The exit code. Raises RundryError."""
 
     def lay_out() -> tuple[str | None, Mapping[str, object]]:
-        from .start import demo_flags
+        from .setup.start import demo_flags
 
         return demo_flags(flags)
 
@@ -84,14 +84,14 @@ def open_resumed(
 ) -> int:
     """The screen of a run that goes on. The exit code. Raises RundryError."""
     from .deciding.question import NOT_RECORDED
-    from .resuming import changes_from, find, with_decision
+    from .setup.resuming import changes_from, find, with_decision
 
     path = find(ref, flags)
     changes = with_decision(_with_images(changes_from(flags, hint, path), path), decided)
     _refuse_damage(path, changes)
 
     def attach() -> Desk:
-        from .desk import Desk
+        from .run_controller import Desk
 
         session = _warm(path.parent)
         try:
@@ -134,14 +134,14 @@ def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
 
 def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
     """The screen of a run that someone else drives, or that ended. The exit code. Raises RundryError."""
-    from .resuming import find_any
+    from .setup.resuming import find_any
 
     path = find_any(ref, flags)
 
     def attach() -> Desk:
         from rundry.agent import Session
 
-        from .desk import Desk
+        from .run_controller import Desk
 
         return Desk(Session.attach(path))
 
@@ -150,7 +150,7 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 
 def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:
     """`kept`: what is as it was where the run cannot go on."""
-    from .start import Setup
+    from .setup.start import Setup
 
     frame = _first_frame("", flags, command)
     try:
@@ -200,7 +200,7 @@ def _warm(folder: Path) -> Session:
 
 
 def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
-    from .start import Setup
+    from .setup.start import Setup
 
     setup = Setup(flags, headless=False)
     return setup, _warm(setup.folder)
@@ -209,7 +209,7 @@ def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
 def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> Desk:
     from rundry.agent import refuse_missing_key
 
-    from .desk import Desk
+    from .run_controller import Desk
 
     desk = Desk(session, setup)
     if task and setup.model is None:
@@ -283,8 +283,8 @@ def part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind, Refusal
 
-    from .plain import outcome_line
-    from .resuming import way_on
+    from .headless.plain import outcome_line
+    from .setup.resuming import way_on
     from .text import one_line
 
     if parting.refused:

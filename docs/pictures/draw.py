@@ -16,8 +16,8 @@ os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 
 from rundry.agent import Session, ViewState
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
-from rundry.tui.start import Setup, demo_flags
+from rundry.tui.run_controller import Desk
+from rundry.tui.setup.start import Setup, demo_flags
 
 
 async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:

@@ -22,7 +22,7 @@ from fakes.turns import call
 
 from rundry.agent import Budget, GateMode, Session
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
+from rundry.tui.run_controller import Desk
 
 CHECK = "python3 -m unittest -q"
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
+from rundry.tui.run_controller import Desk
 from rundry.tui.screens.main import MainScreen
 
 from .painted import painted, until

@@ -9,7 +9,7 @@ import pytest
 
 from rundry.agent.config import read_finder
 from rundry.agent.protocol import Lens, Recipe, RunSpec, Seed, UserError, WorkerSpec
-from rundry.tui.finding import FindSetup, wanted_of
+from rundry.tui.setup.finding import FindSetup, wanted_of
 
 TASK = 'task = "look"\n'
 LENS = '[[lens]]\nname = "one"\nprompt = "look"\n'

@@ -12,9 +12,9 @@ from fakes.searched import Search, crawl
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
 from rundry.agent.finder.items.frontier import Frontier
 from rundry.agent.finder.items.item_state import Candidate
-from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
 from rundry.tui.board.pages import PAGE, Pages, Stock
+from rundry.tui.board.rows.listings import listing_of
 from rundry.tui.board.view import BoardView, Listing
 from rundry.tui.theme import shipped_palette
 

@@ -30,12 +30,12 @@ from rundry.agent import (
     WorkStarted,
     reduce_all,
 )
-from rundry.tui.board.cells import Row, grouped, middle, since
-from rundry.tui.board.excerpt import Excerpt, excerpt
 from rundry.tui.board.layout import Laid, lay_out
-from rundry.tui.board.listings import listing_of
 from rundry.tui.board.look import Look
-from rundry.tui.board.plot import chart, sparkline
+from rundry.tui.board.rows.cells import Row, grouped, middle, since
+from rundry.tui.board.rows.excerpt import Excerpt, excerpt
+from rundry.tui.board.rows.listings import listing_of
+from rundry.tui.board.rows.plot import chart, sparkline
 from rundry.tui.board.view import BoardView, Spot
 from rundry.tui.theme import shipped_palette
 

@@ -19,7 +19,7 @@ from rundry.agent import (
     SetGateMode,
     StepStarted,
 )
-from rundry.tui.gate.arming import GRACE, TYPING, Arming
+from rundry.tui.gate.decision.arming import GRACE, TYPING, Arming
 
 SIZE = (100, 30)
 

@@ -9,12 +9,10 @@ from fakes.played import proposal
 
 from rundry.agent import Decide, ProposalOpened, Rebasing, UserError
 from rundry.tui.diff import diff_of, diff_of_text
-from rundry.tui.gate.editing import opened
-from rundry.tui.gate.following import follow
-from rundry.tui.gate.merge import carried
-from rundry.tui.gate.picks import Picks, matched
-from rundry.tui.gate.spans import spans_in, spans_of, taken_text
-from rundry.tui.gate.thoughts import (
+from rundry.tui.gate.decision.editing import opened
+from rundry.tui.gate.decision.following import follow
+from rundry.tui.gate.decision.merge import carried
+from rundry.tui.gate.decision.pending_decision import (
     IN_CONFLICT,
     MARKS_LEFT,
     NOTHING_TAKEN,
@@ -24,6 +22,8 @@ from rundry.tui.gate.thoughts import (
     rejection,
     way_out,
 )
+from rundry.tui.gate.decision.picks import Picks, matched
+from rundry.tui.gate.decision.spans import spans_in, spans_of, taken_text
 
 OLD = "".join(f"line {n}\n" for n in range(60))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", "")

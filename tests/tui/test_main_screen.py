@@ -22,10 +22,10 @@ from rundry.agent import (
 )
 from rundry.tui.actions import ACTIONS, keymap, parse_slash, shown_key
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
-from rundry.tui.doings import DOINGS
+from rundry.tui.handlers import DOINGS
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.head.title import arrange_title, model_name
+from rundry.tui.run_controller import Desk
 
 RUN = (
     started(),

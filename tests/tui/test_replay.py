@@ -33,9 +33,9 @@ from rundry.agent import (
     reduce_all,
 )
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.screen import ReplayScreen
+from rundry.tui.run_controller import Desk
 from rundry.tui.screens.main import MainScreen
 
 ENDED = RunEnded(reason=Reason.BUDGET, detail="step budget: 9 of 9", complete=False, exit_code=3)

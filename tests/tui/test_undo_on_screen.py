@@ -12,7 +12,7 @@ from fakes.turns import call, edit, finish
 
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
+from rundry.tui.run_controller import Desk
 from rundry.tui.screens.undo import UndoScreen
 
 DONE = finish("all is well", "a.txt:1")

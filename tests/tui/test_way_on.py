@@ -7,7 +7,7 @@ import pytest
 
 from rundry.agent.protocol import Budget, Price, Reason, RunEnded, Spent, Tokens
 from rundry.agent.stops import Exhausted, Margin, Reserve, admit
-from rundry.tui.resuming import way_on
+from rundry.tui.setup.resuming import way_on
 
 NONE = Budget(steps=None, tokens=None, usd=None, seconds=None)
 

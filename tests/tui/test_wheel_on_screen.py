@@ -15,7 +15,7 @@ from fakes.turns import Turn, call, edit, say
 
 from rundry.agent import LoopKind, Session, Stop
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
+from rundry.tui.run_controller import Desk
 from rundry.tui.screens.rewind import RewindScreen
 
 SERVER = "echo listening; while :; do sleep 0.05; done"

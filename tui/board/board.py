@@ -13,9 +13,9 @@ from rundry.agent import Finding, Journal, ViewState
 from .arming import Arming
 from .canvas import Canvas
 from .layout import Laid, lay_out
-from .listings import listing_of
 from .look import Look, slotted
 from .pages import Stock
+from .rows.listings import listing_of
 from .view import BoardView, Listing
 
 REDRAW_SECONDS = 0.2

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from ..lines import to_strip
 from ..lines.draw import paint
 from ..theme import Palette, palette_of
-from .cells import Row
+from .rows.cells import Row
 
 
 class Canvas(Widget):

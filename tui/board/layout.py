@@ -8,14 +8,14 @@ from rich.style import Style
 
 from ..lines import Run
 from ..lines.draw import width_of
-from .bottom import bottom
-from .cells import Row, apart, beside, blank, left
-from .detail import finding_detail, item_detail, lens_detail
-from .findings import tally
-from .flights import failures, flights
-from .lenses import lens_heading, lens_row
 from .look import Look
-from .top import top
+from .rows.bottom import bottom
+from .rows.cells import Row, apart, beside, blank, left
+from .rows.detail import finding_detail, item_detail, lens_detail
+from .rows.findings import tally
+from .rows.flights import failures, flights
+from .rows.lenses import lens_heading, lens_row
+from .rows.top import top
 from .view import BoardView, Listing
 
 WIDE = 106

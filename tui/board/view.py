@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .cells import Row
+from .rows.cells import Row
 
 FILTERS = ("all", "confirmed", "judging", "refuted")
 

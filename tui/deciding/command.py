@@ -20,7 +20,7 @@ from rundry.agent import (
     what_waits,
 )
 
-from ..resuming import find
+from ..setup.resuming import find
 from ..text import one_line, path_line
 from .question import NOT_RECORDED, SHORT, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
@@ -65,7 +65,7 @@ def decide(
         return 1
     command = _command(opened, waits, run_id, verdict, hunks, reason)
     if is_live:
-        from ..ctl import put_decision
+        from ..cli.ctl import put_decision
 
         return put_decision(path, command, as_json=as_json)
     changes = ResumeChanges(decision=command)
@@ -75,7 +75,7 @@ def decide(
 def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, *, headless: bool, as_json: bool) -> int:
     """Let the run go on with the decision. The exit code. Raises RundryError."""
     if headless or not has_terminal():
-        from ..plain import resume_headless
+        from ..headless.plain import resume_headless
 
         try:
             return resume_headless(ref, flags, hint=decided.hint, since=None, as_json=as_json, decided=decided)

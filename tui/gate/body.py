@@ -12,12 +12,12 @@ from rundry.agent import ProposalOpened, RundryError
 
 from ..diff import Diff, DiffPane, HunkMark
 from .command import CommandPane
-from .editing import opened
-from .following import Content
-from .picks import Picks
-from .review import Review
-from .spans import Span, spans_in, spans_of
-from .thoughts import Shown
+from .decision.editing import opened
+from .decision.following import Content
+from .decision.pending_decision import Shown
+from .decision.picks import Picks
+from .decision.review import Review
+from .decision.spans import Span, spans_in, spans_of
 from .words import body, is_editable
 
 

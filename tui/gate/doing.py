@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rundry.agent import RundryError
 
 from ..editor import command_set
-from .editing import opened
-from .thoughts import approval, rejection, way_out
+from .decision.editing import opened
+from .decision.pending_decision import approval, rejection, way_out
 from .words import can_be_joined, is_editable, may_always
 
 if TYPE_CHECKING:

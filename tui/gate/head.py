@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ..diff import Diff
-from .review import Review
-from .thoughts import Shown
+from .decision.pending_decision import Shown
+from .decision.review import Review
 from .words import about, counted, name, notes, waiting_list
 
 ROOMY = 30

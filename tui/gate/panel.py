@@ -14,11 +14,11 @@ from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened
 
-from .arming import HELD_BACK, TYPING, HeldBack
+from .decision.arming import HELD_BACK, TYPING, HeldBack
+from .decision.editing import first_mark
+from .decision.following import Content, follow
 from .doing import DOING
-from .editing import first_mark
 from .editor import GateEditor
-from .following import Content, follow
 from .reason import ReasonInput
 from .view import GateView
 

@@ -11,13 +11,13 @@ from rundry.agent import ProposalOpened, ViewState
 
 from ..diff import DiffPane
 from ..text import one_line
-from .arming import Arming
 from .body import ProposalBody
-from .following import Content
+from .decision.arming import Arming
+from .decision.following import Content
+from .decision.pending_decision import Shown, Thoughts
+from .decision.review import Review
 from .foot import GateFoot
 from .head import ROOMY, GateHead
-from .review import Review
-from .thoughts import Shown, Thoughts
 from .words import asking, keys, reasons
 
 ELSEWHERE = 14

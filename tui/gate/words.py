@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rundry.agent import ProposalOpened, Rebasing, plural
 
 from ..text import one_line, path_line, show
-from .thoughts import Shown, Thoughts
+from .decision.pending_decision import Shown, Thoughts
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: y approves your version"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rundry.agent import RundryError, Stop
 
-from ..desk import Desk
+from ..run_controller import Desk
 
 TWICE_SECONDS = 2.0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rundry.agent import Refusal, RundryError
 
-from ..desk import Desk
+from ..run_controller import Desk
 
 CLOCK_SECONDS = 0.25
 """Between two redraws without news, while a clock on the screen runs or the person does something."""

@@ -18,17 +18,17 @@ from ..actions import ACTIONS, BY_NAME, keys_of, parse_slash, shown_key
 from ..board import BoardPanel
 from ..board.board import Board
 from ..clockwork import ClockworkLine
-from ..desk import Desk
-from ..doings import DOINGS
-from ..footer import Footer
 from ..gate import GatePanel
-from ..gone import GoneNotice
+from ..handlers import DOINGS
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
+from ..run_controller import Desk
 from ..transcript import Transcript
 from .editing import edit_proposal
 from .focus import mind_the_focus
+from .footer import Footer
+from .gone import GoneNotice
 from .leave import LeaveScreen
 from .leaving import Leaving
 from .looking import Looking, Onlooker

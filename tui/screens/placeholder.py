@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rundry.agent import LoopKind
 
-from ..desk import Desk
-from ..resuming import ended_on_limit
+from ..run_controller import Desk
+from ..setup.resuming import ended_on_limit
 
 
 def placeholder(desk: Desk) -> str:

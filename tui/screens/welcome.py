@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from ..desk import Desk, Start
 from ..head.title import model_name
+from ..run_controller import Desk, Start
 from ..text import one_line
 
 

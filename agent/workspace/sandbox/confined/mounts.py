@@ -31,7 +31,7 @@ _TOOLS = (
     "XDG_CACHE_HOME",
 )
 """Variables that name folders of toolchains."""
-PACKAGE = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[4]
 """The folder that holds rundry's own code."""
 _KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "NET_BIND_SERVICE")
 

@@ -1,0 +1,1 @@
+"""The rows of the board, each view as cells."""

@@ -1,0 +1,87 @@
+"""Rows of columns: padded, cut and set side by side. Texts cross the border for foreign text here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from ...lines import Run, marked
+from ...lines.draw import shorten, width_of
+from ...text import one_line
+from ...theme import Palette
+
+Row = list[Run]
+
+PLAIN = Style.null()
+
+
+def foreign(text: str, style: Style, palette: Palette) -> Row:
+    """A text that someone else wrote, in one line."""
+    return marked(one_line(text), style, palette.mark)
+
+
+def blank(width: int) -> Run:
+    """So many cells of nothing."""
+    return (" " * max(0, width), PLAIN)
+
+
+def left(runs: Sequence[Run], width: int) -> Row:
+    """Exactly `width` cells, the rest as `…`."""
+    kept = shorten(runs, max(0, width))
+    return [*kept, blank(width - width_of(kept))]
+
+
+def right(runs: Sequence[Run], width: int) -> Row:
+    """The same, at the right edge."""
+    kept = shorten(runs, max(0, width))
+    return [blank(width - width_of(kept)), *kept]
+
+
+def apart(start: Sequence[Run], end: Sequence[Run], width: int) -> Row:
+    """Both in exactly `width` cells, at its edges; the start gives way."""
+    tail = shorten(end, width)
+    room = width - width_of(tail)
+    return [*left(start, room - 2), blank(min(2, room)), *tail] if tail else left(start, width)
+
+
+def beside(first: Sequence[Row], second: Sequence[Row], width: int, gap: int) -> list[Row]:
+    """Two columns of rows; the first is `width` cells wide."""
+    return [[*left(a, width), blank(gap), *b] for a, b in zip_longest(first, second, fillvalue=list[Run]())]
+
+
+def middle(text: str, width: int) -> str:
+    """A shown text within `width` cells: an address or a path loses its middle, not its end."""
+    if cell_len(text) <= width:
+        return text
+    if width < 8:
+        return text[: max(0, width - 1)] + "…" if width > 0 else ""
+    head = (width - 1) // 3
+    tail = width - 1 - head
+    while cell_len(text[:head]) + 1 + cell_len(text[-tail:]) > width and tail > 1:
+        tail -= 1
+    return f"{text[:head]}…{text[-tail:]}"
+
+
+def path(text: str, style: Style, palette: Palette, width: int) -> Row:
+    """An address or a path that someone else wrote, cut in the middle."""
+    return marked(middle(one_line(text), width), style, palette.mark)
+
+
+def grouped(count: int) -> str:
+    """`1 204`, from a million on `1.2M`."""
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.1f}M"
+    return f"{count:,}".replace(",", " ")
+
+
+def since(seconds: float) -> str:
+    """`12s`, `3:05`, `1:02:03`: right-aligned by the caller."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    hours, rest = divmod(whole, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,243 @@
+"""`rundry ctl`: what a key does on the screen, done by a script. One command, one answer, one line."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rundry.agent import (
+    Budget,
+    Command,
+    CommandRefused,
+    CommandTaken,
+    Decide,
+    Journal,
+    Judge,
+    Merge,
+    RunEnded,
+    Session,
+    Undo,
+    UserError,
+    Waits,
+    find_run,
+    holder,
+    list_runs,
+    what_waits,
+)
+
+from ..attaching import with_images
+from ..border.json_out import print_json
+from ..deciding.question import Declined
+from ..setup.resuming import raised, way_on
+from ..setup.start import folder_of, workspace_of
+from ..text import one_line
+from .verbs import QUEUED, VERBS, Given, commands_of, near, verb_of
+
+ANSWER_SECONDS = 5.0
+"""Until a command must have been taken out of the inbox."""
+DOING_SECONDS = 60.0
+"""Until one that was taken must have been done: a model is asked whether it answers, files are put back."""
+LOOK_SECONDS = 0.01
+ALONE = ("undo", "judge", "merge")
+"""Verbs that a run takes which nobody drives."""
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--json` prints."""
+
+    run_id: str
+    verb: str
+    taken: bool
+    why: str | None
+    """Why it was refused."""
+    seconds: float
+    """From the command to its answer."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A queued message, as `--json` prints it."""
+
+    number: int
+    text: str
+    images: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """What `queued --json` prints."""
+
+    run_id: str
+    verb: str = QUEUED
+    queued: list[Message]
+
+
+def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Give one command and print what became of it: 0 taken, 1 refused by the run. Raises RundryError."""
+    ref, given = _given(words, flags)
+    verb_of(given.verb)
+    path = find_run(ref, folder_of(flags), None) if ref is not None else _newest_live(flags)
+    if given.verb == QUEUED:
+        return _list_queue(path, given, as_json=as_json)
+    session = Session(Journal.open(path), None, "ctl")  # not attached: nobody looks on for longer than this
+    try:
+        answered = _ask(session, path, given, flags)
+    except Declined:
+        print("nothing was decided: the proposal stays open")
+        return 1
+    finally:
+        session.close()
+    return _print(answered, given.verb, as_json=as_json)
+
+
+def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
+    """Give a decision to the runner of a live run: 0 taken, 1 refused by the run. Raises RundryError."""
+    session = Session(Journal.open(path), None, "ctl")
+    try:
+        answered = _put(session, path, [command], command.verdict)
+    finally:
+        session.close()
+    return _print(answered, command.verdict, as_json=as_json)
+
+
+def _print(answered: Answered, verb: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json(answered)
+    elif answered.taken:
+        print(one_line(f"{answered.run_id}  {verb}  taken"))
+    else:
+        print(f"rundry: {answered.run_id} refused {verb}: {one_line(answered.why or '')}", file=sys.stderr)
+    return 0 if answered.taken else 1
+
+
+def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
+    journal = Journal.open(path)
+    try:
+        waits = what_waits(journal)
+    finally:
+        journal.close()
+    commands_of(given, waits)
+    run_id = journal.spec.run_id
+    messages = [Message(number=n, text=one.text, images=len(one.images)) for n, one in sorted(waits.queue.items())]
+    if as_json:
+        print_json(Listed(run_id=run_id, queued=messages))
+        return 0
+    for message in messages:
+        print(f"{message.number:>4}  {one_line(message.text)}")
+    if not messages:
+        print(one_line(f"{run_id}  no message is queued"))
+    return 0
+
+
+def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | None, Given]:
+    """The run, where one is named, and what is wanted of it: a verb in the first place leaves the run out."""
+    if not words:
+        raise UserError(f"ctl takes a run and a verb: {', '.join(VERBS)}")
+    ref, rest = (None, words) if words[0] in VERBS else (words[0], words[1:])
+    if not rest:
+        raise UserError(f"ctl {one_line(words[0])[:40]}: {near(words[0])}give a verb too: {', '.join(VERBS)}")
+    reason, api_base, digest = flags.get("reason"), flags.get("api_base"), flags.get("digest")
+    return ref, Given(
+        verb=rest[0],
+        words=rest[1:],
+        now=bool(flags.get("now")),
+        reason=None if reason is None else str(reason),
+        digest=None if digest is None else str(digest),
+        api_base=None if api_base is None else str(api_base),
+        unsandboxed=bool(flags.get("unsandboxed")),
+    )
+
+
+def _newest_live(flags: Mapping[str, object]) -> Path:
+    folder, workspace = folder_of(flags), str(workspace_of(flags))
+    for line in list_runs(folder):
+        if line.workspace == workspace and holder(Path(line.path)) is not None:
+            return Path(line.path)
+    raise UserError(f"no run of {workspace} is being driven just now: name one, `rundry runs` lists them")
+
+
+def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]) -> Answered:
+    journal = session.journal
+    assert journal is not None  # it was attached to one
+    waits = what_waits(journal)
+    is_alone = holder(path) is None
+    if is_alone and given.verb not in ALONE:
+        raise UserError(_nobody_drives(journal, waits, flags))
+    if waits.ended is not None and not VERBS[given.verb].after_end:
+        raise UserError(
+            f"{_ended(journal, waits)}: {given.verb} makes no sense any more{_way_on(journal, waits, flags)}"
+        )
+    return _put(session, path, with_images(commands_of(given, waits), journal), given.verb)
+
+
+def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -> Answered:
+    journal, is_alone = session.journal, holder(path) is None
+    assert journal is not None  # it was attached to one
+    began, after = time.monotonic(), journal.last_seq()
+    why: str | None = None
+    for command in commands:
+        number = (
+            session.put_alone(command)
+            if is_alone and isinstance(command, Undo | Judge | Merge)
+            else session.put(command)
+        )
+        why = _answer_to(journal, number, after, is_alone=is_alone)
+        if why is not None:
+            break
+    seconds = round(time.monotonic() - began, 3)
+    return Answered(run_id=journal.spec.run_id, verb=verb, taken=why is None, why=why, seconds=seconds)
+
+
+def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> str | None:
+    """None: it was taken. Else why not, also where nobody answers."""
+    began = time.monotonic()
+    while True:
+        if journal.changed():
+            for stamped in journal.read(after):
+                after = stamped.seq
+                if isinstance(stamped.event, CommandTaken) and stamped.event.command_id == number:
+                    return None
+                if isinstance(stamped.event, CommandRefused) and stamped.event.command_id == number:
+                    return stamped.event.why
+        waited = time.monotonic() - began
+        is_waiting = any(command_id == number for command_id, _ in journal.untaken())
+        if is_waiting and not is_alone and waited > 1.0 and holder(journal.path) is None:
+            return f"its runner is gone: rundry resume {journal.spec.run_id}"
+        if waited > (ANSWER_SECONDS if is_waiting and not is_alone else DOING_SECONDS):
+            state = "not taken yet, it waits in the inbox" if is_waiting else "taken, and not done yet"
+            return f"no answer within {waited:.0f} s: {state}"
+        time.sleep(LOOK_SECONDS)
+
+
+def _nobody_drives(journal: Journal, waits: Waits, flags: Mapping[str, object]) -> str:
+    if waits.ended is not None:
+        return _ended(journal, waits) + _way_on(journal, waits, flags)
+    run_id = journal.spec.run_id
+    if waits.lasting():
+        return f"{run_id} has no runner: decide on its proposal with rundry approve {run_id}, or rundry reject {run_id}"
+    return f"{run_id} has no runner, it was cut off before its end: resume with: rundry resume {run_id}"
+
+
+def _ended(journal: Journal, waits: Waits) -> str:
+    assert waits.ended is not None  # the caller looked
+    return f"{journal.spec.run_id} has ended ({waits.ended.reason.value}: {one_line(waits.ended.detail)})"
+
+
+def _way_on(journal: Journal, waits: Waits, flags: Mapping[str, object]) -> str:
+    assert waits.ended is not None  # the caller looked
+    is_held = holder(journal.path) is not None  # a second runner would be refused
+    words = _in_place if is_held else way_on
+    way = words(waits.ended, journal.spec.run_id, waits.budget, flags)
+    return f"; {way}" if way else ""
+
+
+def _in_place(ended: RunEnded, run_id: str, budget: Budget, flags: Mapping[str, object]) -> str:
+    """How it goes on while a screen still holds it."""
+    words, limit = ["rundry", "ctl", run_id], raised(ended, budget)
+    if flags.get("runs_dir"):
+        words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
+    words += ["queue", '"..."'] if limit is None else ["limit", f"{limit[0]}={limit[1]}"]
+    return f"a screen still holds it: go on with: {' '.join(words)}"

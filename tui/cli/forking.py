@@ -1,0 +1,40 @@
+"""`rundry fork`: a run of its own that goes on from another one. No textual in here."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from rundry.agent import fork_run, plural
+
+from ..border.json_out import print_json
+from ..setup.resuming import find_any
+from ..setup.start import folder_of
+from ..text import one_line, show
+
+_MOST = 12
+"""Files that are named."""
+
+
+def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files: bool, as_json: bool) -> int:
+    """Make it and say how to go on with it: 0, or 1 where files could not be brought back. Raises RundryError."""
+    folder = folder_of(flags)
+    forked = fork_run(find_any(ref, flags), folder, at=at, files=files)
+    if as_json:
+        print_json(forked)
+        return 1 if forked.left else 0
+    of = "" if forked.step == forked.steps else f" of {forked.steps}"
+    _say(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")
+    if files:
+        _say(f"{plural(len(forked.restored), 'file')} brought back to what stood there then")
+    for line in forked.left[:_MOST]:
+        _say(f"left as it is: {one_line(line)}")
+    if len(forked.left) > _MOST:
+        _say(f"left as it is: {len(forked.left) - _MOST} more")
+    where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
+    _say(f'go on with: rundry resume {forked.run_id}{where} --hint "..."')
+    return 1 if forked.left else 0
+
+
+def _say(text: str) -> None:
+    print(show(text))

@@ -1,0 +1,195 @@
+"""What `rundry runs`, `models` and `doctor` print. No textual in here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from rundry.agent import (
+    FREE,
+    KeyMissing,
+    ModelLine,
+    Sandbox,
+    Survey,
+    clock,
+    discover,
+    list_runs,
+    load_settings,
+    plural,
+    short,
+    variables_left_out,
+)
+
+from ..border.json_out import print_json
+from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
+from ..text import one_line
+
+
+def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """A run a line, the newest first."""
+    found = list_runs(folder_of(flags))
+    if flags.get("cwd"):
+        here = str(workspace_of(flags))
+        found = [run for run in found if run.workspace == here]
+    if as_json:
+        print_json(found)
+        return 0
+    if not found:
+        _say("no runs yet")
+    for run in found:
+        ended = run.reason or run.state
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
+        fork = f"fork of {run.forked_from}  " if run.forked_from else ""
+        verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
+        about = one_line(run.error or verified + fork + run.task)[:60]
+        _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
+    return 0
+
+
+def _say(line: str = "") -> None:
+    """A line: names of models, servers and folders, and what a project's config holds, are foreign text."""
+    print(one_line(line))
+
+
+def survey_lines(survey: Survey) -> list[str]:
+    """What was looked for and what was found, a line each."""
+    lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
+    for server in survey.servers:
+        names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"
+        lines.append(f"server   {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
+    if not survey.keys:
+        lines.append(f"no key   {_few(survey.variables_asked)}")
+    if not survey.servers:
+        lines.append(f"no server   {_few(survey.addresses_asked)}")
+    return lines
+
+
+def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = False) -> int:
+    """What can be reached from here; `whole`: also what each other provider needs."""
+    given = load_settings({"api_base": flags.get("api_base")}, cwd=Path("/"), env={}, trust=False)
+    asked = given.get("api_base", str) if given.is_set("api_base") else None
+    survey = asyncio.run(discover(os.environ, addresses=[asked] if asked else None))
+    if as_json:
+        print_json(survey)
+        return 0
+    for key in survey.keys:
+        _say(f"{key.provider}  (key from {key.variable})")
+        _print_models(key.models)
+    for server in survey.servers:
+        _say(f"{one_line(server.kind)}  {one_line(server.api_base)}")
+        _print_models(server.models)
+    if not (survey.keys or survey.servers):
+        for line in (*survey_lines(survey), NO_MODEL):
+            _say(line)
+    _print_missing(survey.missing, whole=whole)
+    return 0
+
+
+def _print_missing(missing: Sequence[KeyMissing], *, whole: bool) -> None:
+    if not missing:
+        return
+    if not whole:
+        _say(f"{len(missing)} more providers need a key: rundry models --all lists them")
+        return
+    for about, direct in (("need a key", True), ("need a key and go through litellm", False)):
+        rows = [row for row in missing if row.direct is direct]
+        if rows:
+            _say(f"{len(rows)} providers {about}")
+        for row in rows:
+            _say(f"  {row.provider:<26} {', and '.join(' or '.join(group) for group in row.needs)}")
+
+
+def _print_models(models: Sequence[ModelLine]) -> None:
+    for model in models:
+        context = f"{short(model.context)} tokens" if model.context else "?"
+        price = model.price
+        cost = "price unknown" if price is None else f"{price.input * 1e6:.2f}/{price.output * 1e6:.2f} USD per million"
+        _say(f"  {one_line(model.name):<56} {context:>12}   {'free' if price == FREE else cost}")
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """What is set up, where each value came from, what is missing, what to do. 1 where something is missing."""
+    setup = Setup(flags, headless=False)
+    survey = asyncio.run(discover(os.environ))
+    network = bool(setup.settings["network"].value)
+    sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
+    missing = _missing(setup)
+    unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
+    if as_json:
+        print_json(
+            {
+                "settings": {name: {"value": s.value, "origin": s.origin} for name, s in setup.settings.items()},
+                "notes": setup.notes,
+                "sandbox": sandbox.kind,
+                "network": sandbox.network,
+                "not_held": sandbox.not_held,
+                "variables_left_out": unseen,
+                "survey": survey,
+                "missing": missing,
+            }
+        )
+        return 1 if missing else 0
+    _say(f"folder     {setup.workspace}")
+    _say(f"journals   {setup.folder}")
+    for line in _sandbox_lines(sandbox):
+        _say(line)
+    if unseen:
+        _say(f"variables  not passed to commands: {', '.join(unseen)} (--sandbox-env NAME passes one)")
+    for line in survey_lines(survey):
+        _say(line)
+    _say()
+    width = max(len(name) for name, _ in setup.settings.items())
+    for name, setting in setup.settings.items():
+        _say(f"{name:<{width}}  {_shown(name, setting.value):<24} {setting.origin}")
+    for line in (*setup.notes, *missing):
+        _say(f"!  {line}")
+    return 1 if missing else 0
+
+
+async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
+    """Return the sandbox of this machine, attacked just now."""
+    sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
+    await sandbox.probe(workspace, fresh=True)
+    return sandbox
+
+
+def _sandbox_lines(sandbox: Sandbox) -> list[str]:
+    """What holds commands back, and what it does not hold."""
+    if sandbox.kind is None:
+        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: nothing holds commands back"]
+    why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
+    network = "open to commands and checks" if sandbox.network else "off for commands (--network lets them)"
+    if sandbox.hosts.entries and not sandbox.network:
+        network = sandbox.open_egress() or f"off for commands, but for {', '.join(sandbox.hosts.entries)}"
+    lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
+    return lines + [f"not held   {line}" for line in sandbox.not_held]
+
+
+def _shown(name: str, value: object) -> str:
+    """As it would be written on the command line."""
+    if value is None or value in ([], {}):
+        return "-"
+    if name in ("time", "check_timeout") and isinstance(value, float):
+        return clock(value)
+    if isinstance(value, list):
+        return one_line(", ".join(map(str, cast("list[object]", value))))
+    return one_line(str(value))
+
+
+def _missing(setup: Setup) -> list[str]:
+    missing: list[str] = []
+    if setup.model is None:
+        missing.append(NO_MODEL)
+    if shutil.which("git") is None:
+        missing.append("git is not installed: what commands change cannot be undone")
+    return missing

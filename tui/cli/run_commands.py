@@ -1,0 +1,205 @@
+"""The commands beside a run: what a script does with one, and what can be known of many. Light: click alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from .ending import guarded
+from .options import RESUMED, headless_options, run_options
+
+_WHERE = (
+    click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
+    click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR)."),
+)
+
+
+def beside_a_run(cli: click.Group) -> None:
+    """Adds them."""
+    for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
+        for option in reversed(_WHERE):
+            option(command)
+        cli.add_command(command)
+
+
+class _Verbs(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All verbs."""
+        from .verbs import VERBS
+
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl([(f"{name} {verb.takes}".strip(), verb.about) for name, verb in VERBS.items()])
+        formatter.write_paragraph()
+        formatter.write_text("Exit code 0: the run took it. 1: it refused, and says why. 2: nothing was asked of it.")
+
+
+@click.command(cls=_Verbs, short_help="Do from a script what a key does on the screen.")
+@click.argument("words", nargs=-1, metavar="[RUN] VERB [...]")
+@click.option("--now", is_flag=True, help="pause, stop: at once.")
+@click.option("--reason", metavar="TEXT", help="reject, judge: why.")
+@click.option("--digest", metavar="D", help="approve, reject: of the proposal, or its beginning.")
+@click.option("--api-base", metavar="URL", help="model: its server.")
+@click.option("--unsandboxed", is_flag=True, help="gate auto: also where no sandbox holds commands.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
+    """Give RUN (an id, a beginning of one, or a journal; default: this folder's newest live run) a command."""
+    from .ctl import control
+
+    guarded(lambda: control(words, flags, as_json=as_json))
+
+
+@click.command(short_help="Go on from a run as it was, in a run of its own.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--at", type=click.IntRange(0), metavar="STEP", help="As it was after this step; default: the newest.")
+@click.option("--files", is_flag=True, help="Bring the files back too; what someone else changed since is left.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
+    """A new run whose conversation and spend are those of RUN (default: this folder's newest); RUN stays as it is."""
+    from .forking import fork as make
+
+    guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))
+
+
+class _Verify(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Exit codes."""
+        del ctx
+        with formatter.section("Exit codes"):
+            rows = [("0", "it passed"), ("1", "it failed"), ("2", "bad input: nothing was run")]
+            formatter.write_dl([*rows, ("6", "not confirmed: a clean checkout could not be made")])
+
+
+@click.command(cls=_Verify, short_help="Check the result of an ended run in a clean checkout.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--with", "command", metavar="CMD", help="Run this command there; default: the checks of the run.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def verify(run_: str | None, command: str | None, as_json: bool, **flags: object) -> None:
+    """Run the checks of RUN (default: this folder's newest) once in a clean checkout of its result.
+
+    The checkout is made from the snapshots of the run, not from the workspace as it is today.
+    """
+    from .verifying import verify as check
+
+    guarded(lambda: check(run_, flags, command=command, as_json=as_json))
+
+
+@click.command(short_help="List the runs that wait for a person.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def handoffs(as_json: bool, **flags: object) -> None:
+    """List the runs that wait for a person: why, since when, what to do, how to take them up."""
+    from .reports import print_handoffs
+
+    guarded(lambda: print_handoffs(flags, as_json=as_json))
+
+
+def _deciding(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a decision, and those with which the run goes on."""
+    own = (
+        click.argument("run_", metavar="[RUN]", required=False),
+        click.option("--digest", metavar="D", help="Of the proposal, or its beginning; without it you are asked."),
+        click.option("--reason", metavar="TEXT", help="The model reads it in the result of its call."),
+        run_options([name for name in RESUMED if name not in ("cwd", "runs_dir")], others=False),
+        headless_options,
+    )
+    for option in reversed(own):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Approve a proposal that waits, then resume its run.")
+@_deciding
+@click.option("--hunks", metavar="1,3", help="Take these hunks only.")
+def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
+    """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
+
+    If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
+    The digest of a suspect check accepts its result. Exit code 75: the decision was not recorded; try later.
+    """
+    _decide("approve", run_, hunks, flags)
+
+
+@click.command(short_help="Reject a proposal that waits, then resume its run.")
+@_deciding
+def reject(run_: str | None, **flags: object) -> None:
+    """Reject the proposal, or the suspect check, of RUN that --digest names, then resume the run.
+
+    Exit code 75: the decision was not recorded; try later.
+    """
+    _decide("reject", run_, None, flags)
+
+
+def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, object]) -> None:
+    from ..deciding.command import decide
+
+    digest, reason = flags.pop("digest"), flags.pop("reason")
+    headless, as_json = bool(flags.pop("headless")), bool(flags.pop("json_"))
+    guarded(
+        lambda: decide(
+            run_,
+            flags,
+            verdict=verdict,
+            digest=None if digest is None else str(digest),
+            hunks=hunks,
+            reason=None if reason is None else str(reason),
+            headless=headless or as_json,
+            as_json=as_json,
+        )
+    )
+
+
+@click.command(short_help="Write a run as JSON Lines, Markdown or HTML.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--format", "kind", type=click.Choice(["jsonl", "md", "html"]), default="jsonl", help="Default: jsonl.")
+@click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
+def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
+    """Write RUN (default: this folder's newest), keys hidden, to be read by a person or a program."""
+    from .exporting import export as write
+
+    guarded(lambda: write(run_, flags, kind=kind, output=output))
+
+
+@click.command(short_help="Add up the runs of some days.")
+@click.option("--days", type=float, default=7.0, metavar="N", help="Runs that began in the last N days; default: 7.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def report(days: float, as_json: bool, **flags: object) -> None:
+    """Add up exits, shares of limits, detectors, hand-offs and spend, and say which limit does not fit."""
+    from .reports import print_report
+
+    guarded(lambda: print_report(flags, days=days, as_json=as_json))
+
+
+class _Check(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Exit codes."""
+        del ctx
+        with formatter.section("Exit codes"):
+            rows = [("0", "the journal is sound"), ("1", "it is damaged"), ("2", "bad input: nothing was read")]
+            formatter.write_dl(rows)
+
+
+@click.command(cls=_Check, short_help="Read a whole journal and report all damage.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def check(run_: str | None, as_json: bool, **flags: object) -> None:
+    """Read the whole journal of RUN (default: this folder's newest) and print each finding on a line.
+
+    Checks the file, the checksums of events and stored contents, the end, and the spend.
+    """
+    from .checking import check as read
+
+    guarded(lambda: read(run_, flags, as_json=as_json))
+
+
+@click.command(cls=_Check, short_help="Copy a run, also a live one, into one file.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.argument("target", metavar="[TARGET]", required=False)
+def backup(run_: str | None, target: str | None, **flags: object) -> None:
+    """Copy the journal of RUN (default: this folder's newest) to TARGET, a new file or a folder; default: this folder.
+
+    The copy is complete while the run goes on, and can be watched, exported and resumed.
+    """
+    from .checking import backup as copy
+
+    guarded(lambda: copy(run_, target, flags))

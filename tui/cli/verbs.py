@@ -1,0 +1,286 @@
+"""The verbs of `rundry ctl`: words of a command line into commands of a run. No textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from rundry.agent import (
+    EFFORTS,
+    AddItem,
+    AddLens,
+    AddRule,
+    Answer,
+    Command,
+    Decide,
+    GateMode,
+    Interrupt,
+    Judge,
+    Merge,
+    ModelSpec,
+    Pause,
+    Say,
+    SetGateMode,
+    SetLimit,
+    SkipItem,
+    Steer,
+    StepOnce,
+    Stop,
+    SwitchModel,
+    Undo,
+    Unpause,
+    Unqueue,
+    UserError,
+    Waits,
+    Wake,
+)
+
+from ..setup.limits import parse_limit
+from ..text import one_line
+
+QUEUED = "queued"
+"""The verb that asks nothing of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stood on the command line behind the run's name."""
+
+    verb: str
+    words: Sequence[str] = ()
+    now: bool = False
+    reason: str | None = None
+    digest: str | None = None
+    api_base: str | None = None
+    unsandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb."""
+
+    takes: str
+    """As the help shows it."""
+    about: str
+    commands: Callable[[Given, Waits], list[Command]]
+    """What is put, from the words and from what waits in the run. Raises UserError."""
+    after_end: bool = False
+    """It can take an ended run up again, where a runner still holds it."""
+
+
+def commands_of(given: Given, waits: Waits) -> list[Command]:
+    """What the run is asked for. Raises UserError: the words make no sense, or nothing waits for them."""
+    verb = verb_of(given.verb)
+    if given.now and given.verb not in ("pause", "stop"):
+        raise UserError(f"{given.verb} takes no --now: pause and stop do")
+    if given.reason is not None and given.verb not in ("reject", "judge"):
+        raise UserError(f"{given.verb} takes no --reason: reject and judge do")
+    if given.digest is not None and given.verb not in ("approve", "reject"):
+        raise UserError(f"{given.verb} takes no --digest: approve and reject do")
+    return verb.commands(given, waits)
+
+
+def verb_of(name: str) -> Verb:
+    """Raises UserError where there is no such verb."""
+    found = VERBS.get(name)
+    if found is None:
+        raise UserError(f"ctl {one_line(name)[:40]!r}: there is no such verb; {near(name)}there are {', '.join(VERBS)}")
+    return found
+
+
+def near(name: str) -> str:
+    """`did you mean ...? `, where a verb looks like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, VERBS, n=1, cutoff=0.6)
+    return f"did you mean `{found[0]}`? " if found else ""
+
+
+def _nothing(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    if given.words:
+        raise UserError(f"{given.verb} takes nothing more: {' '.join(given.words)[:60]!r}")
+    return []
+
+
+def _plain(make: Callable[[Given], Command]) -> Callable[[Given, Waits], list[Command]]:
+    def commands(given: Given, waits: Waits) -> list[Command]:
+        return [*_nothing(given, waits), make(given)]
+
+    return commands
+
+
+def _text(make: Callable[[str], Command]) -> Callable[[Given, Waits], list[Command]]:
+    def commands(given: Given, waits: Waits) -> list[Command]:
+        del waits
+        return [make(_said(given))]
+
+    return commands
+
+
+def _said(given: Given) -> str:
+    text = " ".join(given.words).strip()
+    if not text:
+        raise UserError(f'{given.verb} takes a text: rundry ctl RUN {given.verb} "..."')
+    return text
+
+
+def _withdraw(given: Given, waits: Waits) -> list[Command]:
+    """The newest message, the one of that number, or the one with that text in it."""
+    if not waits.queue:
+        raise UserError("no message is queued in this run, so there is nothing to withdraw")
+    text = " ".join(given.words).strip()
+    if not text:
+        return [Unqueue(queued_id=max(waits.queue))]
+    if text.isdecimal() and int(text) in waits.queue:
+        return [Unqueue(queued_id=int(text))]
+    found = [number for number, queued in waits.queue.items() if text in queued.text]
+    if len(found) != 1:
+        count = "no queued message has" if not found else f"{len(found)} queued messages have"
+        raise UserError(f"{count} the text {one_line(text)[:40]!r}: `queued` lists each with its number")
+    return [Unqueue(queued_id=found[0])]
+
+
+def _named(given: Given) -> list[str]:
+    """As many words as the verb's `takes` names. Raises UserError."""
+    takes = VERBS[given.verb].takes.split()
+    if len(given.words) != len(takes):
+        raise UserError(f"{given.verb} takes {' '.join(takes)}, not {len(given.words)} words: quote what has spaces")
+    return list(given.words)
+
+
+def _limits(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    if not given.words:
+        raise UserError("limit takes NAME=VALUE, one or several: steps=60 usd=2 time=30m window=6 run_command=30/min")
+    return [_limit(word) for word in given.words]
+
+
+def _limit(word: str) -> Command:
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise UserError(f"limit {word!r}: write it as NAME=VALUE, such as steps=60 or usd=none")
+    name, limit = parse_limit(name, value)
+    return SetLimit(name=name, value=limit)
+
+
+def _model(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    return [SwitchModel(model=ModelSpec(name=_named(given)[0], api_base=given.api_base))]
+
+
+def _effort(given: Given, waits: Waits) -> list[Command]:
+    effort = _named(given)[0]
+    if effort not in EFFORTS:
+        raise UserError(f"effort {effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    if waits.model is None:
+        raise UserError("this run has no model: `model NAME` gives it one")
+    return [SwitchModel(model=msgspec.structs.replace(waits.model, effort=effort))]
+
+
+def _decide(given: Given, waits: Waits) -> list[Command]:
+    from ..deciding.question import chosen
+
+    if len(given.words) > 1:
+        raise UserError(f"{given.verb} takes one proposal's id and --digest, or --digest alone")
+    opened = chosen(waits, "this run", given.verb, given.digest, given.words[0] if given.words else None)
+    return [Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=given.verb, reason=given.reason)]
+
+
+def _answer(given: Given, waits: Waits) -> list[Command]:
+    text = _said(given)
+    if not waits.questions:
+        raise UserError("this run asks nothing just now: `queue` or `steer` say something to it")
+    asked = next(iter(waits.questions.values()))
+    if text.isdecimal() and 1 <= int(text) <= len(asked.options):
+        text = asked.options[int(text) - 1]
+    return [Answer(question_id=asked.question_id, text=text)]
+
+
+def _judge(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    key, verdict = _named(given)
+    if verdict not in ("confirmed", "refuted", "evidence"):
+        raise UserError(f"judge {verdict!r}: a finding is judged confirmed, refuted or evidence")
+    return [Judge(key=key, verdict=verdict, reason=given.reason or "")]
+
+
+def _merge(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    key, into = _named(given)
+    return [Merge(key=key, into=into)]
+
+
+def _item(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    kind, value = _named(given)
+    if kind not in ("url", "file", "value"):
+        raise UserError(f"item {kind!r}: an item is a url, a file or a value")
+    return [AddItem(kind=kind, value=value)]
+
+
+def _undo(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    match given.words:
+        case []:
+            return [Undo()]
+        case [number] if number.isdecimal() and int(number) > 0:
+            return [Undo(changes=int(number))]
+        case ["step", number] if number.isdecimal():
+            return [Undo(step=int(number))]
+        case _:
+            raise UserError(f"undo {' '.join(given.words)[:40]}: it is `undo`, `undo 3` or `undo step 7`")
+
+
+def _gate(given: Given, waits: Waits) -> list[Command]:
+    del waits
+    mode = _named(given)[0]
+    if mode not in list(GateMode):
+        raise UserError(f"gate {mode!r}: it is read, ask, edits or auto")
+    return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
+
+
+def _deny(given: Given, waits: Waits) -> list[Command]:
+    from ..deciding.rule import parse_deny
+
+    del waits
+    return [AddRule(rule=parse_deny(" ".join(given.words)))]
+
+
+VERBS: Mapping[str, Verb] = {
+    "pause": Verb("", "after this step; --now: at once", _plain(lambda given: Pause(now=given.now))),
+    "unpause": Verb("", "go on; `resume` is the same", _plain(lambda _: Unpause())),
+    "resume": Verb("", "go on after a pause or a hand-off", _plain(lambda _: Unpause())),
+    "step": Verb("", "one step, then pause", _plain(lambda _: StepOnce())),
+    "steer": Verb("TEXT", "say it at once: interrupts the step", _text(lambda text: Steer(text=text)), after_end=True),
+    "queue": Verb("TEXT", "say it after this step", _text(lambda text: Say(text=text)), after_end=True),
+    QUEUED: Verb("", "list the messages that wait, each with its number", _nothing, after_end=True),
+    "withdraw": Verb("[NUMBER | TEXT]", "take a queued message back; default: the newest", _withdraw, after_end=True),
+    "interrupt": Verb("", "end the call or the tool that runs", _plain(lambda _: Interrupt())),
+    "stop": Verb(
+        "", "with a wrap-up; --now: at once", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
+    ),
+    "limit": Verb("NAME=VALUE...", "steps, usd, window, run_command=30/min, ...", _limits, after_end=True),
+    "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
+    "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
+    "approve": Verb("--digest D", "what waits at the gate; on a terminal it asks without", _decide, after_end=True),
+    "reject": Verb("--digest D", "with --reason TEXT the model hears why", _decide, after_end=True),
+    "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),
+    "wake": Verb("", "a run that sleeps", _plain(lambda _: Wake())),
+    "judge": Verb("KEY VERDICT", "confirmed, refuted or evidence", _judge, after_end=True),
+    "merge": Verb("KEY INTO", "two findings that are one", _merge, after_end=True),
+    "skip": Verb("KEY", "an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
+    "item": Verb("KIND VALUE", "one more for a search: url, file or value", _item, after_end=True),
+    "lens": Verb(
+        "NAME PROMPT",
+        "one more searcher",
+        lambda given, _: [AddLens(name=_named(given)[0], prompt=_named(given)[1])],
+        after_end=True,
+    ),
+    "undo": Verb("[N | step N]", "the last change, the last N, back to a step", _undo, after_end=True),
+    "gate": Verb("MODE", "read, ask, edits or auto", _gate, after_end=True),
+    "deny": Verb("path:GLOB | command:WORDS", "from now on, for every tool and command", _deny, after_end=True),
+}
+"""In the order of the help."""

@@ -1,0 +1,32 @@
+"""`rundry verify`: whether the result of an ended run passes its check in a clean checkout. No textual in here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+
+from rundry.agent import Confirmation, Confirmed, confirmation_words, verify_run
+
+from ..border.json_out import print_json
+from ..setup.resuming import find_any
+from ..text import one_line, show
+
+EXIT_CODES = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED: 6}
+
+
+def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None, as_json: bool) -> int:
+    """Run it and print one line. The exit code. Raises RundryError."""
+    verified = asyncio.run(verify_run(find_any(ref, flags), command, os.environ))
+    if as_json:
+        print_json(verified)
+        return EXIT_CODES[verified.result]
+    if verified.output.strip():
+        print(show(verified.output.rstrip("\n")), file=sys.stderr)
+    confirmation = Confirmation(result=verified.result, command=verified.command, detail=verified.detail)
+    words = f"{confirmation_words(confirmation)} ({verified.command}, {verified.seconds:.1f} s)"
+    print(one_line(f"{verified.run_id}  {words}"))
+    if not verified.recorded:
+        print("the run is open elsewhere: its journal does not have this result", file=sys.stderr)
+    return EXIT_CODES[verified.result]

@@ -1,0 +1,1 @@
+"""The view of `--headless`: plain lines, or events as JSON."""

@@ -1,0 +1,78 @@
+"""A run whose runner died: said in place, with what was in flight and the way on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual.content import Content
+from textual.widgets import Static
+
+from rundry.agent import ViewState, plural
+
+from ..text import one_line
+
+_MOST = 3
+"""Things in flight that are named; of the others their number."""
+
+
+class GoneNotice(Static):
+    """Two or three rows above the message box, while nobody drives a run that has not ended."""
+
+    DEFAULT_CSS = """
+    GoneNotice { height: auto; padding: 0 1; display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("", markup=False)
+        self._said: tuple[str, ...] = ()
+
+    def show(self, state: ViewState, *, is_gone: bool, key: str) -> None:
+        """`key` is the one that goes on."""
+        self.display = is_gone
+        if not is_gone:
+            self._said = ()
+            return
+        flights = list(in_flight(state))
+        shown = flights[:_MOST] + ([f"and {len(flights) - _MOST} more"] if len(flights) > _MOST else [])
+        said = (*shown, state.run_id, key)
+        if said == self._said:
+            return
+        self._said = said
+        what = "; ".join(one_line(line) for line in shown) or "nothing: it rested"
+        self.update(
+            Content("\n").join(
+                [
+                    Content.assemble(
+                        ("▌ The runner is gone", "bold $verdict-bad"),
+                        "  it was killed, or it crashed; all above is kept",
+                    ),
+                    Content.assemble(("▌ ", "$verdict-bad"), ("in flight  ", "$dim"), what),
+                    Content.assemble(
+                        ("▌ ", "$verdict-bad"),
+                        (key, "bold $needs-you"),
+                        " goes on from there, or ",
+                        (f"rundry resume {one_line(state.run_id)}", "$foreground"),
+                    ),
+                ]
+            )
+        )
+
+
+def in_flight(state: ViewState) -> Iterator[str]:
+    """What the runner had begun and not ended, a few words each."""
+    for opened in state.proposals.values():
+        yield f"waited at the gate: {opened.path or opened.command or opened.tool}"
+    if state.question is not None:
+        yield f"asked you: {state.question.question}"
+    for index in state.at_call.values():
+        block = state.blocks[index]
+        if block.status == "running":
+            yield f"{block.title}, what became of it is not known"
+    kinds = {kind for _, kind in state.growing}
+    if "check" in kinds:
+        yield "the check"
+    for work in state.admitted:
+        of = f" on {work}" if work else f", step {state.step}" if state.step is not None else ""
+        yield f"the model was {'writing' if (work, 'text') in state.growing else 'thinking'}{of}"
+    if state.queue:
+        yield f"{plural(len(state.queue), 'message')} in the queue"

@@ -1,0 +1,1 @@
+"""From flags, config and environment to the spec of a run."""
