@@ -15,7 +15,6 @@ from rundry.agent import (
     KeyMissing,
     ModelLine,
     Sandbox,
-    Survey,
     clock,
     discover,
     list_runs,
@@ -27,6 +26,7 @@ from rundry.agent import (
 
 from ..border.json_out import print_json
 from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
+from ..setup.survey import survey_lines
 from ..text import one_line
 
 
@@ -54,19 +54,6 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
 def _say(line: str = "") -> None:
     """A line: names of models, servers and folders, and what a project's config holds, are foreign text."""
     print(one_line(line))
-
-
-def survey_lines(survey: Survey) -> list[str]:
-    """What was looked for and what was found, a line each."""
-    lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
-    for server in survey.servers:
-        names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"
-        lines.append(f"server   {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
-    if not survey.keys:
-        lines.append(f"no key   {_few(survey.variables_asked)}")
-    if not survey.servers:
-        lines.append(f"no server   {_few(survey.addresses_asked)}")
-    return lines
 
 
 def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = False) -> int:
@@ -110,11 +97,6 @@ def _print_models(models: Sequence[ModelLine]) -> None:
         price = model.price
         cost = "price unknown" if price is None else f"{price.input * 1e6:.2f}/{price.output * 1e6:.2f} USD per million"
         _say(f"  {one_line(model.name):<56} {context:>12}   {'free' if price == FREE else cost}")
-
-
-def _few(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import click
 
-from .ending import fail as _fail
-from .ending import guarded as _guarded
+from ..ending import fail as _fail
+from ..ending import guarded as _guarded
 from .options import (
     LIMITED,
     LOOKED_AT,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from .ending import guarded
+from ..ending import guarded
 from .options import RESUMED, headless_options, run_options
 
 _WHERE = (

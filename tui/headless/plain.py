@@ -69,8 +69,8 @@ from rundry.agent import (
 )
 
 from ..attaching import images_of_task, with_hint_images
-from ..cli.ending import LATER
 from ..deciding.question import NOT_RECORDED
+from ..ending import LATER
 from ..setup.resuming import changes_from, find, way_on, with_decision
 from ..setup.start import Setup
 from ..text import bare, one_line, show

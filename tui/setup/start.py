@@ -110,7 +110,7 @@ class Setup:
         """What was looked for and found, a line each."""
         from rundry.agent import discover
 
-        from ..cli.lists import survey_lines
+        from .survey import survey_lines
 
         return survey_lines(await discover(os.environ))
 

@@ -34,7 +34,7 @@ def guarded(work: Callable[[], int]) -> NoReturn:
 
 def fail(text: str, code: int = 2) -> NoReturn:
     """Ends the process with that line and exit code."""
-    from ..text import one_line  # what was wrong is quoted, and may come from a project's config
+    from .text import one_line  # what was wrong is quoted, and may come from a project's config
 
     print(f"rundry: {one_line(' '.join(text.split()))}", file=sys.stderr)
     sys.exit(code)

@@ -1,0 +1,27 @@
+"""What was found on this machine, in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rundry.agent import Survey
+
+from ..text import one_line
+
+
+def survey_lines(survey: Survey) -> list[str]:
+    """What was looked for and what was found, a line each."""
+    lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
+    for server in survey.servers:
+        names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"
+        lines.append(f"server   {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
+    if not survey.keys:
+        lines.append(f"no key   {_few(survey.variables_asked)}")
+    if not survey.servers:
+        lines.append(f"no server   {_few(survey.addresses_asked)}")
+    return lines
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
