@@ -4,7 +4,7 @@ What comes out draws itself and nothing else: no escape sequence, no invisible o
 blanks long enough to push something out of sight. Whatever was taken out stands there as a visible mark, so that two
 texts that differ still look different. Markup needs no mark: no widget of ours reads any (`markup=False`).
 
-Sources: ATTACKS.md "On the screen" and A.17; Unicode TR36 (bidirectional and invisible characters) and TR9.
+Sources: docs/attacks.md A.17 and 4.1 to 4.27; Unicode TR36 (bidirectional and invisible characters) and TR9.
 """
 
 from __future__ import annotations

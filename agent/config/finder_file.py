@@ -1,4 +1,4 @@
-"""A search that a spec file describes (REQUIREMENTS 13.2)."""
+"""A search that a spec file describes (docs/requirements.md 13.2)."""
 
 from __future__ import annotations
 

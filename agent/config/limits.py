@@ -1,4 +1,4 @@
-"""The limits that hold where nobody set others (REQUIREMENTS 3.1)."""
+"""The limits that hold where nobody set others (docs/requirements.md 3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace's own config counts only once a person trusted it, by its content (REQUIREMENTS 11.4)."""
+"""A workspace's own config counts only once a person trusted it, by its content (docs/requirements.md 11.4)."""
 
 from __future__ import annotations
 

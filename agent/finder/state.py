@@ -162,7 +162,7 @@ def without_a_chance(facts: FinderFacts) -> list[str]:
 
 
 def is_critic_due(state: FinderState) -> bool:
-    """A model is to be asked what was not looked at, once after each discovery (REQUIREMENTS 2.4.7)."""
+    """A model is to be asked what was not looked at, once after each discovery (docs/requirements.md 2.4.7)."""
     facts = state.facts
     return (
         state.by_lenses

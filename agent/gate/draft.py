@@ -1,4 +1,4 @@
-"""What is put before the gate: the bytes themselves, not instructions for making them (ATTACKS, "At the gate", a)."""
+"""What is put before the gate: the bytes themselves, not instructions for making them (docs/attacks.md (a))."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def look(ws: Workspace, given: str) -> FileState:
 
 
 def changed_draft(path: str, before: bytes | None, after: bytes | None, command: str) -> FileDraft:
-    """The change that a command made to a guarded file, to be kept or put back (REQUIREMENTS 2.3.6)."""
+    """The change that a command made to a guarded file, to be kept or put back (docs/requirements.md 2.3.6)."""
     state = FileState(
         path=Path(path),
         real=Path(path),

@@ -1,4 +1,4 @@
-"""Why a change of a file that exists reaches further than its path says (ATTACKS, "At the gate", e)."""
+"""Why a change of a file that exists reaches further than its path says (docs/attacks.md (e))."""
 
 from __future__ import annotations
 

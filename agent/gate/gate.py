@@ -298,7 +298,7 @@ class Gate:
             ending.add_done_callback(self._endings.discard)
 
     def _refresh(self, waiting: OpenProposal) -> None:
-        """Plans the change anew where the file is no longer what the proposal was made from (REQUIREMENTS 6.5)."""
+        """Plan the change again if its file is not what the proposal was made from (docs/requirements.md 6.5)."""
         draft = waiting.draft
         if isinstance(draft, CommandDraft) or draft.landed is not None:
             return

@@ -1,4 +1,4 @@
-"""Whether a draft passes, waits for a person, or is refused. Pure but for looking at paths (REQUIREMENTS 6.2, 6.9)."""
+"""Whether a draft passes, waits for a person or is refused (docs/requirements.md 6.2, 6.9). Pure, except for paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether git, started in this folder, would run what the repository says (ATTACKS A.6)."""
+"""Whether git, started in this folder, would run what the repository says (docs/attacks.md A.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How keys look that nobody told us about (ATTACKS, "Secrets"), and how a known value can be written."""
+"""How keys look that nobody told us about (docs/attacks.md, "Secrets"), and how a known value can be written."""
 
 from __future__ import annotations
 

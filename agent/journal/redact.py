@@ -1,4 +1,4 @@
-"""Keys and tokens are hidden before a text is stored or shown (REQUIREMENTS 11.2)."""
+"""Keys and tokens are hidden before a text is stored or shown (docs/requirements.md 11.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DUMMIES = frozenset({"lm-studio", "not-needed", "no-key-needed", "sk-no-key-req
 _ROOTS = ("/home/", "/root/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/srv/", "~/")
 
 _PLACES = frozenset({"path", "command", "cwd", "workspace", "journal", "files_changed", "instructions"})
-"""Fields in which only known values are hidden: a path or a command must be seen to be judged (ATTACKS A.20)."""
+"""Fields in which only known values are hidden, so that a person sees what they decide on (docs/attacks.md A.20)."""
 
 _CLUES = tuple(clue for pattern in PATTERNS for clue in pattern.clues)
 

@@ -1,4 +1,4 @@
-"""improve: measure, change, measure; kept if better, else put back, until the score stops moving (REQUIREMENTS 2.7)."""
+"""improve: measure, change, measure; keep what is better, until the score stops moving (docs/requirements.md 2.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""interval: a fresh pass on a clock. A pass that overruns delays the next; passes never overlap (REQUIREMENTS 2.5)."""
+"""interval: a fresh pass on a clock; an overrun delays the next, passes never overlap (docs/requirements.md 2.5)."""
 
 from __future__ import annotations
 

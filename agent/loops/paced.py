@@ -1,4 +1,4 @@
-"""paced: a goal whose next step waits for as long as the model asked, weighed against the cache (REQUIREMENTS 2.6)."""
+"""paced: a goal whose next step waits as the model asked, weighed against the cache (docs/requirements.md 2.6)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def ends(state: LoopState) -> Finish | Wait | None:
 
 
 def stall_reason(kind: str) -> Reason:
-    """The outcome's word for a detector's (REQUIREMENTS 4.3, 4.4)."""
+    """The outcome's word for a detector's (docs/requirements.md 4.3, 4.4)."""
     if kind in ("cycle", "oscillation"):
         return Reason.OSCILLATION
     return Reason.TOOL_ERRORS if kind == "tool-errors" else Reason.STAGNATION

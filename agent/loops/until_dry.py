@@ -1,4 +1,4 @@
-"""until-dry: goes on while something new surfaces. Dry is what keys say, not what a model says (REQUIREMENTS 2.4)."""
+"""until-dry: continue while new keys surface, whatever the model says about it (docs/requirements.md 2.4)."""
 
 from __future__ import annotations
 

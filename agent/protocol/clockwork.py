@@ -1,4 +1,4 @@
-"""What the loops of clock, delay and money are told beside their task (REQUIREMENTS 2.5, 2.6, 2.7)."""
+"""What the loops of clock, delay and money are told beside their task (docs/requirements.md 2.5, 2.6, 2.7)."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class CheckEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What supports an outcome (REQUIREMENTS 2.3.9)."""
+    """What supports an outcome (docs/requirements.md 2.3.9)."""
 
     before: TestCounts | None = None
     """At the baseline check; None where its output counted nothing."""

@@ -1,4 +1,4 @@
-"""What a finder is told to do (REQUIREMENTS 2.4, 13.2)."""
+"""What a finder is told to do (docs/requirements.md 2.4, 13.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hand-off: what whoever takes it up has to know, in one record (REQUIREMENTS 5.2)."""
+"""A hand-off: what whoever takes it up has to know, in one record (docs/requirements.md 5.2)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .evidence import Evidence
 
 
 class Reason(StrEnum):
-    """Why a run ended (REQUIREMENTS 4.1). `detail` is for people, this is for programs."""
+    """Why a run ended (docs/requirements.md 4.1). `detail` is for people, this is for programs."""
 
     DONE = "done"
     ANSWERED = "answered"

@@ -36,7 +36,7 @@ class LoopKind(StrEnum):
 
 
 class GateMode(StrEnum):
-    """What passes without a person (REQUIREMENTS 6.2)."""
+    """What passes without a person (docs/requirements.md 6.2)."""
 
     READ = "read"
     ASK = "ask"
@@ -111,7 +111,7 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StallLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """When a run counts as stuck (REQUIREMENTS 4.3, 4.4)."""
+    """When a run counts as stuck (docs/requirements.md 4.3, 4.4)."""
 
     window: int = 4
     """The same action with the same result so often in a row is a stall."""
@@ -122,7 +122,7 @@ class StallLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Predicates(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a goal run `done` (REQUIREMENTS 2.3)."""
+    """What makes a goal run `done` (docs/requirements.md 2.3)."""
 
     until: list[str] = []
     """Commands; exit code 0 is met."""

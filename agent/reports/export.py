@@ -24,6 +24,6 @@ def exported(journal: Journal) -> Iterator[Stamped]:
 
 
 def exported_lines(journal: Journal) -> Iterator[bytes]:
-    """The same as JSON Lines (REQUIREMENTS 13.1)."""
+    """The same as JSON Lines (docs/requirements.md 13.1)."""
     for stamped in exported(journal):
         yield to_json_line(stamped) + b"\n"

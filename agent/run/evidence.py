@@ -1,4 +1,4 @@
-"""The evidence of an outcome from the facts and from the guard's report (REQUIREMENTS 2.3.9)."""
+"""The evidence of an outcome from the facts and from the guard's report (docs/requirements.md 2.3.9)."""
 
 from __future__ import annotations
 

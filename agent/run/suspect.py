@@ -1,4 +1,4 @@
-"""Ask the person about a suspect check: accept the result, or let the model continue (REQUIREMENTS 2.3.6)."""
+"""Ask the person about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits for small models (REQUIREMENTS 7.4): the program picks the file, the model fills a small JSON object, the
+"""Edits for small models (docs/requirements.md 7.4): the program picks the file, the model fills a JSON object, the
 program makes the edit of it. Neither the choice of a tool nor the escaping of its arguments is the model's.
 """
 

@@ -11,7 +11,7 @@ from .tool_calls.perform_calls import Acted
 
 
 def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:
-    """A hint comes first; what the next firing leads to is the user's choice (REQUIREMENTS 4.5)."""
+    """A hint comes first; what the next firing leads to is the user's choice (docs/requirements.md 4.5)."""
     root = str(kit.workspace.root)
     finding = kit.stall_watch(work).observe(
         Observation(

@@ -1,4 +1,4 @@
-"""How long a run was busy (REQUIREMENTS 3.1)."""
+"""How long a run was busy (docs/requirements.md 3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place where a model call is allowed (REQUIREMENTS 3): a promise, not a report. Pure."""
+"""The one place where a model call is allowed (docs/requirements.md 3): a promise, not a report. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a check: a command of the user's, whose exit code 0 means that the goal is met (REQUIREMENTS 2.3.1, 2.3.2)."""
+"""Run a check, a command whose exit code 0 means that the goal is met (docs/requirements.md 2.3.1, 2.3.2)."""
 
 from __future__ import annotations
 

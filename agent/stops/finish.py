@@ -1,4 +1,4 @@
-"""The explicit end is only accepted with citations that hold (REQUIREMENTS 2.3.4)."""
+"""The explicit end is only accepted with citations that hold (docs/requirements.md 2.3.4)."""
 
 from __future__ import annotations
 

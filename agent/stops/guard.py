@@ -1,4 +1,4 @@
-"""A check can be passed by changing the check: which files decide whether the goal is met (REQUIREMENTS 2.3.6)."""
+"""A check can be passed by changing it: which files decide whether the goal is met (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the provider's count of a prompt may lie above ours (REQUIREMENTS 3.2)."""
+"""How far the provider's count of a prompt may lie above ours (docs/requirements.md 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A delay weighed against the lifetime of the prompt cache (REQUIREMENTS 2.6.2)."""
+"""A delay weighed against the lifetime of the prompt cache (docs/requirements.md 2.6.2)."""
 
 from __future__ import annotations
 

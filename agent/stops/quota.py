@@ -1,4 +1,4 @@
-"""Rates: how often a tool may be called (REQUIREMENTS 3.9)."""
+"""Rates: how often a tool may be called (docs/requirements.md 3.9)."""
 
 from __future__ import annotations
 

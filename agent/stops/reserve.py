@@ -1,4 +1,4 @@
-"""What is set aside for the wrap-up call before the first call is made (REQUIREMENTS 3.5)."""
+"""What is set aside for the wrap-up call before the first call is made (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 

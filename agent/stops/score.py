@@ -1,4 +1,4 @@
-"""A score: the last number on the last line that a command prints, and whether it moved (REQUIREMENTS 2.7)."""
+"""A score: the last number on the last line that a command prints, and whether it moved (docs/requirements.md 2.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of the model's tools (REQUIREMENTS 13.4)."""
+"""The arguments of the model's tools (docs/requirements.md 13.4)."""
 
 from __future__ import annotations
 

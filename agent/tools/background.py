@@ -1,4 +1,4 @@
-"""Tools for commands that run on beside the steps, such as a development server (REQUIREMENTS 7.6).
+"""Tools for commands that run on beside the steps, such as a development server (docs/requirements.md 7.6).
 
 They are tools of their own, not a flag of `run_command`: how freely a command runs is no argument that a model sets,
 and a small model meets one shape for each thing that it can do. What such a command prints is read with `read_file`

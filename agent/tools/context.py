@@ -89,7 +89,7 @@ class ToolContext:
         return kept_from(self.rules, tool, paths)
 
     def bounded_seconds(self, seconds: float) -> float:
-        """A tool's time-out: its own, or what is left of the run's time (REQUIREMENTS 3.3)."""
+        """A tool's time-out: its own, or what is left of the run's time (docs/requirements.md 3.3)."""
         left = self.seconds_left()
         return seconds if left is None else max(0.1, min(seconds, left))
 

@@ -1,4 +1,4 @@
-"""ATTACKS A.1 to A.27 at the policy: what a rule must not let pass, besides `gate/test_gate_commands.py`."""
+"""docs/attacks.md A.1 to A.27 at the policy: what a rule must not let pass, besides `gate/test_gate_commands.py`."""
 
 from __future__ import annotations
 

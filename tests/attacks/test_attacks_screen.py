@@ -1,4 +1,4 @@
-"""ATTACKS 4.1 to 4.27 within the program: every event, every widget, and the border that all foreign text crosses."""
+"""docs/attacks.md 4.1 to 4.27 in the program: every event, every widget, and the border for all foreign text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ATTACKS 8.1 to 8.8, A.12, A.13, A.23, A.24: what a run knows stays with it, and what a folder says does nothing."""
+"""docs/attacks.md 8.1 to 8.8, A.12, A.13, A.23, A.24: a run keeps its secrets, and a folder's orders do nothing."""
 
 from __future__ import annotations
 

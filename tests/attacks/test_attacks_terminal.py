@@ -1,4 +1,4 @@
-"""ATTACKS 4.6 to 4.9 and 4.22 to 4.27 in a real pseudo-terminal: the bytes that reach it, and how it is left."""
+"""docs/attacks.md 4.6 to 4.9 and 4.22 to 4.27 in a pseudo-terminal: the bytes that reach it, and its final state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check cannot be gamed: a model that changes what decides never ends a run as done (REQUIREMENTS 2.3.6)."""
+"""A check cannot be gamed: a model that changes what decides never ends a run as done (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def load_litellm() -> Any:
-    """As lean as it can be had (LIBRARIES.md): no price map from the network, no .env."""
+    """As lean as it can be had: no price map from the network, no .env."""
     os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_MODE="PRODUCTION")
     import litellm
 

@@ -1,4 +1,4 @@
-"""Any number of views on one run; each may go, and the runner too (REQUIREMENTS 9.8)."""
+"""Any number of views on one run; each may go, and the runner too (docs/requirements.md 9.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input is one clear line that names the thing, exit code 2, and nothing changed (REQUIREMENTS 12)."""
+"""Bad input is one clear line that names the thing, exit code 2, and nothing changed (docs/requirements.md 12)."""
 
 from __future__ import annotations
 

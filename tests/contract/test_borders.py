@@ -1,4 +1,4 @@
-"""What the house promises of itself, held at run time: who loads what, and that no module exists twice (DESIGN 2)."""
+"""The layers at run time: who loads what, and that no module exists twice (docs/architecture.md)."""
 
 from __future__ import annotations
 

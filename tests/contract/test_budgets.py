@@ -1,4 +1,4 @@
-"""Limits hold, say so, and leave room for a last word (REQUIREMENTS 3)."""
+"""Limits hold, say so, and leave room for a last word (docs/requirements.md 3)."""
 
 from __future__ import annotations
 

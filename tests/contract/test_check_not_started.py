@@ -1,4 +1,4 @@
-"""A check that cannot be started refuses the run before any call (REQUIREMENTS 2.3.1)."""
+"""A check that cannot be started refuses the run before any call (docs/requirements.md 2.3.1)."""
 
 from __future__ import annotations
 

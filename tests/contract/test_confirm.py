@@ -1,4 +1,4 @@
-"""A green check is confirmed in a clean checkout of the result (REQUIREMENTS 2.3.9)."""
+"""A green check is confirmed in a clean checkout of the result (docs/requirements.md 2.3.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each reason of REQUIREMENTS 4.1 through the real command: in the outcome, in the exit code, on standard error."""
+"""Each reason of docs/requirements.md 4.1 through the real command: outcome, exit code and standard error."""
 
 from __future__ import annotations
 

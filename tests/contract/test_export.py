@@ -1,4 +1,4 @@
-"""A run for other eyes: nothing of it acts, and no key leaves with it (REQUIREMENTS 10.3, 11.2)."""
+"""A run for other eyes: nothing of it acts, and no key leaves with it (docs/requirements.md 10.3, 11.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Far too much in one answer: the run stays usable, and ends soon (REQUIREMENTS 8.3)."""
+"""Far too much in one answer: the run stays usable, and ends soon (docs/requirements.md 8.3)."""
 
 from __future__ import annotations
 

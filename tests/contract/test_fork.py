@@ -1,4 +1,4 @@
-"""`rundry fork`: another run from the same past (REQUIREMENTS 9.9)."""
+"""`rundry fork`: another run from the same past (docs/requirements.md 9.9)."""
 
 from __future__ import annotations
 

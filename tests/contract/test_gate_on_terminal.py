@@ -1,4 +1,4 @@
-"""The gate in a real terminal, with the real runner and a real second writer (REQUIREMENTS 6; ATTACKS A.18, A.19)."""
+"""The gate in a real terminal, with a real second writer (docs/requirements.md 6; docs/attacks.md A.18, A.19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One goal run through the real command, looked at from all sides (REQUIREMENTS 2.3, 10.1, 13.1)."""
+"""One goal run through the real command, looked at from all sides (docs/requirements.md 2.3, 10.1, 13.1)."""
 
 from __future__ import annotations
 

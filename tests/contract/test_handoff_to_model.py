@@ -1,4 +1,4 @@
-"""A run that goes on with another provider's model: what that server really gets (REQUIREMENTS 5.5)."""
+"""A run that goes on with another provider's model: what that server really gets (docs/requirements.md 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--headless` writes for people: the answer on stdout, progress and the outcome on stderr (REQUIREMENTS 10.1)."""
+"""What `--headless` writes for people: answer on stdout, the rest on stderr (docs/requirements.md 10.1)."""
 
 from __future__ import annotations
 

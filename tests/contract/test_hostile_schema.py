@@ -1,4 +1,4 @@
-"""A schema that costs too much to apply is refused or ends within its time (REQUIREMENTS 2.3, 3)."""
+"""A schema that costs too much to apply is refused or ends within its time (docs/requirements.md 2.3, 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's server does wrong is retried, said or survived; it is never a traceback (REQUIREMENTS 8.3, 8.4)."""
+"""What a model's server does wrong is retried, shown or survived, never a traceback (docs/requirements.md 8.3, 8.4)."""
 
 from __future__ import annotations
 

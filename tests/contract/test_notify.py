@@ -1,4 +1,4 @@
-"""What a real terminal gets when the run needs a person (REQUIREMENTS 9.7)."""
+"""What a real terminal gets when the run needs a person (docs/requirements.md 9.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real command in a pseudo-terminal: what a person sees, types and decides (REQUIREMENTS 5, 6, 9)."""
+"""The real command in a pseudo-terminal: what a person sees, types and decides (docs/requirements.md 5, 6, 9)."""
 
 from __future__ import annotations
 

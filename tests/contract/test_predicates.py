@@ -1,4 +1,4 @@
-"""What makes a goal run done, and what does not (REQUIREMENTS 2.3)."""
+"""What makes a goal run done, and what does not (docs/requirements.md 2.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be reached is refused before there is a journal (REQUIREMENTS 4.1, 8.1, 12)."""
+"""What cannot be reached is refused before there is a journal (docs/requirements.md 4.1, 8.1, 12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many runs add up to, and which of them wait for someone (REQUIREMENTS 10.2)."""
+"""What many runs add up to, and which of them wait for someone (docs/requirements.md 10.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that was cut down goes on; what a person wanted of it is never lost (REQUIREMENTS 8.7, 9.8, 11.1, 13.5)."""
+"""A run that was killed continues, and no command is lost (docs/requirements.md 8.7, 9.8, 11.1, 13.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runner that is killed around the write of an approved change: it is applied exactly once (REQUIREMENTS 5.3)."""
+"""A runner is killed around the write of an approved change: it is applied once (docs/requirements.md 5.3)."""
 
 from __future__ import annotations
 

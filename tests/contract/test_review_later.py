@@ -1,4 +1,4 @@
-"""A proposal is decided long after its runner is gone: exactly its bytes, by its digest (REQUIREMENTS 5.3, 6.7)."""
+"""A proposal is decided by its digest long after its runner ended (docs/requirements.md 5.3, 6.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proposal that a hand-off left open is decided on the screen (REQUIREMENTS 5.3, 6.7)."""
+"""A proposal that a hand-off left open is decided on the screen (docs/requirements.md 5.3, 6.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small windows and long project instructions through the real command (REQUIREMENTS 7.4, 8.4)."""
+"""Small windows and long project instructions through the real command (docs/requirements.md 7.4, 8.4)."""
 
 from __future__ import annotations
 

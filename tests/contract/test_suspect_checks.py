@@ -1,4 +1,4 @@
-"""A check that is green because its tests did not run is never `done` (REQUIREMENTS 2.3.6, 2.3.9)."""
+"""A check that is green because its tests did not run is never `done` (docs/requirements.md 2.3.6, 2.3.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suspect check in a migration: the item waits until a person decides (REQUIREMENTS 2.3.6)."""
+"""A suspect check in a migration: the item waits until a person decides (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suspect check in the loops with passes: the pass stays open until a person decides (REQUIREMENTS 2.3.6)."""
+"""A suspect check in the loops with passes: the pass stays open until a person decides (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

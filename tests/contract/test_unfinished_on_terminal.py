@@ -1,4 +1,4 @@
-"""What stands unfinished at an end that was no hand-off: the same page says it (SCREENS: `h` at a used-up limit)."""
+"""What stands unfinished at an end that was no hand-off: the same page says it ."""
 
 from __future__ import annotations
 

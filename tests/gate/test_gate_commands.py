@@ -1,4 +1,4 @@
-"""ATTACKS A.1 to A.9, A.15 to A.17, A.26, A.27 at the policy."""
+"""docs/attacks.md A.1 to A.9, A.15 to A.17, A.26, A.27 at the policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that run on beside the steps (REQUIREMENTS 7.6), and the person's own commands."""
+"""Commands that run on beside the steps (docs/requirements.md 7.6), and the person's own commands."""
 
 from __future__ import annotations
 

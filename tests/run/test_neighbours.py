@@ -1,4 +1,4 @@
-"""Two runs in one folder: the second one says so (REQUIREMENTS 9.9)."""
+"""Two runs in one folder: the second one says so (docs/requirements.md 9.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A window that is too small is refused, wherever it comes from (REQUIREMENTS 8.4)."""
+"""A window that is too small is refused, wherever it comes from (docs/requirements.md 8.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search that stopped on a budget goes on where it was once the limit is raised (REQUIREMENTS 5.1)."""
+"""A search that stopped on a budget goes on where it was once the limit is raised (docs/requirements.md 5.1)."""
 
 from __future__ import annotations
 

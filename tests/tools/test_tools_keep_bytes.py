@@ -1,4 +1,4 @@
-"""An edit leaves every byte outside of its hunk as it was (ATTACKS A.28), and one that fails leaves all of them."""
+"""An edit leaves every byte outside of its hunk as it was, and a failed one leaves all (docs/attacks.md A.28)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hunk by hunk, with reasons, in the person's own words: each key (REQUIREMENTS 6.3, 6.5)."""
+"""Hunk by hunk, with reasons, in the person's own words: each key (docs/requirements.md 6.3, 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a key at the gate counts (REQUIREMENTS 6.6, 6.7)."""
+"""When a key at the gate counts (docs/requirements.md 6.6, 6.7)."""
 
 from __future__ import annotations
 

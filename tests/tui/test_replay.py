@@ -1,4 +1,4 @@
-"""A run seen again: the state at any point, and time in it (REQUIREMENTS 9.8)."""
+"""A run seen again: the state at any point, and time in it (docs/requirements.md 9.8)."""
 
 from __future__ import annotations
 

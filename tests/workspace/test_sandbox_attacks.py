@@ -1,4 +1,4 @@
-"""ATTACKS, "Processes, sandbox", tried in each sandbox that this machine has."""
+"""docs/attacks.md 7.11 to 7.22, tried in each sandbox that this machine has."""
 
 import asyncio
 import os

@@ -34,7 +34,7 @@ EXIT_CODES = (
     ("75", "error, but trying later can help"),
     ("130", "you stopped it"),
 )
-"""By what a run ended on (REQUIREMENTS 4.1)."""
+"""By what a run ended on (docs/requirements.md 4.1)."""
 FIND = """\
 Search until nothing new is left: what was seen once is never new again, what failed is never called empty.
 

@@ -289,7 +289,7 @@ class LinePrinter:
 
 
 class JsonPrinter:
-    """The contract of REQUIREMENTS 13.1."""
+    """The contract of docs/requirements.md 13.1."""
 
     def take_up(self, journal: Journal, since: int | None) -> None:
         """What was printed before is known already; from behind `since` on it is printed again."""

@@ -98,7 +98,7 @@ class Books:
         """Record each finding that is not known yet; others judge it later.
 
         A finding with another title at a known place may repeat the one there: it is recorded as such, and counts as
-        new only once it is judged to be distinct (REQUIREMENTS 2.4.6).
+        new only once it is judged to be distinct (docs/requirements.md 2.4.6).
         """
         new = known = 0
         for one in found:

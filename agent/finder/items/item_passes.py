@@ -1,4 +1,4 @@
-"""The passes of a search that works items: a pass is a batch of at most `concurrency` of them (REQUIREMENTS, words)."""
+"""The passes of a search that works items: a pass is a batch of at most `concurrency` of them (docs/glossary.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One logical item has one key, however it is spelled (REQUIREMENTS 2.4.1)."""
+"""One logical item has one key, however it is spelled (docs/requirements.md 2.4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the completeness critic proposes becomes a lens (REQUIREMENTS 2.4.7)."""
+"""What the completeness critic proposes becomes a lens (docs/requirements.md 2.4.7)."""
 
 from __future__ import annotations
 

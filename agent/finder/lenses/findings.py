@@ -23,7 +23,7 @@ _END = ""
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a finding is known by (REQUIREMENTS 2.4.6)."""
+    """What a finding is known by (docs/requirements.md 2.4.6)."""
 
     key: str
     """The given key, else the place, else the title without its small differences."""

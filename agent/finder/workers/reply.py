@@ -1,4 +1,4 @@
-"""What a worker of the user's answers, held against the contract of REQUIREMENTS 13.2."""
+"""What a worker of the user's answers, held against the contract of docs/requirements.md 13.2."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..items.frontier import Candidate
 
 
 class WorkItem(msgspec.Struct, frozen=True, gc=False):
-    """One item, as a worker gets it: the contract of REQUIREMENTS 13.2."""
+    """One item, as a worker gets it: the contract of docs/requirements.md 13.2."""
 
     kind: str
     value: str

@@ -1,4 +1,4 @@
-"""A waiting change on what its file holds now (REQUIREMENTS 6.5): it fits, or it is in conflict."""
+"""A waiting change on what its file holds now (docs/requirements.md 6.5): it fits, or it is in conflict."""
 
 from __future__ import annotations
 

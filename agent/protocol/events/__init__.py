@@ -402,7 +402,7 @@ def decode_event(kind: str, raw: bytes) -> Event:
 
 
 def to_json_line(stamped: Stamped) -> bytes:
-    """One line of `--json` (REQUIREMENTS 13.1), without the line's end. It can be shown on a terminal."""
+    """One line of `--json` (docs/requirements.md 13.1), without the line's end. It can be shown on a terminal."""
     return visible_json(_json_line(stamped))
 
 

@@ -1,4 +1,4 @@
-"""The wheel: a person drives with the model's own tools, and the model is told what they did (REQUIREMENTS 5.4)."""
+"""The wheel: a person drives with the model's tools, and the model reads what they did (docs/requirements.md 5.4)."""
 
 from __future__ import annotations
 

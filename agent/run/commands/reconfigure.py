@@ -36,7 +36,7 @@ OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 
 
 def set_limit(run: Conduct, name: str, value: LimitValue) -> str | None:
-    """Takes effect before the next call (REQUIREMENTS 3.8)."""
+    """Takes effect before the next call (docs/requirements.md 3.8)."""
     if name not in BUDGET:
         return _set_other(run, name, value)
     if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):

@@ -1,4 +1,4 @@
-"""The record that a hand-off leaves, so that nobody has to find out again where the run stands (REQUIREMENTS 5.2)."""
+"""The record of a hand-off, from which anybody can continue the run (docs/requirements.md 5.2)."""
 
 from __future__ import annotations
 

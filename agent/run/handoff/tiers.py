@@ -1,4 +1,4 @@
-"""Who is asked to take a hand-off up, one after the other: a person, a stronger model, a command (REQUIREMENTS 5.3)."""
+"""The tiers of a hand-off, asked one after the other: a person, a model, a command (docs/requirements.md 5.3)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a pass needs around it: a clean start, a verdict, and what follows from it: a commit, or the way back.
 
-Nothing is lost: what is put back is first kept as a patch in the journal (REQUIREMENTS 2.5, 2.7).
+Nothing is lost: what is put back is first kept as a patch in the journal (docs/requirements.md 2.5, 2.7).
 """
 
 from __future__ import annotations

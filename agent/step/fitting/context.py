@@ -1,4 +1,4 @@
-"""Trims the conversation to the model's window (REQUIREMENTS 8.4)."""
+"""Trims the conversation to the model's window (docs/requirements.md 8.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A summary by the model that can take the place of the old rounds (REQUIREMENTS 8.7). No step, but admitted."""
+"""A summary by the model that replaces the old rounds (docs/requirements.md 8.7). Not a step, but admitted."""
 
 from __future__ import annotations
 

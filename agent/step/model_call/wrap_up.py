@@ -1,4 +1,4 @@
-"""The last call of a run that stops early: no tools, from what was set aside for it (REQUIREMENTS 3.5)."""
+"""The last call of a run that stops early: no tools, from what was set aside for it (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 

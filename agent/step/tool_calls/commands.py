@@ -97,7 +97,7 @@ def _not_let(ruling: Ruling) -> str:
 
 
 async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Once; what it did to guarded files waits at the gate, to be kept or put back (REQUIREMENTS 2.3.6, 6.9)."""
+    """Run it once; its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
     notes = await notice_background(kit, record)
     kit.person_made.clear()
     before = await kit.snapshots.take()

@@ -1,4 +1,4 @@
-"""Whether a check that ends with exit code 0 ran the tests that it ran before (REQUIREMENTS 2.3.6)."""
+"""Whether a check that ends with exit code 0 ran the tests that it ran before (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tests ran and failed, and which, read from a check's output (REQUIREMENTS 2.3.7, 2.3.9)."""
+"""How many tests ran and failed, and which, read from a check's output (docs/requirements.md 2.3.7, 2.3.9)."""
 
 from __future__ import annotations
 

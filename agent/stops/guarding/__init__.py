@@ -1,4 +1,4 @@
-"""Which files decide a verdict: what a check executes, imports and is configured by (REQUIREMENTS 2.3.6)."""
+"""Which files decide a verdict: what a check executes, imports and is configured by (docs/requirements.md 2.3.6)."""
 
 from .depends import Depends, depends_on
 from .shadows import Shadows

@@ -1,4 +1,4 @@
-"""`--until-file`: a file exists and is not empty (REQUIREMENTS 2.3.3)."""
+"""`--until-file`: a file exists and is not empty (docs/requirements.md 2.3.3)."""
 
 from __future__ import annotations
 

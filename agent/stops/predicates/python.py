@@ -1,4 +1,4 @@
-"""`--until-py FILE:function`: a predicate of the user's own (REQUIREMENTS 2.3.3, docs/decisions/0014)."""
+"""`--until-py FILE:function`: a predicate of the user's own (docs/requirements.md 2.3.3, docs/decisions/0014)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--schema`: the answer that the outcome reports has to fit a JSON Schema (REQUIREMENTS 2.3.3)."""
+"""`--schema`: the answer that the outcome reports has to fit a JSON Schema (docs/requirements.md 2.3.3)."""
 
 from __future__ import annotations
 

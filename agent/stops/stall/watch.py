@@ -1,4 +1,4 @@
-"""Tells when a run goes round in circles (REQUIREMENTS 4.3 to 4.5): the model is told first, then the run ends."""
+"""Detect a run that repeats itself (docs/requirements.md 4.3 to 4.5): first a hint to the model, then the run ends."""
 
 from __future__ import annotations
 

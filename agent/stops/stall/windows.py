@@ -66,7 +66,7 @@ class Windows:
 
     world: str | None = None
     window: int = 4
-    """The same action and result so often in a row is a stall: REQUIREMENTS 4.3."""
+    """The same action and result so often in a row is a stall: docs/requirements.md 4.3."""
     entries: list[_Entry] = field(default_factory=list[_Entry])
     refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])

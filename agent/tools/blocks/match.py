@@ -3,7 +3,7 @@
 A text that is in the file once is replaced as it is. Otherwise whole lines are compared without their indentation,
 trailing white space and line endings, and the one place counts. What goes there has to be certain too: lines that the
 new text keeps stay as the file has them, byte for byte, and the others fit them. Every tolerance is reported
-(REQUIREMENTS 7.3). Pure.
+(docs/requirements.md 7.3). Pure.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued
             state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
             state.waiting = ""
             if state.loop is LoopKind.CHAT:
-                # a chat's budget is for each message (REQUIREMENTS 3.1)
+                # a chat's budget is for each message (docs/requirements.md 3.1)
                 state.spent = Spent()
                 state.holds.clear()
                 state.busy.settled = state.busy.watched = 0.0

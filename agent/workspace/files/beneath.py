@@ -1,7 +1,7 @@
 """Opening and swapping files below a folder without following a link on the way: what was judged is what is touched.
 
 A path is walked folder by folder with O_NOFOLLOW from a descriptor of the workspace, so a link that was put into its
-middle after it was judged is an error and never a way out (CVE-2025-53109, ATTACKS A.10).
+middle after it was judged is an error and never a way out (CVE-2025-53109, docs/attacks.md A.10).
 """
 
 from __future__ import annotations

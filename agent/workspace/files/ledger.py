@@ -63,7 +63,7 @@ class Ledger:
         """The modification time, ns, that a new state of `size` bytes must get, or None: its own will do.
 
         No state that the file lately had may come again with both its size and its whole second: build caches
-        (make, Python's `.pyc`) know a file by these two (REQUIREMENTS 6.8).
+        (make, Python's `.pyc`) know a file by these two (docs/requirements.md 6.8).
         """
         with self._lock:
             oldest = time.time() - _KEPT

@@ -1,7 +1,7 @@
 """Writing a file so that exactly the approved bytes land, and nobody else's work is ever written over.
 
 The file is compared with what was looked at, written beside, swapped in one step, and what came out of the swap is
-compared again (ATTACKS, "At the gate", b and c). The old state goes only when it was the expected one.
+compared again (docs/attacks.md (b) and (c)). The old state goes only when it was the expected one.
 """
 
 from __future__ import annotations

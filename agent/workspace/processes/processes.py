@@ -20,7 +20,7 @@ from .output import HeadTail, shorten
 from .process_tree import Family
 
 FULL = 16_000_000
-"""Bytes of output that are kept at most (REQUIREMENTS 7.5)."""
+"""Bytes of output that are kept at most (docs/requirements.md 7.5)."""
 GRACE = 2.0
 """Seconds between the request to end and the kill."""
 _LEFT_BEHIND_GRACE = 0.3

@@ -133,7 +133,7 @@ class PutBack:
             raise
 
     def _date(self, folder: int, aside: str, real: Path, old: os.stat_result | None, size: int) -> None:
-        """No build cache may take the restored file for the one that stood there (REQUIREMENTS 6.8)."""
+        """No build cache may take the restored file for the one that stood there (docs/requirements.md 6.8)."""
         natural = os.stat(aside, dir_fd=folder).st_mtime_ns
         plain = old if old is not None and stat.S_ISREG(old.st_mode) else None
         later = self._ledger.time_for(real, plain, size, natural)

@@ -1,7 +1,8 @@
 """The workspace's states, kept beside the journal: what changed between two of them, and the way back.
 
 One mechanism for undo (also of what a command did), roll-back, checks that run only on change, and for noticing that
-the files are back at an earlier state (DESIGN 5). Contents are exact and owner-only; the user's `.git` is not touched.
+the files are back at an earlier state (docs/architecture.md). Contents are exact and owner-only. The user's `.git` is
+not touched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a key at the gate counts (REQUIREMENTS 6.6, 6.7). Times are those of textual's events; no textual in here."""
+"""When a key at the gate counts (docs/requirements.md 6.6, 6.7). Times are those of events; no textual in here."""
 
 from __future__ import annotations
 
