@@ -19,7 +19,7 @@ from textual.widgets import Input
 from .actions import ACTIONS, keymap
 from .first_frame import Typed
 from .notify import Caller
-from .run_controller import Desk
+from .run_controller import RunController
 from .screens.main import MainScreen
 from .text import one_line
 from .theme import SHIPPED, register_themes
@@ -58,7 +58,7 @@ class RundryApp(App[Parting]):
 
     def __init__(
         self,
-        desk: Desk,
+        controller: RunController,
         *,
         theme: str = "dark",
         keys: Mapping[str, str] | None = None,
@@ -66,7 +66,7 @@ class RundryApp(App[Parting]):
         caller: Caller | None = None,
     ) -> None:
         super().__init__()
-        self.desk = desk
+        self.controller = controller
         self._theme_wanted = theme
         self._remaps, self._wrong_keys = keymap(keys or {})
         self._typed = typed or Typed()
@@ -83,7 +83,7 @@ class RundryApp(App[Parting]):
         register_themes(self)
         self.theme = self._theme_wanted if self._theme_wanted in self.available_themes else "dark"
         self.set_keymap(self._remaps)
-        screen = MainScreen(self.desk, self._remaps)
+        screen = MainScreen(self.controller, self._remaps)
         self.push_screen(screen)
         self.call_after_refresh(self._hand_over, screen)
 
@@ -98,7 +98,7 @@ class RundryApp(App[Parting]):
             box.send(steer=False)
         draft = self._typed.take_draft()
         if draft:
-            self.desk.expect_message()
+            self.controller.expect_message()
             box.fill(draft + box.text)
         held, self._held = self._held or [], None
         for event in held:
@@ -109,16 +109,20 @@ class RundryApp(App[Parting]):
         """Every action of the table."""
         if not isinstance(screen, MainScreen):
             return
-        places = ("main",) if screen.desk.state.finder is None else ("main", "board")
+        places = ("main",) if screen.controller.state.finder is None else ("main", "board")
         for action in ACTIONS:
             if action.name != "palette" and action.where in places:
                 yield SystemCommand(action.label, _about(action.name), _Do(screen, action.name))
 
     def call_person(self, phase: str) -> None:
         """Call where something new needs the person, and they look elsewhere."""
-        desk = self.desk
+        controller = self.controller
         self._caller.see(
-            desk.state, phase, focused=self.app_focus, journal=desk.link.journal, write=self._write_to_terminal
+            controller.state,
+            phase,
+            focused=self.app_focus,
+            journal=controller.link.journal,
+            write=self._write_to_terminal,
         )
 
     def _write_to_terminal(self, text: str) -> None:

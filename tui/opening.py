@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rundry.agent import ResumeChanges, Session
 
     from .app import Parting
-    from .run_controller import Desk
+    from .run_controller import RunController
     from .setup.finding import FindSetup
     from .setup.start import Setup
 
@@ -50,15 +50,15 @@ def _open_drafted(
         task, flags = options()
         setup, session = _set_up(flags)
         try:
-            desk = _draft(setup, session, task, frame)
+            controller = _draft(setup, session, task, frame)
         except BaseException:
             session.close()
             raise
     except BaseException:
         frame.abandon()
         raise
-    parting = _show(desk, frame, setup, flags)
-    code = part(desk, parting, flags)
+    parting = _show(controller, frame, setup, flags)
+    code = part(controller, parting, flags)
     return open_demo({}) if parting.next == "demo" else code
 
 
@@ -69,14 +69,14 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     try:
         session = _warm(setup.folder)
         try:
-            desk = _draft(setup, session, setup.wanted.task, frame)
+            controller = _draft(setup, session, setup.wanted.task, frame)
         except BaseException:
             session.close()
             raise
     except BaseException:
         frame.abandon()
         raise
-    return part(desk, _show(desk, frame, setup, flags), flags)
+    return part(controller, _show(controller, frame, setup, flags), flags)
 
 
 def open_resumed(
@@ -90,8 +90,8 @@ def open_resumed(
     changes = with_decision(_with_images(changes_from(flags, hint, path), path), decided)
     _refuse_damage(path, changes)
 
-    def attach() -> Desk:
-        from .run_controller import Desk
+    def attach() -> RunController:
+        from .run_controller import RunController
 
         session = _warm(path.parent)
         try:
@@ -99,9 +99,9 @@ def open_resumed(
         except BaseException:
             session.close()
             raise
-        desk = Desk(session)
-        desk.is_commanded = True
-        return desk
+        controller = RunController(session)
+        controller.is_commanded = True
+        return controller
 
     return _open(attach, flags, "resume", kept=NOT_RECORDED if decided is not None else "")
 
@@ -138,28 +138,28 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 
     path = find_any(ref, flags)
 
-    def attach() -> Desk:
+    def attach() -> RunController:
         from rundry.agent import Session
 
-        from .run_controller import Desk
+        from .run_controller import RunController
 
-        return Desk(Session.attach(path))
+        return RunController(Session.attach(path))
 
     return _open(attach, flags, "watch")
 
 
-def _open(attach: Callable[[], Desk], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:
+def _open(attach: Callable[[], RunController], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:
     """`kept`: what is as it was where the run cannot go on."""
     from .setup.start import Setup
 
     frame = _first_frame("", flags, command)
     try:
-        desk = attach()
+        controller = attach()
         setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False, begins=False)
     except BaseException:
         frame.abandon()
         raise
-    return part(desk, _show(desk, frame, setup, flags), flags, kept=kept)
+    return part(controller, _show(controller, frame, setup, flags), flags, kept=kept)
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
@@ -206,24 +206,24 @@ def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
     return setup, _warm(setup.folder)
 
 
-def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> Desk:
+def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> RunController:
     from rundry.agent import refuse_missing_key
 
-    from .run_controller import Desk
+    from .run_controller import RunController
 
-    desk = Desk(session, setup)
+    controller = RunController(session, setup)
     if task and setup.model is None:
         frame.typed.draft = task + frame.typed.draft
     elif task:
         assert setup.model is not None  # just looked
         refuse_missing_key(setup.model, os.environ)
-        desk.begin(task, commanded=True)
+        controller.begin(task, commanded=True)
     elif frame.typed.is_used:
-        desk.expect_message()
-    return desk
+        controller.expect_message()
+    return controller
 
 
-def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
+def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
     try:
         from .app import RundryApp
         from .notify import Caller
@@ -231,8 +231,8 @@ def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, objec
         settings = setup.settings
         quiet = bool(flags.get("quiet")) or settings.notify == "none"
         caller = Caller(os.environ, quiet=quiet, hook=settings.hook)
-        app = RundryApp(desk, theme=settings.theme, keys=settings.keys, typed=frame.typed, caller=caller)
-        _begin_with_first(desk, frame.hand_over())
+        app = RundryApp(controller, theme=settings.theme, keys=settings.keys, typed=frame.typed, caller=caller)
+        _begin_with_first(controller, frame.hand_over())
     except BaseException:
         frame.abandon()
         raise
@@ -249,17 +249,17 @@ def _show(desk: Desk, frame: FirstFrame, setup: Setup, flags: Mapping[str, objec
     return parting if parting is not None else Parting(failed=bool(app.crash))
 
 
-def _begin_with_first(desk: Desk, typed: Typed) -> None:
+def _begin_with_first(controller: RunController, typed: Typed) -> None:
     """Begin the run with a task that was sent before there is a screen: the runner works while the screen starts."""
     from rundry.agent import RundryError
 
-    if desk.begun or desk.start is None or desk.start.model is None or not typed.sent:
+    if controller.begun or controller.start is None or controller.start.model is None or not typed.sent:
         return
     task = typed.sent[0].strip()
     if task.startswith(("/", "!")):
         return
     try:
-        desk.begin(task)
+        controller.begin(task)
     except RundryError:
         return  # the message box sends it again, and shows why
     typed.begun_with = typed.sent.pop(0)
@@ -279,7 +279,7 @@ def _tell_crash(trace: str, log: Path) -> None:
     print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
 
-def part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str = "") -> int:
+def part(controller: RunController, parting: Parting, flags: Mapping[str, object], *, kept: str = "") -> int:
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind, Refusal
 
@@ -288,17 +288,17 @@ def part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str
     from .text import one_line
 
     if parting.refused:
-        desk.link.close()
+        controller.link.close()
         print(f"rundry: {one_line(parting.refused)}{f'; {kept}' if kept else ''}", file=sys.stderr)
         return 75 if parting.later else 2
     if parting.stop is not None:
         with suppress(Refusal):  # it had not begun yet
-            desk.stop(parting.stop, within=LAST_SECONDS)
-    state, is_gone = desk.state, desk.is_gone
-    desk.link.close()
+            controller.stop(parting.stop, within=LAST_SECONDS)
+    state, is_gone = controller.state, controller.is_gone
+    controller.link.close()
     if parting.signal:
         return 128 + parting.signal
-    if not desk.begun:
+    if not controller.begun:
         return 1 if parting.failed else 0
     if parting.stop is not None and state.loop is LoopKind.CHAT:
         return 0  # nobody needs to be told that they left
@@ -310,7 +310,7 @@ def part(desk: Desk, parting: Parting, flags: Mapping[str, object], *, kept: str
         if on is not None:
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
-    if (parting.stop is not None or desk.is_stopping) and not is_gone:
+    if (parting.stop is not None or controller.is_stopping) and not is_gone:
         print(f"it was told to stop and has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
         return 130
     told = "its runner is gone: rundry resume" if is_gone else "the run goes on: rundry watch"

@@ -162,7 +162,7 @@ class Start(Protocol):
         ...
 
 
-class Desk:
+class RunController:
     """One run at hand, or the draft of one."""
 
     def __init__(self, link: Link, start: Start | None = None) -> None:

@@ -16,7 +16,7 @@ os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 
 from rundry.agent import Session, ViewState
 from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 from rundry.tui.setup.start import Setup, demo_flags
 
 
@@ -25,17 +25,17 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
     with tempfile.TemporaryDirectory() as folder:
         task, flags = demo_flags({"cwd": str(Path(folder) / "project"), "runs_dir": folder})
         setup = Setup(flags, headless=False)
-        desk = Desk(Session.warm(Path(folder) / "runner.log"), setup)
-        desk.begin(task)
-        app = RundryApp(desk, theme=theme)
+        controller = RunController(Session.warm(Path(folder) / "runner.log"), setup)
+        controller.begin(task)
+        app = RundryApp(controller, theme=theme)
         async with app.run_test(size=size) as pilot:
 
             async def until(fact: Callable[[ViewState], bool]) -> None:
                 for _ in range(1200):
-                    if fact(desk.state):
+                    if fact(controller.state):
                         return
                     await pilot.pause(0.05)
-                raise TimeoutError(f"the demo did not get there: {desk.state.phase}")
+                raise TimeoutError(f"the demo did not get there: {controller.state.phase}")
 
             def save(name: str) -> None:
                 svg = app.export_screenshot(title="rundry demo")
@@ -48,15 +48,15 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
             await until(lambda state: (state.step or 0) >= 3 and state.activity == "streaming")
             await pilot.pause(0.3)
             save("streaming")
-            while desk.state.outcome is None:
+            while controller.state.outcome is None:
                 await pilot.pause(0.3)
-                if desk.state.proposals:
+                if controller.state.proposals:
                     await pilot.pause(1.0)
                     await pilot.press("end", "end", "y")
             await pilot.pause(1.0)
             save("ended")
             app.exit()
-        desk.link.close()
+        controller.link.close()
 
 
 async def main() -> None:

@@ -22,7 +22,7 @@ from fakes.turns import call
 
 from rundry.agent import Budget, GateMode, Session
 from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 
 CHECK = "python3 -m unittest -q"
 
@@ -45,16 +45,16 @@ async def hand_over(folder: Path) -> Driven:
 
 async def draw(path: Path, target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:
     """The page, opened with its key."""
-    desk = Desk(Session.attach(path))
-    app = RundryApp(desk, theme=theme)
+    controller = RunController(Session.attach(path))
+    app = RundryApp(controller, theme=theme)
     async with app.run_test(size=size) as pilot:
-        while desk.state.outcome is None:
+        while controller.state.outcome is None:
             await pilot.pause(0.05)
         await pilot.press("ctrl+r")
         await pilot.pause(0.5)
         svg = app.export_screenshot(title="rundry")
         (target / f"handoff{suffix}.svg").write_text(svg.replace(str(path.parents[1]), "/home/me/project"))
-    desk.link.close()
+    controller.link.close()
 
 
 async def main() -> None:

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
 from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
 from .painted import painted, until
@@ -51,9 +51,9 @@ class Stage:
     def __init__(self, *, start: PlayedStart | None = None) -> None:
         self.link = PlayedLink()
         self.script = Script()
-        self.desk = Desk(self.link, start)
-        self.desk.begun = start is None
-        self.app = RundryApp(self.desk)
+        self.controller = RunController(self.link, start)
+        self.controller.begun = start is None
+        self.app = RundryApp(self.controller)
 
     def play(self, *events: object) -> None:
         self.link.play(self.script.stamp(*events))  # type: ignore[arg-type]
@@ -71,5 +71,5 @@ class Stage:
 
     async def caught_up(self, pilot: Pilot[Any]) -> None:
         """Wait until the screen has taken every event that was played, and has handled what followed from it."""
-        await until(pilot, lambda: self.link.is_read and not self.desk.is_behind)
+        await until(pilot, lambda: self.link.is_read and not self.controller.is_behind)
         await pilot.pause()

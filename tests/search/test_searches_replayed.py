@@ -34,11 +34,11 @@ from rundry.agent import (
     reduce_all,
 )
 from rundry.tui.app import RundryApp
-from rundry.tui.desk import Desk
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.board import PastStock
 from rundry.tui.replay.screen import ReplayScreen
 from rundry.tui.replay.stills import MOST, Stills
+from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
 
@@ -200,7 +200,7 @@ async def test_a_long_film_keeps_few_states_and_still_finds_each_moment(crawled:
 
 
 async def test_the_replay_shows_the_board_of_the_moment_and_leaving_shows_the_end_again(looked: Path):
-    app = RundryApp(Desk(Session.attach(looked)))
+    app = RundryApp(RunController(Session.attach(looked)))
     async with app.run_test(size=(120, 40)) as pilot:
         replay = await replaying(pilot)
         live = app.screen_stack[-2]
@@ -230,7 +230,7 @@ async def test_the_replay_shows_the_board_of_the_moment_and_leaving_shows_the_en
 
 
 async def test_the_queue_of_the_moment_is_listed_and_digits_are_for_the_speed(crawled: Path):
-    app = RundryApp(Desk(Session.attach(crawled)))
+    app = RundryApp(RunController(Session.attach(crawled)))
     async with app.run_test(size=(80, 24)) as pilot:
         replay = await replaying(pilot)
         journal = replay.player.film.journal
@@ -248,7 +248,7 @@ async def test_the_queue_of_the_moment_is_listed_and_digits_are_for_the_speed(cr
 
 
 async def test_ctrl_l_turns_to_the_transcript_of_the_moment_and_back(looked: Path):
-    app = RundryApp(Desk(Session.attach(looked)))
+    app = RundryApp(RunController(Session.attach(looked)))
     async with app.run_test(size=(100, 30)) as pilot:
         replay = await replaying(pilot)
         await pilot.press("end", "ctrl+l")

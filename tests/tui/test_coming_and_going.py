@@ -45,7 +45,7 @@ async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: 
     stage = Stage(start=PlayedStart(tmp_path))
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.link.state = "warming"
-        stage.desk.begin("fix it")
+        stage.controller.begin("fix it")
         await shows(pilot, "the runner is coming up")
         assert "fix it" in stage.text().splitlines()[0]
         stage.link.state = "gone"
@@ -112,20 +112,20 @@ async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_s
     parting = stage.app.return_value
     assert parting == Parting()
     assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
-    assert part(stage.desk, parting, {}) == 130
+    assert part(stage.controller, parting, {}) == 130
     assert "it was told to stop and has not ended yet: rundry watch r1" in capsys.readouterr().err
 
 
 async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
     stage = Stage()
     stage.play(*RUN)
-    stage.desk.catch_up()
-    stage.desk.put(Stop(how="wrap_up"))
+    stage.controller.catch_up()
+    stage.controller.put(Stop(how="wrap_up"))
     stage.play(RunEnded(reason=Reason.USER, detail="stopped", complete=False, exit_code=130))
-    stage.desk.catch_up()
+    stage.controller.catch_up()
     stage.play(RunResumed(run_id="r1", from_seq=9))
-    stage.desk.catch_up()
-    assert not stage.desk.is_stopping
+    stage.controller.catch_up()
+    assert not stage.controller.is_stopping
 
 
 async def test_the_key_for_the_best_score_says_what_holds_it_back():

@@ -133,8 +133,8 @@ async def test_an_open_proposal_names_the_keys_and_commands_that_decide_on_it_un
     async with stage.app.run_test(size=(80, 40)) as pilot:
         stage.play(started(), waits)
         text = await opened_after(stage, pilot, HandoffOpened(reason="r", suggested_action="s", record=record))
-        assert f"rundry approve {stage.desk.state.run_id} --digest {'a' * 12}" in text
-        assert f"rundry reject {stage.desk.state.run_id} --digest {'a' * 12}" in text
+        assert f"rundry approve {stage.controller.state.run_id} --digest {'a' * 12}" in text
+        assert f"rundry reject {stage.controller.state.run_id} --digest {'a' * 12}" in text
         assert "y or n at the gate" in text
         await pilot.press("escape")
         stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))

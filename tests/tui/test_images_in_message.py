@@ -139,7 +139,7 @@ async def test_a_message_with_an_image_is_not_sent_to_a_model_that_cannot_see(wo
 async def test_the_first_message_begins_the_run_with_its_images(work: Path):
     stage = Stage(start=PlayedStart(work))
     async with stage.app.run_test(size=(100, 30)):
-        stage.desk.say("what is in @shot.png?")
+        stage.controller.say("what is in @shot.png?")
         (spec,) = stage.link.begun
         assert [image.name for image in spec.images] == ["shot.png"]
         assert stage.link.kept == [png()]

@@ -25,7 +25,7 @@ from rundry.tui.app import RundryApp
 from rundry.tui.handlers import DOINGS
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.head.title import arrange_title, model_name
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 
 RUN = (
     started(),
@@ -138,9 +138,9 @@ def test_remaps_of_unknown_actions_are_told():
 
 async def test_a_remapped_key_works_and_is_shown():
     link = PlayedLink()
-    desk = Desk(link)
-    desk.begun = True
-    app = RundryApp(desk, keys={"pause": "ctrl+y", "approve": "z"})
+    controller = RunController(link)
+    controller.begun = True
+    app = RundryApp(controller, keys={"pause": "ctrl+y", "approve": "z"})
     async with app.run_test(size=(120, 30)) as pilot:
         link.play(Script().stamp(*RUN))
         await shows(pilot, "Now the parser.")

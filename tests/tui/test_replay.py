@@ -35,7 +35,7 @@ from rundry.agent import (
 from rundry.tui.app import RundryApp
 from rundry.tui.replay import Film, Player
 from rundry.tui.replay.screen import ReplayScreen
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
 ENDED = RunEnded(reason=Reason.BUDGET, detail="step budget: 9 of 9", complete=False, exit_code=3)
@@ -143,7 +143,7 @@ def test_events_come_as_far_apart_as_they_did_and_long_silences_are_cut(tmp_path
 
 async def test_after_a_limit_the_key_fills_in_one_with_room_above_it(tmp_path: Path):
     recorded(tmp_path, steps=2).close()
-    app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
+    app = RundryApp(RunController(Session.attach(tmp_path / "r1.db")))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         assert "raise the limit" in painted(app)
@@ -154,7 +154,7 @@ async def test_after_a_limit_the_key_fills_in_one_with_room_above_it(tmp_path: P
 
 async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path: Path):
     recorded(tmp_path, steps=12).close()
-    app = RundryApp(Desk(Session.attach(tmp_path / "r1.db")))
+    app = RundryApp(RunController(Session.attach(tmp_path / "r1.db")))
     async with app.run_test(size=(100, 24)) as pilot:
         await shows(pilot, "step budget")
         await pilot.press("f11")

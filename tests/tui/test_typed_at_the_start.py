@@ -11,7 +11,7 @@ from rundry.tui.first_frame import Typed
 
 def app_with_draft(tmp_path, draft: str) -> tuple[Stage, RundryApp]:
     stage = Stage(start=PlayedStart(tmp_path))
-    return stage, RundryApp(stage.desk, typed=Typed(draft=draft))
+    return stage, RundryApp(stage.controller, typed=Typed(draft=draft))
 
 
 async def test_enter_pressed_before_the_draft_is_in_the_box_sends_it(tmp_path):

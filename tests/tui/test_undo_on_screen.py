@@ -12,7 +12,7 @@ from fakes.turns import call, edit, finish
 
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 from rundry.tui.screens.undo import UndoScreen
 
 DONE = finish("all is well", "a.txt:1")
@@ -34,26 +34,26 @@ async def ended(tmp_path: Path) -> Driven:
 
 async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_run_stays_ended(ended):
     work = Path(ended.spec.workspace)
-    desk = Desk(Session.attach(ended.path))
-    app = RundryApp(desk)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo", "enter")
         await shows(pilot, "undone: 1 change")
         assert "2 files" in painted(app)
         assert "told the model what was undone" in painted(app)
-        assert desk.phase == "ended"
-    desk.link.close()
+        assert controller.phase == "ended"
+    controller.link.close()
     assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
     assert (work / "a.txt").read_text() == "ONE\n"
 
 
 async def test_several_changes_are_named_first_and_only_y_after_that_does_it(ended):
     work = Path(ended.spec.workspace)
-    desk = Desk(Session.attach(ended.path))
-    app = RundryApp(desk)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo 5", "enter")
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
@@ -69,42 +69,42 @@ async def test_several_changes_are_named_first_and_only_y_after_that_does_it(end
         assert "Back to before step 1: undo 2 changes in 3 files?" in painted(app)
         await pilot.press("y")
         await shows(pilot, "undone: back to before step 1")
-    desk.link.close()
+    controller.link.close()
     assert (work / "a.txt").read_text() == "one\n" and not (work / "c.txt").exists()
 
 
 async def test_the_footer_offers_it_after_the_end_and_its_key_asks_first(ended):
-    desk = Desk(Session.attach(ended.path))
-    app = RundryApp(desk)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: desk.state.outcome is not None and "F12 undo" in painted(app))
+        await until(pilot, lambda: controller.state.outcome is not None and "F12 undo" in painted(app))
         await pilot.press("f12")
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
         assert "Undo 1 change in 2 files?" in painted(app)
         await pilot.press("n")
         assert not isinstance(app.screen, UndoScreen)
-    desk.link.close()
+    controller.link.close()
 
 
 async def test_what_makes_no_sense_is_told(ended):
-    desk = Desk(Session.attach(ended.path))
-    app = RundryApp(desk)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo all", "enter")
         await shows(pilot, "it is /undo, /undo 3 or /undo step 7")
-        desk.link.put_alone(Undo(step=9))
+        controller.link.put_alone(Undo(step=9))
         await shows(pilot, "undo was refused: there was no step 9")
-    desk.link.close()
+    controller.link.close()
 
 
 async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ended):
-    desk = Desk(Session.attach(ended.path))
-    app = RundryApp(desk)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: desk.state.outcome is not None)
+        await until(pilot, lambda: controller.state.outcome is not None)
         (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
         await pilot.press(*"/undo", "enter")
         await shows(pilot, "c.txt: left as it is, someone changed it since")
-    desk.link.close()
+    controller.link.close()

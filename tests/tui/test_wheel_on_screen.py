@@ -15,7 +15,7 @@ from fakes.turns import Turn, call, edit, say
 
 from rundry.agent import LoopKind, Session, Stop
 from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import Desk
+from rundry.tui.run_controller import RunController
 from rundry.tui.screens.rewind import RewindScreen
 
 SERVER = "echo listening; while :; do sleep 0.05; done"
@@ -24,8 +24,8 @@ SERVER = "echo listening; while :; do sleep 0.05; done"
 class Live:
     """A chat that is driven in this process, with a screen on it."""
 
-    def __init__(self, run: Driven, app: RundryApp, desk: Desk, pilot) -> None:
-        self.run, self.app, self.desk, self.pilot = run, app, desk, pilot
+    def __init__(self, run: Driven, app: RundryApp, controller: RunController, pilot) -> None:
+        self.run, self.app, self.controller, self.pilot = run, app, controller, pilot
         self.work = Path(run.spec.workspace)
 
     def shown(self) -> str:
@@ -53,17 +53,17 @@ def live(tmp_path: Path):
     async def begin(*turns: Turn, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Live]:
         run = Driven(runs, work, ScriptedModel(turns, then=say("noted")), loop=LoopKind.CHAT, task="the first")
         driving = asyncio.ensure_future(run.run(watched=True, linger=False, within=60))
-        desk = Desk(Session.attach(run.path))
-        app = RundryApp(desk)
+        controller = RunController(Session.attach(run.path))
+        app = RundryApp(controller)
         try:
             async with app.run_test(size=size) as pilot:
-                page = Live(run, app, desk, pilot)
-                await page.until(lambda: desk.state.waiting == "message")
+                page = Live(run, app, controller, pilot)
+                await page.until(lambda: controller.state.waiting == "message")
                 yield page
         finally:
-            desk.link.put(Stop(how="now"))
+            controller.link.put(Stop(how="now"))
             await driving
-            desk.link.close()
+            controller.link.close()
 
     return begin
 
@@ -99,7 +99,7 @@ async def test_what_is_for_the_driver_is_refused_to_others(live):
 async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_words_back(live):
     async with live(say("hello"), edit("a.txt", "one", "ONE"), say("done"), size=(80, 24)) as page:
         await page.types("change it")
-        await page.until(lambda: page.desk.state.waiting == "message" and len(page.run.model.requests) == 3)
+        await page.until(lambda: page.controller.state.waiting == "message" and len(page.run.model.requests) == 3)
         await page.pilot.press("escape")
         await page.sees("esc once more goes back")
         await page.pilot.press("escape")
@@ -114,7 +114,7 @@ async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_wor
         await page.sees("back to before “change it”")
         assert (page.work / "a.txt").read_text() == "one\n"
         assert page.app.screen.message.box.text == "change it"
-        assert page.desk.phase == "waiting for you"
+        assert page.controller.phase == "waiting for you"
         await page.pilot.press(*" not", "enter")
         await page.sees("noted")
         assert [m.text for m in page.run.model.requests[-1].messages if m.role == "user"] == [
@@ -153,7 +153,7 @@ async def test_two_signs_are_shown_and_not_told_and_esc_ends_what_the_person_run
         await page.types("!!echo between-us")
         await page.sees("!! echo between-us")
         await page.types("!echo begun; sleep 60")
-        await page.until(lambda: bool(page.desk.state.at_shell) and (page.run.of("shell_started")[-1]["told"]))
+        await page.until(lambda: bool(page.controller.state.at_shell) and (page.run.of("shell_started")[-1]["told"]))
         await page.pilot.press("escape")
         await page.sees("interrupted")
         await page.types("go on")
@@ -164,14 +164,14 @@ async def test_two_signs_are_shown_and_not_told_and_esc_ends_what_the_person_run
 async def test_a_queued_message_comes_back_into_an_empty_box_by_up(live):
     async with live(say("hello"), Turn(text="I think about it", hold_after=2)) as page:
         await page.types("think")
-        await page.until(lambda: page.desk.state.activity == "streaming")
+        await page.until(lambda: page.controller.state.activity == "streaming")
         await page.types("later thought")
         await page.sees("queued  later thought")
         await page.pilot.press("up")
         await page.until(lambda: page.app.screen.message.box.text == "later thought")
         await page.until(lambda: "queued  later" not in page.shown())
         page.run.model.released.set()
-        await page.until(lambda: page.desk.state.waiting == "message")
+        await page.until(lambda: page.controller.state.waiting == "message")
     assert [e["text"] for e in page.run.of("said")] == ["the first", "think"]
 
 
@@ -181,7 +181,7 @@ async def test_a_summary_is_asked_for_shown_with_its_price_and_taken_back(live):
         for text in ("second", "third"):
             await page.types(text)
             await page.until(lambda text=text: any(e["text"] == text for e in page.run.of("said")))
-            await page.until(lambda: page.desk.state.waiting == "message")
+            await page.until(lambda: page.controller.state.waiting == "message")
         await page.types("/compact")
         await page.sees("conversation compacted")
         await page.sees("tokens, 0.00 USD")

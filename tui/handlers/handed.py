@@ -15,8 +15,8 @@ def _handoff(screen: MainScreen, argument: str) -> None:
     from ..handoff import HandoffPage
 
     del argument
-    state = screen.desk.state
-    opened, journal = state.handoff or state.last_handoff, screen.desk.link.journal
+    state = screen.controller.state
+    opened, journal = state.handoff or state.last_handoff, screen.controller.link.journal
     if state.handoff is None and state.outcome is not None and state.outcome.reason is not Reason.HANDOFF:
         opened = (standing(journal) if journal is not None else None) or opened
     if opened is None:
@@ -28,9 +28,9 @@ def _spend(screen: MainScreen, argument: str) -> None:
     from ..screens.spend import SpendScreen
 
     del argument
-    if not screen.desk.state.shares:
+    if not screen.controller.state.shares:
         raise RundryError("no model was called yet")
-    screen.rundry.push_screen(SpendScreen(screen.desk.state))
+    screen.rundry.push_screen(SpendScreen(screen.controller.state))
 
 
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {"handoff": _handoff, "spend": _spend}

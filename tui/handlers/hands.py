@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def _wheel(screen: MainScreen, argument: str) -> None:
-    desk = screen.desk
-    if desk.state.driving:
-        desk.put(GiveWheel(note=argument))
+    controller = screen.controller
+    if controller.state.driving:
+        controller.put(GiveWheel(note=argument))
     else:
-        if desk.is_orphaned:
+        if controller.is_orphaned:
             raise RundryError("nobody drives this run any longer: /resume takes it up, then take the wheel")
-        desk.put(TakeWheel())
+        controller.put(TakeWheel())
 
 
 def _edit(screen: MainScreen, argument: str) -> None:
     """A file in the person's editor; what came of it is written by the model's own tool."""
-    if not screen.desk.state.driving:
+    if not screen.controller.state.driving:
         raise RundryError("/edit is for the one who drives: /wheel takes the wheel")
     if not argument:
         screen.fill("/edit ")
         return
-    path = Path(screen.desk.state.workspace) / argument
+    path = Path(screen.controller.state.workspace) / argument
     try:
         before = path.read_bytes() if path.exists() else None
         text = (before or b"").decode("utf-8")
@@ -45,16 +45,16 @@ def _edit(screen: MainScreen, argument: str) -> None:
         screen.tell("left unchanged")
         return
     expects = "" if before is None else hashlib.sha256(before).hexdigest()
-    screen.desk.put(Act(tool="write_file", arguments={"path": argument, "content": edited}, expects=expects))
+    screen.controller.put(Act(tool="write_file", arguments={"path": argument, "content": edited}, expects=expects))
 
 
 def _finish(screen: MainScreen, argument: str) -> None:
-    if not screen.desk.state.driving:
+    if not screen.controller.state.driving:
         raise RundryError("/finish is for the one who drives: /wheel takes the wheel")
     if not argument:
         screen.fill("/finish ")
         return
-    screen.desk.put(Act(tool="finish", arguments={"answer": argument, "citations": []}))
+    screen.controller.put(Act(tool="finish", arguments={"answer": argument, "citations": []}))
 
 
 def _rewind(screen: MainScreen, argument: str) -> None:
@@ -62,15 +62,15 @@ def _rewind(screen: MainScreen, argument: str) -> None:
     from ..screens.rewind import RewindScreen
 
     del argument
-    desk = screen.desk
-    if not desk.begun:
+    controller = screen.controller
+    if not controller.begun:
         raise RundryError("there is no run yet")
-    if desk.state.activity:
+    if controller.state.activity:
         raise RundryError("a step runs: esc interrupts it, then go back")
-    points = desk.points()
+    points = controller.points()
     if not points:
         raise RundryError("there is no earlier message")
-    blocks = desk.state.blocks
+    blocks = controller.state.blocks
 
     def title(point: Point) -> str:
         for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
@@ -85,20 +85,20 @@ def _rewind(screen: MainScreen, argument: str) -> None:
         if point is None:
             return
         try:
-            desk.rewind(Rewind(seq=point.seq))
+            controller.rewind(Rewind(seq=point.seq))
         except RundryError as error:
             screen.tell(str(error))
             return
-        if point.text is not None and not desk.is_the_task(point.text):
+        if point.text is not None and not controller.is_the_task(point.text):
             screen.fill(point.text)
 
-    screen.rundry.push_screen(RewindScreen(points, title, desk.changes()), chosen)
+    screen.rundry.push_screen(RewindScreen(points, title, controller.changes()), chosen)
 
 
 def _compact(screen: MainScreen, argument: str) -> None:
     if argument not in ("", "undo"):
         raise RundryError(f"/compact {argument}: it is /compact or /compact undo")
-    asked = screen.desk.put(Compact(undo=bool(argument)))
+    asked = screen.controller.put(Compact(undo=bool(argument)))
     if not argument:
         screen.tell("asks for a summary of what was said so far", asked=asked)
 

@@ -37,78 +37,78 @@ UNSANDBOXED = "no sandbox holds commands here: /gate auto once more lets them pa
 
 def _interrupt(screen: MainScreen, argument: str) -> None:
     del argument
-    state = screen.desk.state
+    state = screen.controller.state
     if state.activity or state.proposals or state.at_shell:
-        screen.desk.put(Interrupt())
+        screen.controller.put(Interrupt())
     elif screen.was_told(ONCE_MORE) and not screen.message.box.text:
         screen.tell("")
         screen.action_do("rewind")
     else:
-        screen.tell(ONCE_MORE if screen.desk.begun and not screen.message.box.text else "nothing runs")
+        screen.tell(ONCE_MORE if screen.controller.begun and not screen.message.box.text else "nothing runs")
 
 
 def _gate(screen: MainScreen, argument: str) -> None:
-    state = screen.desk.state
+    state = screen.controller.state
     if argument and argument not in list(GateMode):
         raise RundryError(f"/gate {argument}: it is read, ask, edits or auto")
     mode = GateMode(argument) if argument else CYCLE[(CYCLE.index(state.gate_mode) + 1) % len(CYCLE)]
-    if not screen.desk.begun:
+    if not screen.controller.begun:
         state.gate_mode = mode
         screen.set_option("gate", mode.value)
         return
     unheld = mode is GateMode.AUTO and state.sandbox is None
     if unheld and argument and screen.was_told(UNSANDBOXED):
-        screen.desk.set_gate(mode, unsandboxed_ok=True)
+        screen.controller.set_gate(mode, unsandboxed_ok=True)
     elif unheld and argument:
         screen.tell(UNSANDBOXED)
     elif unheld:
-        screen.desk.set_gate(GateMode.READ)
+        screen.controller.set_gate(GateMode.READ)
         screen.tell("auto is left out: no sandbox here. /gate auto asks for it")
     else:
-        screen.desk.set_gate(mode)
+        screen.controller.set_gate(mode)
 
 
 def _deny(screen: MainScreen, argument: str) -> None:
     if argument:
-        screen.desk.put(AddRule(rule=parse_deny(argument)))
+        screen.controller.put(AddRule(rule=parse_deny(argument)))
     else:
         screen.fill("/deny path:")
 
 
 def _pause(screen: MainScreen, argument: str) -> None:
-    if screen.desk.is_gone:
-        screen.desk.go_on("")
-    elif screen.desk.state.paused:
-        screen.desk.put(Unpause())
+    if screen.controller.is_gone:
+        screen.controller.go_on("")
+    elif screen.controller.state.paused:
+        screen.controller.put(Unpause())
     else:
-        screen.desk.put(Pause(now=argument == "now"))
+        screen.controller.put(Pause(now=argument == "now"))
 
 
 def _resume(screen: MainScreen, argument: str) -> None:
-    screen.desk.go_on(argument)
+    screen.controller.go_on(argument)
 
 
 def _step(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.desk.put(StepOnce())
+    screen.controller.put(StepOnce())
 
 
 def _limit(screen: MainScreen, argument: str) -> None:
     name, _, value = argument.partition(" ")
     if not value:
-        state = screen.desk.state
+        state = screen.controller.state
         ended, budget = state.outcome, state.budget
         wanted = None if name or ended is None or budget is None else raised(ended, budget)
         screen.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
         return
-    screen.desk.set_limit(*parse_limit(name, value))
+    screen.controller.set_limit(*parse_limit(name, value))
 
 
 def _model(screen: MainScreen, argument: str) -> None:
     if not argument:
         screen.fill("/model ")
         return
-    asked = screen.desk.switch_model(screen.desk.model_named(argument))
+    asked = screen.controller.switch_model(screen.controller.model_named(argument))
     screen.tell(f"asking {argument}", asked=asked)
 
 
@@ -118,30 +118,30 @@ def _effort(screen: MainScreen, argument: str) -> None:
         return
     if argument not in EFFORTS:
         raise RundryError(f"/effort {argument}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
-    screen.desk.switch_model(screen.desk.with_effort(argument), asks=False)
+    screen.controller.switch_model(screen.controller.with_effort(argument), asks=False)
 
 
 def _stop(screen: MainScreen, argument: str) -> None:
-    if argument in screen.desk.state.background:
-        screen.desk.put(StopCommand(name=argument))
+    if argument in screen.controller.state.background:
+        screen.controller.put(StopCommand(name=argument))
         return
     if argument not in ("", "now"):
         raise RundryError(f"/stop {argument}: it is /stop, /stop now, or /stop and the name of what runs beside it")
-    screen.desk.put(Stop(how="now" if argument else "wrap_up"))
+    screen.controller.put(Stop(how="now" if argument else "wrap_up"))
 
 
 def _wake(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.desk.put(Wake())
+    screen.controller.put(Wake())
 
 
 def _queue(screen: MainScreen, argument: str) -> None:
     del argument
-    queue = screen.desk.state.queue
+    queue = screen.controller.state.queue
     if not queue:
         screen.tell("nothing is queued")
         return
-    screen.desk.put(Unqueue(queued_id=queue[-1].queued_id))
+    screen.controller.put(Unqueue(queued_id=queue[-1].queued_id))
     draft = screen.message.box.text
     screen.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
 
@@ -149,14 +149,14 @@ def _queue(screen: MainScreen, argument: str) -> None:
 def _undo(screen: MainScreen, argument: str) -> None:
     changes, step = _wanted(argument)
     if step is None and changes == 1:
-        screen.desk.undo(Undo())
+        screen.controller.undo(Undo())
     else:
         _undo_when_confirmed(screen, changes, step)
 
 
 def _best(screen: MainScreen, argument: str) -> None:
     del argument
-    state = screen.desk.state
+    state = screen.controller.state
     if state.loop is not LoopKind.IMPROVE:
         raise RundryError("/best is for a run with --score")
     if not state.scores:
@@ -164,9 +164,9 @@ def _best(screen: MainScreen, argument: str) -> None:
     if state.pass_step is None:
         screen.tell(f"the files are at the best score already: {state.scores[-1].best:g}")
         return
-    if state.activity and not screen.desk.is_at_rest:
+    if state.activity and not screen.controller.is_at_rest:
         raise RundryError("a step runs: esc interrupts it, then /best puts the best score back")
-    if not screen.desk.changes().since(state.pass_step):
+    if not screen.controller.changes().since(state.pass_step):
         screen.tell(f"this pass changed nothing: the files are at the best score, {state.scores[-1].best:g}")
         return
     _undo_when_confirmed(screen, 1, state.pass_step)
@@ -194,7 +194,7 @@ def _wanted(argument: str) -> tuple[int, int | None]:
 def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> None:
     from ..screens.undo import UndoScreen
 
-    made = screen.desk.changes()
+    made = screen.controller.changes()
     if step is None:
         chosen = made.standing[-changes:]
     elif (since := made.since(step)) is not None:
@@ -209,7 +209,7 @@ def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> 
     def decided(yes: bool | None) -> None:
         try:
             if yes:
-                screen.desk.undo(command)
+                screen.controller.undo(command)
         except RundryError as error:
             screen.tell(str(error))
 
@@ -218,7 +218,7 @@ def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> 
 
 def _clear(screen: MainScreen, argument: str) -> None:
     del argument
-    screen.desk.put(Clear())
+    screen.controller.put(Clear())
 
 
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {

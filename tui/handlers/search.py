@@ -49,7 +49,7 @@ def _item(screen: MainScreen, argument: str) -> None:
     if argument:
         screen.search.add_item(argument)
     else:
-        search = screen.desk.state.search
+        search = screen.controller.state.search
         recipe = search.recipe.value if search is not None and search.recipe is not None else ""
         screen.fill(f"/item {_KINDS.get(recipe, 'file')} ")
 
@@ -95,9 +95,9 @@ def _copy_row(screen: MainScreen, argument: str) -> None:
 
 def _want(screen: MainScreen, *, alive: bool = False) -> None:
     """Raises RundryError where there is no search, or nobody who could hear it."""
-    if screen.desk.state.finder is None:
+    if screen.controller.state.finder is None:
         raise RundryError(NO_SEARCH)
-    if alive and screen.desk.is_over:
+    if alive and screen.controller.is_over:
         raise RundryError("the search is over: /resume goes on, then it can hear this")
 
 

@@ -31,7 +31,7 @@ def _to_gate(screen: MainScreen, argument: str) -> None:
     del argument
     if screen.gate.display:
         screen.set_focus(screen.gate)
-    elif screen.desk.state.finder is not None:
+    elif screen.controller.state.finder is not None:
         screen.show_board(True)
         screen.set_focus(screen.search.board)
     else:
@@ -85,7 +85,7 @@ def _copy(screen: MainScreen, argument: str) -> None:
 
 def last_answer(screen: MainScreen) -> str:
     """The newest text of the model, as it came."""
-    blocks = screen.desk.state.blocks
+    blocks = screen.controller.state.blocks
     return next((block.text for block in reversed(blocks) if block.kind in ("text", "outcome") and block.text), "")
 
 
@@ -116,8 +116,8 @@ def _theme(screen: MainScreen, argument: str) -> None:
 
 def _trust(screen: MainScreen, argument: str) -> None:
     del argument
-    start = screen.desk.start
-    folder = start.workspace if start is not None else Path(screen.desk.state.workspace)
+    start = screen.controller.start
+    folder = start.workspace if start is not None else Path(screen.controller.state.workspace)
     names = Trust().trust(folder)
     what = ", ".join(names) or "nothing stands here that wants trust"
     screen.tell(f"trusted as it is now: {what}; it holds from the next start on")
@@ -132,11 +132,11 @@ def _replay(screen: MainScreen, argument: str) -> None:
     from ..replay import SPEEDS, Film, Player
     from ..replay.screen import ReplayScreen
 
-    journal = screen.desk.link.journal
+    journal = screen.controller.link.journal
     speed = argument.removesuffix("x") or "1"
     if speed not in map(str, SPEEDS):
         raise RundryError(f"/replay {argument}: it is {', '.join(f'{each}x' for each in SPEEDS)}")
-    if journal is None or screen.desk.state.last_seq == 0:
+    if journal is None or screen.controller.state.last_seq == 0:
         raise RundryError("there is nothing to replay yet")
 
     def left(why: str | None) -> None:

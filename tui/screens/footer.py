@@ -12,7 +12,7 @@ from textual.widget import Widget
 from rundry.agent import LoopKind
 
 from ..actions import BY_NAME, shown_key
-from ..run_controller import Desk
+from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
 
 _ON_BOARD: Mapping[str, Sequence[str]] = {
@@ -23,25 +23,25 @@ _ON_BOARD: Mapping[str, Sequence[str]] = {
 """View of the board to what can be done there."""
 
 
-def on_board(desk: Desk, view: str) -> list[str]:
+def on_board(controller: RunController, view: str) -> list[str]:
     """Names of actions while keys go to the board."""
-    if desk.is_over:
+    if controller.is_over:
         return ["detail", "view", *(["only"] if view == "findings" else []), "copy_row", "board", "help", "quit"]
-    by_items = desk.state.finder is not None and not desk.state.finder.lenses
+    by_items = controller.state.finder is not None and not controller.state.finder.lenses
     names = [name for name in _ON_BOARD.get(view, ("detail", "item")) if not (by_items and name == "lens")]
     return [*names, "view", "copy_row", "board", "help"]
 
 
-def matter(desk: Desk, *, at_gate: bool) -> list[str]:
+def matter(controller: RunController, *, at_gate: bool) -> list[str]:
     """Names of actions, the ones that matter most first."""
-    state = desk.state
+    state = controller.state
     if state.finder is not None:
-        return _in_search(desk, at_gate=at_gate)
-    if not desk.begun:
+        return _in_search(controller, at_gate=at_gate)
+    if not controller.begun:
         return ["help", "palette", "model", "quit"]
-    if desk.is_gone:
+    if controller.is_gone:
         return ["pause", "help", "limit", "quit", "palette", "find", "unfold"]
-    if desk.is_over:
+    if controller.is_over:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         is_open = state.outcome is not None and not state.outcome.complete and state.loop is not LoopKind.CHAT
         handed = ["handoff"] if is_open else []
@@ -54,7 +54,7 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
         first.append("to_gate")
     if state.sleeping is not None:
         first.append("wake")
-    if state.activity and not desk.is_at_rest:
+    if state.activity and not controller.is_at_rest:
         first.append("interrupt")
     if state.paused:
         first += ["pause", "step"]
@@ -63,10 +63,10 @@ def matter(desk: Desk, *, at_gate: bool) -> list[str]:
     return list(dict.fromkeys([*first, "palette", "unfold", "help", "pause", "stop", "quit"]))
 
 
-def _in_search(desk: Desk, *, at_gate: bool) -> list[str]:
+def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
     """Of a search, whose keys stay where they are while works come and go."""
-    state = desk.state
-    if desk.is_over:
+    state = controller.state
+    if controller.is_over:
         names = ["to_gate", "help", "limit", "quit", "palette", "board"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first = ["pause", "step"] if state.paused else []
@@ -96,14 +96,16 @@ class Footer(Widget):
         self._notice = ""
         self._places: list[tuple[int, int, str]] = []
 
-    def show(self, desk: Desk, *, at_gate: bool, notice: str, view: str = "", is_board: bool = False) -> None:
+    def show(
+        self, controller: RunController, *, at_gate: bool, notice: str, view: str = "", is_board: bool = False
+    ) -> None:
         """`notice`: what a person should read once, in place of the keys; `view` of the board that has the focus."""
-        state = desk.state
+        state = controller.state
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
-        for name in on_board(desk, view) if view else matter(desk, at_gate=at_gate):
+        for name in on_board(controller, view) if view else matter(controller, at_gate=at_gate):
             action = BY_NAME[name]
-            hint = "go on" if name == "pause" and (state.paused or desk.is_gone) else action.hint
-            hint = "raise the limit" if name == "limit" and desk.is_over and ended_on_limit(state) else hint
+            hint = "go on" if name == "pause" and (state.paused or controller.is_gone) else action.hint
+            hint = "raise the limit" if name == "limit" and controller.is_over and ended_on_limit(state) else hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rundry.agent import RundryError, Stop
 
-from ..run_controller import Desk
+from ..run_controller import RunController
 
 TWICE_SECONDS = 2.0
 
@@ -17,14 +17,14 @@ class Leaving:
 
     def __init__(
         self,
-        desk: Desk,
+        controller: RunController,
         *,
         tell: Callable[[str], None],
         leave: Callable[[str | None], None],
         ask: Callable[[Callable[[str | None], None]], None],
     ) -> None:
         """`leave` closes the screen, and says how the run is stopped. `ask` passes on an answer of `LeaveScreen`."""
-        self._desk, self._tell, self._leave, self._ask = desk, tell, leave, ask
+        self._controller, self._tell, self._leave, self._ask = controller, tell, leave, ask
         self._waits_for_end = False
         self._pressed_at = 0.0
 
@@ -39,16 +39,16 @@ class Leaving:
 
     def begin(self) -> None:
         """At once where nothing would be lost, else asks what becomes of the run."""
-        if self._waits_for_end or self._desk.is_over or not self._desk.begun:
+        if self._waits_for_end or self._controller.is_over or not self._controller.begun:
             self._leave(None)
-        elif self._desk.is_idle:
+        elif self._controller.is_idle:
             self._leave("now")
         else:
             self._ask(self._answered)
 
     def go_once_over(self) -> None:
         """The run wrapped up: that was waited for."""
-        if self._waits_for_end and self._desk.is_over:
+        if self._waits_for_end and self._controller.is_over:
             self._leave(None)
 
     def _answered(self, choice: str | None) -> None:
@@ -64,7 +64,7 @@ class Leaving:
 
     def _wrap_up(self) -> None:
         try:
-            self._desk.put(Stop(how="wrap_up"))
+            self._controller.put(Stop(how="wrap_up"))
         except RundryError as error:
             self._tell(str(error))
             return

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rundry.agent import Refusal, RundryError
 
-from ..run_controller import Desk
+from ..run_controller import RunController
 
 CLOCK_SECONDS = 0.25
 """Between two redraws without news, while a clock on the screen runs or the person does something."""
@@ -46,10 +46,10 @@ class Onlooker:
 
 
 class Looking:
-    """Brings the desk up to date, and has drawn what is worth it."""
+    """Brings the controller up to date, and has drawn what is worth it."""
 
-    def __init__(self, desk: Desk, onlooker: Onlooker) -> None:
-        self._desk, self._onlooker = desk, onlooker
+    def __init__(self, controller: RunController, onlooker: Onlooker) -> None:
+        self._controller, self._onlooker = controller, onlooker
         self._drawn_at = 0.0
         self._touched_at = float("-inf")
         self._said = ""
@@ -60,26 +60,26 @@ class Looking:
     def draw_soon(self) -> None:
         """At the next look, whatever it brings."""
         self._drawn_at = 0.0
-        self._desk.link.writes.wake()
+        self._controller.link.writes.wake()
 
     def touch(self) -> None:
         """The person does something: what they changed without an event in the journal is drawn soon."""
         now, before = time.monotonic(), self._touched_at
         self._touched_at = now
         if now - before > TOUCHED_SECONDS:
-            self._desk.link.writes.wake()
+            self._controller.link.writes.wake()
 
     async def follow(self) -> None:
         """Never returns."""
         beat_at = time.monotonic()
-        writes = self._desk.link.writes
+        writes = self._controller.link.writes
         try:
             while True:
                 self._look()
                 if time.monotonic() - beat_at > BEAT_SECONDS:
                     beat_at = time.monotonic()
-                    self._desk.link.beat()
-                if self._desk.is_behind:
+                    self._controller.link.beat()
+                if self._controller.is_behind:
                     await asyncio.sleep(0)
                 else:
                     await writes.wait(self._until_redraw())
@@ -87,36 +87,36 @@ class Looking:
             writes.close()
 
     def _look(self) -> None:
-        desk, onlooker = self._desk, self._onlooker
+        controller, onlooker = self._controller, self._onlooker
         try:
-            moved = desk.catch_up()
+            moved = controller.catch_up()
         except Refusal as refusal:
             onlooker.refused(refusal)
-            moved, desk.is_text = True, False
+            moved, controller.is_text = True, False
         except RundryError as error:
             onlooker.tell(str(error))
             moved = False
-        if desk.said != self._said:
-            self._said = desk.said
+        if controller.said != self._said:
+            self._said = controller.said
             if self._said:
                 onlooker.tell(self._said)
         now = time.monotonic()
         if moved and self._is_only_text(now):
             onlooker.redraw_text()
         elif self._is_due(now, moved):
-            self._drawn_at, self._drawn = now, (self._runner(), desk.state.activity)
+            self._drawn_at, self._drawn = now, (self._runner(), controller.state.activity)
             onlooker.redraw()
         onlooker.looked()
 
     def _is_only_text(self, now: float) -> bool:
-        desk = self._desk
-        is_fresh = now - self._drawn_at < CLOCK_SECONDS and self._drawn[1] == desk.state.activity
-        return desk.is_text and is_fresh and not desk.is_behind
+        controller = self._controller
+        is_fresh = now - self._drawn_at < CLOCK_SECONDS and self._drawn[1] == controller.state.activity
+        return controller.is_text and is_fresh and not controller.is_behind
 
     def _is_due(self, now: float, moved: bool) -> bool:
         """Whether all is to be drawn again."""
         age = now - self._drawn_at
-        if self._desk.is_behind:
+        if self._controller.is_behind:
             return age > BEHIND_SECONDS
         return moved or age >= self._redraw_after() or self._is_other_runner(now)
 
@@ -128,7 +128,7 @@ class Looking:
         return self._runner() != self._drawn[0]
 
     def _runner(self) -> str:
-        return self._desk.link.runner_state() if self._desk.begun else ""
+        return self._controller.link.runner_state() if self._controller.begun else ""
 
     def _redraw_after(self) -> float:
         """Seconds after which the screen is redrawn without news."""

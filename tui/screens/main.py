@@ -23,7 +23,7 @@ from ..handlers import DOINGS
 from ..head import HeaderLine, MeterLine
 from ..message import MessageBox, MessageRow
 from ..message.files import list_files
-from ..run_controller import Desk
+from ..run_controller import RunController
 from ..transcript import Transcript
 from .editing import edit_proposal
 from .focus import mind_the_focus
@@ -55,9 +55,9 @@ class MainScreen(Screen[None]):
     ]
     CSS_PATH = "main.tcss"
 
-    def __init__(self, desk: Desk, remaps: Mapping[str, str]) -> None:
+    def __init__(self, controller: RunController, remaps: Mapping[str, str]) -> None:
         super().__init__()
-        self.desk = desk
+        self.controller = controller
         self.keymap = dict(remaps)
         self.header = HeaderLine()
         self.meters = MeterLine()
@@ -65,10 +65,10 @@ class MainScreen(Screen[None]):
         self.search = BoardPanel(keys_of("board", remaps))
         self.board_wanted = True
         """In a search: the board is to be seen, not the transcript."""
-        self.welcome = Welcome(desk)
-        self.gate = GatePanel(keys_of("gate", remaps), desk.content, self._mind_the_focus)
+        self.welcome = Welcome(controller)
+        self.gate = GatePanel(keys_of("gate", remaps), controller.content, self._mind_the_focus)
         self.gone = GoneNotice()
-        self.message = MessageRow(self._files, lambda: None if self.desk.state.driving else self.desk.root)
+        self.message = MessageRow(self._files, lambda: None if self.controller.state.driving else self.controller.root)
         self.clockwork = ClockworkLine(self.keymap)
         self.footer = Footer(self.keymap)
         self._notice = Notice()
@@ -82,8 +82,8 @@ class MainScreen(Screen[None]):
             self._is_ticking,
             self._looked,
         )
-        self._looking = Looking(desk, onlooker)
-        self._leaving = Leaving(desk, tell=self.tell, leave=self._leave, ask=self._ask)
+        self._looking = Looking(controller, onlooker)
+        self._leaving = Leaving(controller, tell=self.tell, leave=self._leave, ask=self._ask)
 
     def compose(self) -> ComposeResult:
         """From above to below."""
@@ -111,16 +111,16 @@ class MainScreen(Screen[None]):
 
     def refresh_view(self) -> None:
         """Bring every widget to what the state says; each redraws only what moved."""
-        state = self.desk.state
-        self.header.show(state, self.desk.phase)
-        self.rundry.call_person(self.desk.phase)
-        self.meters.show(state, state.last_at if self.desk.is_at_rest else time.time())
+        state = self.controller.state
+        self.header.show(state, self.controller.phase)
+        self.rundry.call_person(self.controller.phase)
+        self.meters.show(state, state.last_at if self.controller.is_at_rest else time.time())
         self.clockwork.show(state, time.time(), self.size.width)
         count = len(state.blocks)
         first = state.take_changes()
         if first < count:
             self.transcript.show(state.blocks, first)
-        if self.desk.waits_at_gate:
+        if self.controller.waits_at_gate:
             self.gate.review.take_back_unsent()
         self.gate.show(state)
         self.welcome.show(wanted=count == 0)
@@ -129,12 +129,12 @@ class MainScreen(Screen[None]):
         self._notice.forget(state.refused, state.taken)
         self._show_search(is_board=is_board and not self.gate.takes_all)
         key = shown_key(self.keymap.get("pause", BY_NAME["pause"].keys))
-        self.gone.show(state, is_gone=self.desk.is_gone, key=key)
+        self.gone.show(state, is_gone=self.controller.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, placeholder(self.desk), time.time(), at_rest=self.desk.is_at_rest)
+        self.message.show(state, placeholder(self.controller), time.time(), at_rest=self.controller.is_at_rest)
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
-        self.footer.show(self.desk, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
+        self.footer.show(self.controller, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
 
     def touched(self) -> None:
         """The person pressed a key, clicked or resized the window."""
@@ -145,16 +145,16 @@ class MainScreen(Screen[None]):
         return self.gate.display and self.gate.arming.is_in_grace(Message().time)
 
     def _is_ticking(self) -> bool:
-        state = self.desk.state
+        state = self.controller.state
         if self._notice.text:
             return True
-        if not self.desk.begun or self.desk.is_at_rest:
+        if not self.controller.begun or self.controller.is_at_rest:
             return False
         return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
 
     def _refresh_text(self) -> None:
         """Nothing but more of a streamed text is new."""
-        state = self.desk.state
+        state = self.controller.state
         self.transcript.show(state.blocks, state.take_changes())
 
     def show_behind_gate(self) -> None:
@@ -163,14 +163,14 @@ class MainScreen(Screen[None]):
         self.refresh_view()
 
     def _show_search(self, *, is_board: bool) -> None:
-        state = self.desk.state
+        state = self.controller.state
         appears = is_board and not self.search.display
         self.search.display = is_board
         for why in self.search.refusals(state):
             self.tell(f"refused: {why}")
         if is_board:
-            journal = self.desk.link.journal
-            self.search.board.show(state, journal, time.time(), is_over=self.desk.is_at_rest, at_once=appears)
+            journal = self.controller.link.journal
+            self.search.board.show(state, journal, time.time(), is_over=self.controller.is_at_rest, at_once=appears)
 
     def _mind_the_focus(self) -> None:
         mind_the_focus(self, self.message.box, self.gate)
@@ -179,7 +179,7 @@ class MainScreen(Screen[None]):
 
     def show_board(self, wanted: bool) -> None:
         """Of a search: its board, or its transcript."""
-        if self.desk.state.finder is None or wanted == self.board_wanted:
+        if self.controller.state.finder is None or wanted == self.board_wanted:
             return
         self.board_wanted = wanted
         self.refresh_view()
@@ -199,8 +199,8 @@ class MainScreen(Screen[None]):
 
     def set_option(self, name: str, value: str) -> None:
         """For the run that is not begun yet, as if the flag had been given. Raises UserError."""
-        if self.desk.start is not None:
-            self.desk.start.set(name, value)
+        if self.controller.start is not None:
+            self.controller.start.set(name, value)
 
     def action_do(self, name: str, argument: str = "") -> None:
         """One of the table's actions; what a person can mend is told."""
@@ -220,13 +220,13 @@ class MainScreen(Screen[None]):
             if text.startswith("/") and not text.startswith("//") and "\n" not in text:
                 self._slash(text)
             elif text.startswith("!"):
-                self.desk.shell(text)
+                self.controller.shell(text)
             elif event.steer:
-                self.desk.steer(text, event.typed)
-            elif self.desk.state.driving:
-                self.desk.act(text)
+                self.controller.steer(text, event.typed)
+            elif self.controller.state.driving:
+                self.controller.act(text)
             else:
-                self.desk.say(text, event.typed)
+                self.controller.say(text, event.typed)
         except RundryError as error:
             self.tell(str(error))
             self.fill(text)
@@ -234,13 +234,13 @@ class MainScreen(Screen[None]):
     def _refused(self, refusal: Refusal) -> None:
         """The run cannot begin or go on: what the person typed is theirs again, and so is what they decided."""
         self.gate.review.take_back_unsent()
-        if self.desk.is_commanded:
-            later = isinstance(refusal, Unreachable) and self.desk.begun
+        if self.controller.is_commanded:
+            later = isinstance(refusal, Unreachable) and self.controller.begun
             self.rundry.leave_refused(str(refusal), later=later)
             return
         self.tell(str(refusal))
-        if not self.desk.begun and not self.message.box.text:
-            self.fill(self.desk.draft)
+        if not self.controller.begun and not self.message.box.text:
+            self.fill(self.controller.draft)
 
     def _slash(self, text: str) -> None:
         action, argument = parse_slash(text)
@@ -277,7 +277,7 @@ class MainScreen(Screen[None]):
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
         """The gate counts from here."""
         self.gate.arming.keyed(event.at, empty=event.empty)
-        self.desk.expect_message()
+        self.controller.expect_message()
 
     def on_transcript_searched(self, event: Transcript.Searched) -> None:
         """Older entries were searched, too."""
@@ -334,7 +334,7 @@ class MainScreen(Screen[None]):
         """Into the inbox."""
         try:
             command = event.command
-            put = self.desk.judge(command) if isinstance(command, Judge | Merge) else self.desk.put(command)
+            put = self.controller.judge(command) if isinstance(command, Judge | Merge) else self.controller.put(command)
             self.search.sent(put)
             self.tell(event.said)
         except RundryError as error:
@@ -345,7 +345,7 @@ class MainScreen(Screen[None]):
     def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
         """Into the inbox."""
         try:
-            self.gate.sent(event.command, self.desk.decide(event.command))
+            self.gate.sent(event.command, self.controller.decide(event.command))
         except RundryError as error:
             self.gate.not_sent(event.command, str(error))
 
@@ -386,5 +386,5 @@ class MainScreen(Screen[None]):
         return self._files_found
 
     async def _find_files(self) -> None:
-        self._files_found = await asyncio.to_thread(list_files, self.desk.root)
+        self._files_found = await asyncio.to_thread(list_files, self.controller.root)
         self.message.box.complete()

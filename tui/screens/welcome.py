@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ..head.title import model_name
-from ..run_controller import Desk, Start
+from ..run_controller import RunController, Start
 from ..text import one_line
 
 
@@ -17,41 +17,41 @@ class Welcome(Widget):
     Welcome { height: 1fr; padding: 1 4; }
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, controller: RunController) -> None:
         super().__init__()
-        self._desk = desk
+        self._controller = controller
         self._found: list[str] | None = None
         self._drawn = (False, False)
 
     def on_mount(self) -> None:
         """Without a model, look around for one."""
-        start = self._desk.start
-        if start is not None and start.model is None and not self._desk.begun:
+        start = self._controller.start
+        if start is not None and start.model is None and not self._controller.begun:
             self.run_worker(self._look_around(), exit_on_error=False)
 
     def show(self, *, wanted: bool) -> None:
         """Drawn again where what it says no longer holds. `wanted`: nothing else stands in the middle."""
         self.display = wanted
-        now = (self._desk.begun, self._desk.is_gone)
+        now = (self._controller.begun, self._controller.is_gone)
         if wanted and now != self._drawn:
             self._drawn = now
             self.refresh()
 
     async def _look_around(self) -> None:
-        start = self._desk.start
+        start = self._controller.start
         if start is not None:
             self._found = await start.look_around()
             self.refresh()
 
     def render(self) -> Content:
         """The lines."""
-        start = self._desk.start
+        start = self._controller.start
         if start is None:
             return Content("")
         rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
-        if self._desk.is_gone:
+        if self._controller.is_gone:
             rows.append(Content.styled(f"the runner ended before it began; its words: {_log(start)}", "$dim"))
-        elif self._desk.begun:
+        elif self._controller.begun:
             rows.append(Content.styled("the runner is coming up; what you type is kept", "$dim"))
         elif start.model is None:
             rows += self._no_model()
