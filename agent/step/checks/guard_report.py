@@ -27,8 +27,11 @@ class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
     """What could not be kept from happening, a line each."""
 
 
-def not_held_lines(kind: str | None, existing: int, lost: Collection[str]) -> list[str]:
-    """What cannot be guaranteed here, a line each. `lost`: paths whose approved content is too large to keep."""
+def not_held_lines(kind: str | None, existing: int, lost: Collection[str], cut_links: Collection[str]) -> list[str]:
+    """Return what cannot be guaranteed here, a line each.
+
+    `lost`: paths whose approved content is too large to keep. `cut_links`: links to folders with too many files.
+    """
     lines: list[str] = []
     if kind is None:
         lines.append(
@@ -41,4 +44,7 @@ def not_held_lines(kind: str | None, existing: int, lost: Collection[str]) -> li
         lines.append(f"{existing - MOST_READ_ONLY} of {existing} guarded files are compared and not write-protected")
     if lost:
         lines.append(f"too large to be restored when a command changes them: {', '.join(sorted(lost)[:_NAMED])}")
+    if cut_links:
+        names = ", ".join(sorted(cut_links)[:_NAMED])
+        lines.append(f"links to folders with too many files, so not all files behind them are guarded: {names}")
     return lines

@@ -82,7 +82,9 @@ class Guarded:
         await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
         with self._kit.journal.transaction():
             self._seals.keep_approved()
-        self.not_held = not_held_lines(self._kit.sandbox.kind, len(self._seals.existing), self._seals.lost)
+        self.not_held = not_held_lines(
+            self._kit.sandbox.kind, len(self._seals.existing), self._seals.lost, self._seals.cut_links
+        )
 
     def seal(self) -> None:
         """Record the seal, unless an earlier runner did."""

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...system import walk_folders
 from .names import SKIPPED
 
 _DEPTH = 8
-_FOLLOWED = 5_000
-"""Files behind a link to a folder."""
+_GUARDED = 5_000
+"""Most guarded files behind one link to a folder."""
+_LISTED = 20_000
+"""Most files that are listed behind all links to folders: a link can lead to the root of the file system."""
+
+_KERNEL = ("/proc", "/sys", "/dev")
+"""Files that the kernel makes: they change by themselves."""
 
 
-def through_links(root: Path, path: str, accepts: Callable[[str], bool], depth: int = _DEPTH) -> Iterator[str]:
-    """The path itself, or the links on its way and the paths behind them; relative to `root` where they lie inside."""
+@dataclass
+class LinkedFiles:
+    """How many more files may be listed behind links to folders, and the links whose files were not all listed."""
+
+    left: int = _LISTED
+    cut: set[str] = field(default_factory=set[str])
+
+
+def through_links(
+    root: Path, path: str, accepts: Callable[[str], bool], linked: LinkedFiles, depth: int = _DEPTH
+) -> Iterator[str]:
+    """Yield the path, or the links on its way and the paths behind them; relative to `root` if they are inside it."""
     base = Path("/") if path.startswith("/") else root
     parts = path.strip("/").split("/")
     for at, part in enumerate(parts):
@@ -25,24 +41,26 @@ def through_links(root: Path, path: str, accepts: Callable[[str], bool], depth: 
         yield _named(root, base)
         if depth:
             there = Path(os.path.normpath(base.parent.resolve() / base.readlink()))
-            yield from through_links(root, _named(root, there.joinpath(*parts[at + 1 :])), accepts, depth - 1)
+            yield from through_links(root, _named(root, there.joinpath(*parts[at + 1 :])), accepts, linked, depth - 1)
             if at == len(parts) - 1 and base.is_dir():
-                yield from _below(root, base.resolve(), path, accepts)
+                yield from _below(root, base.resolve(), path, accepts, linked)
         return
     yield path
 
 
-def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool]) -> Iterator[str]:
-    """The files behind a link to a folder, where the link's name makes them guarded."""
-    count = 0
+def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool], linked: LinkedFiles) -> Iterator[str]:
+    """Yield the files behind a link to a folder that are guarded by the link's name."""
+    guarded = 0
     for top, folders, files in walk_folders(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED]
+        folders[:] = [name for name in folders if name not in SKIPPED and os.path.join(top, name) not in _KERNEL]
+        linked.left -= 1 + len(files)
+        if linked.left < 0 or guarded > _GUARDED:
+            linked.cut.add(alias)
+            return
         for name in files:
             whole = Path(top, name)
             if accepts(f"{alias}/{whole.relative_to(folder).as_posix()}"):
-                count += 1
-                if count > _FOLLOWED:
-                    return
+                guarded += 1
                 yield _named(root, whole)
 
 

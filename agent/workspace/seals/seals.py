@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from .bytecode import Bytecode, caches_below
-from .links import through_links
+from .links import LinkedFiles, through_links
 from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Seen, Stamp, read_mark, stamp_of
 from .names import NameIndex
 
@@ -72,6 +72,7 @@ class Seals:
         """New data files that checks made."""
         self._room = KEPT_IN_ALL
         self._lock = threading.Lock()
+        self._linked = LinkedFiles()
         self.lost: set[str] = set()
         """Paths whose approved bytes are not kept: they cannot be restored."""
 
@@ -83,6 +84,11 @@ class Seals:
         """Guarded paths below the workspace that have an approved file or link."""
         return [path for path, mark in self._marks.items() if mark.kind in (FILE, LINK) and not path.startswith("/")]
 
+    @property
+    def cut_links(self) -> set[str]:
+        """Links to folders with too many files: not all files behind them are guarded."""
+        return self._linked.cut
+
     def mark_of(self, path: str) -> Mark | None:
         """The approved mark; None: the path is not guarded by digest."""
         return self._marks.get(path)
@@ -91,6 +97,7 @@ class Seals:
         """Approve the present state of these paths and of everything that the test of names accepts."""
         with self._lock:
             self._index.update()
+            self._linked = LinkedFiles()
             for path in sorted({*self._expanded(paths), *self._expanded(self._index.paths())}):
                 if path not in self._marks:
                     self._approve(path)
@@ -199,7 +206,7 @@ class Seals:
     def _expanded(self, paths: Iterable[str]) -> Iterator[str]:
         """Each path with the links on its way, and what they lead to."""
         for path in paths:
-            yield from through_links(self.root, path, self._accepts)
+            yield from through_links(self.root, path, self._accepts, self._linked)
 
     def _caches(self) -> Iterator[str]:
         yield from self._index.caches()
