@@ -52,7 +52,7 @@ def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool],
     """Yield the files behind a link to a folder that are guarded by the link's name."""
     guarded = 0
     for top, folders, files in walk_folders(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED and os.path.join(top, name) not in _KERNEL]
+        folders[:] = [name for name in folders if name not in SKIPPED and f"{top.rstrip('/')}/{name}" not in _KERNEL]
         linked.left -= 1 + len(files)
         if linked.left < 0 or guarded > _GUARDED:
             linked.cut.add(alias)
