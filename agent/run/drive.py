@@ -9,10 +9,10 @@ from ..loops import decider
 from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
 from .confirming import confirm
 from .proposals.settle import settle_open
-from .run_driver import Conduct
+from .run_driver import RunDriver
 
 
-async def drive(run: Conduct, results: Sequence[WorkResult] = ()) -> Outcome:
+async def drive(run: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
     """Drives the run to its outcome. Raises RundryError only for what no outcome can say (a broken journal).
 
     `results`: of a step that an earlier runner left.

@@ -42,7 +42,7 @@ from .setup.concurrent_runs import neighbours
 from .suspect import settled_by_person
 
 
-class Conduct:
+class RunDriver:
     """One run in motion. The runner's inbox sets the wishes; the loop honours them between two steps."""
 
     def __init__(self, kit: Kit, tools: Sequence[str], finder: Finder | None = None) -> None:

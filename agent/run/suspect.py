@@ -13,7 +13,7 @@ from ..step.checks.feedback import suspect_words
 from ..step.kit import Kit
 
 if TYPE_CHECKING:
-    from .run_driver import Conduct
+    from .run_driver import RunDriver
 
 ACCEPT = "Accept the result"
 CONTINUE = "Continue"
@@ -30,7 +30,7 @@ def suspect_digest(facts: RunFacts) -> str:
     return facts.verdicts.suspect_digest if facts.finder is None else facts.finder.suspects.digest
 
 
-async def settled_by_person(run: Conduct) -> bool:
+async def settled_by_person(run: RunDriver) -> bool:
     """False: nobody is there to be asked. After an acceptance the checks have passed; else the model was told."""
     kit, facts = run.kit, run.facts
     found = suspects_of(facts)
@@ -55,7 +55,7 @@ async def settled_by_person(run: Conduct) -> bool:
     return True
 
 
-async def accept_result(run: Conduct, digest: str) -> None:
+async def accept_result(run: RunDriver, digest: str) -> None:
     """Accept the suspect result of that digest, where the checks still give it.
 
     The files can have changed since a person looked at it, so the checks are asked again. Another result is not
@@ -68,7 +68,7 @@ async def accept_result(run: Conduct, digest: str) -> None:
         _accept(run, suspects_of(run.facts))
 
 
-def _accept(run: Conduct, found: Sequence[CheckFinished]) -> None:
+def _accept(run: RunDriver, found: Sequence[CheckFinished]) -> None:
     if run.finder is not None:
         _queue_items(run, is_accepted=True)
         return
@@ -76,7 +76,7 @@ def _accept(run: Conduct, found: Sequence[CheckFinished]) -> None:
         run.kit.record(CheckAccepted(command=check.command))
 
 
-def _queue_items(run: Conduct, *, is_accepted: bool, said: str = "") -> None:
+def _queue_items(run: RunDriver, *, is_accepted: bool, said: str = "") -> None:
     """Queue the items of a migration that wait for a decision, with what the person decided."""
     kit, finder = run.kit, run.facts.finder
     assert run.finder is not None and finder is not None  # only a migration has such items
@@ -105,7 +105,7 @@ def accept_same_results(kit: Kit) -> None:
             kit.record(CheckAccepted(command=check.command))
 
 
-def tell_suspects(run: Conduct, more: str = "") -> None:
+def tell_suspects(run: RunDriver, more: str = "") -> None:
     """Send the model which tests are missing. An item of a migration is worked again, and its check says that."""
     found = suspects_of(run.facts)
     if run.finder is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...protocol import Compact, ConversationRestored, LoopKind
 from ...step import NotSummarised, summarise
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
 """The others start their conversations over by themselves."""
 
 
-async def compact(run: Conduct, command: Compact) -> str | None:
+async def compact(run: RunDriver, command: Compact) -> str | None:
     """None: it was done. Else why it was refused; the conversation is as it was then."""
     kit, loop = run.kit, run.facts.spec.loop
     if loop not in LOOPS:
@@ -30,7 +30,7 @@ async def compact(run: Conduct, command: Compact) -> str | None:
     return None
 
 
-def _take_back(run: Conduct) -> str | None:
+def _take_back(run: RunDriver) -> str | None:
     if not run.facts.main.cuts:
         return "nothing was compacted or cleared that could be taken back"
     run.kit.record(ConversationRestored())

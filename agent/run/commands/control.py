@@ -32,7 +32,7 @@ from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
 from ...workspace import Change
 
 if TYPE_CHECKING:
-    from ..run_driver import Conduct
+    from ..run_driver import RunDriver
 
 BETWEEN_PASSES = "no pass is open: what you change now would be nobody's, and the next pass could not start clean"
 USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
@@ -45,7 +45,7 @@ _DIFF_CHARACTERS = 8_000
 """Of all files."""
 
 
-async def take_wheel(run: Conduct) -> str | None:
+async def take_wheel(run: RunDriver) -> str | None:
     """The loop rests as soon as what runs has been interrupted. None once they drive; else why not."""
     kit = run.kit
     if (why := _why_not(run)) is not None:
@@ -62,7 +62,7 @@ async def take_wheel(run: Conduct) -> str | None:
     return "the run came to its end first" if run.passes is None or run.stop is not None else BETWEEN_PASSES
 
 
-def _why_not(run: Conduct) -> str | None:
+def _why_not(run: RunDriver) -> str | None:
     if run.finder is not None:
         return f"the wheel of {run.facts.spec.loop.a_run} cannot be taken: pause or stop it, and work beside it"
     if run.is_driven:
@@ -77,7 +77,7 @@ async def wheel_taken(kit: Kit) -> WheelTaken:
     return WheelTaken(world=await kit.snapshots.take() or None)
 
 
-async def give_wheel(run: Conduct, note: str) -> str | None:
+async def give_wheel(run: RunDriver, note: str) -> str | None:
     """None: the model drives again. Else why not."""
     if not run.is_driven:
         return "you do not have the wheel"
@@ -178,7 +178,7 @@ def _text(data: bytes | None) -> list[str] | None:
         return None
 
 
-async def act(run: Conduct, command: Act) -> str | None:
+async def act(run: RunDriver, command: Act) -> str | None:
     """One of the model's tools in the person's hand. None: it was done, or failed visibly; else why it was refused."""
     if not run.is_driven:
         return "you do not have the wheel: /wheel takes it"
@@ -196,7 +196,7 @@ async def act(run: Conduct, command: Act) -> str | None:
 class _Hand:
     """One action of the person."""
 
-    def __init__(self, run: Conduct) -> None:
+    def __init__(self, run: RunDriver) -> None:
         self._run, self._kit = run, run.kit
         self._record = run.kit.recorder(None, None)
         self._tools = copy.copy(run.kit.tools)

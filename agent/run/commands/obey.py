@@ -47,7 +47,7 @@ from ...protocol import (
     Unqueued,
     Wake,
 )
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from ..setup.attachments import refuse_images
 from .compacting import compact
 from .control import act, give_wheel, take_wheel
@@ -57,7 +57,7 @@ from .shell import interrupt_shells, run_for_person
 from .undo import undo
 
 
-async def obey(run: Conduct, command_id: int, command: Command, open_model: OpenModel) -> str | None:
+async def obey(run: RunDriver, command_id: int, command: Command, open_model: OpenModel) -> str | None:
     """None: it was done. Else why it was refused."""
     match command:
         case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
@@ -83,7 +83,7 @@ async def obey(run: Conduct, command_id: int, command: Command, open_model: Open
 
 
 async def _lend_a_hand(
-    run: Conduct,
+    run: RunDriver,
     command_id: int,
     command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
 ) -> str | None:
@@ -111,7 +111,7 @@ async def _lend_a_hand(
             return None
 
 
-def _search(run: Conduct, command: FinderCommand) -> str | None:
+def _search(run: RunDriver, command: FinderCommand) -> str | None:
     """What a person says to a search; the loop looks again at once."""
     if run.finder is None:
         return f"{run.facts.spec.loop.a_run} has no findings or items"
@@ -121,7 +121,7 @@ def _search(run: Conduct, command: FinderCommand) -> str | None:
     return refused
 
 
-def _wake(run: Conduct) -> str | None:
+def _wake(run: RunDriver) -> str | None:
     if not run.is_asleep:
         return "the run does not sleep"
     run.woken = True
@@ -130,7 +130,7 @@ def _wake(run: Conduct) -> str | None:
 
 
 def _hear(
-    run: Conduct, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
+    run: RunDriver, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
     """What a person says, and what they decide."""
     kit = run.kit
@@ -162,7 +162,7 @@ def _hear(
     return None
 
 
-def _decide(run: Conduct, command: Decide) -> str | None:
+def _decide(run: RunDriver, command: Decide) -> str | None:
     """A decision on a proposal that stays open takes the hand-off up."""
     gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
@@ -177,7 +177,7 @@ def _decide(run: Conduct, command: Decide) -> str | None:
     return refused
 
 
-def _queue(run: Conduct, command_id: int, said: Say | Steer) -> str | None:
+def _queue(run: RunDriver, command_id: int, said: Say | Steer) -> str | None:
     if not said.text.strip():
         return "the message is empty"
     if refused := refuse_images(run.kit, said.images):
@@ -187,7 +187,7 @@ def _queue(run: Conduct, command_id: int, said: Say | Steer) -> str | None:
     return None
 
 
-def _steer(run: Conduct, command_id: int, said: Steer) -> str | None:
+def _steer(run: RunDriver, command_id: int, said: Steer) -> str | None:
     refused = _queue(run, command_id, said)
     if refused is None:
         run.steers.add(command_id)
@@ -196,7 +196,7 @@ def _steer(run: Conduct, command_id: int, said: Steer) -> str | None:
     return refused
 
 
-def _clear(run: Conduct) -> str | None:
+def _clear(run: RunDriver) -> str | None:
     """Only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
         return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
@@ -206,7 +206,7 @@ def _clear(run: Conduct) -> str | None:
     return None
 
 
-def _brake(run: Conduct, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
+def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
     kit = run.kit
     match command:
         case Pause(now=now):

@@ -29,13 +29,13 @@ from ...protocol import Model as ModelPort
 from ...step import shown_to
 from ...stops import replace_budget
 from ...tools import TOOLS, offered
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from ..setup.small_window import refuse_window
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 
 
-def set_limit(run: Conduct, name: str, value: LimitValue) -> str | None:
+def set_limit(run: RunDriver, name: str, value: LimitValue) -> str | None:
     """Takes effect before the next call (docs/requirements.md 3.8)."""
     if name not in BUDGET:
         return _set_other(run, name, value)
@@ -48,7 +48,7 @@ def set_limit(run: Conduct, name: str, value: LimitValue) -> str | None:
     return None
 
 
-def _set_other(run: Conduct, name: str, value: LimitValue) -> str | None:
+def _set_other(run: RunDriver, name: str, value: LimitValue) -> str | None:
     try:
         limits = {name: read_limit(name, value, TOOLS)}
     except UserError as error:
@@ -62,7 +62,7 @@ def _set_other(run: Conduct, name: str, value: LimitValue) -> str | None:
 
 
 async def switch_model(
-    run: Conduct, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
+    run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
 ) -> str | None:
     """The next call goes to that model; the conversation is carried over.
 
@@ -81,7 +81,7 @@ async def switch_model(
     return None
 
 
-async def hand_to_model(run: Conduct, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
+async def hand_to_model(run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
     """The same by a rule. What repeats is counted anew. None, or why that model cannot take over."""
     model = await _usable(run, spec, open_model)
     if isinstance(model, str):
@@ -93,14 +93,14 @@ async def hand_to_model(run: Conduct, spec: ModelSpec, open_model: OpenModel, *,
     return None
 
 
-def cold(run: Conduct, model: ModelPort) -> tuple[int, float | None]:
+def cold(run: RunDriver, model: ModelPort) -> tuple[int, float | None]:
     """Tokens of the conversation as that model counts them, and what reading them costs where no cache has them."""
     messages = shown_to(model, run.facts, run.facts.main).current()
     tokens = model.count(messages, offered(run.tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
-async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
     """The model, which answers, and whose price a limit in USD can be kept with; else why not."""
     try:
         model = await open_model(spec)
@@ -117,7 +117,7 @@ async def _usable(run: Conduct, spec: ModelSpec, open_model: OpenModel) -> Model
     return model
 
 
-def _adopt(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
+def _adopt(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
     event = switched(run, model, spec, by=by)
     run.kit.use(model, key_from=spec.key_from)
     run.kit.record(event)
@@ -126,7 +126,7 @@ def _adopt(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
         run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
-def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
+def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
     """The event of a change of models, with what its cold cache costs."""
     tokens, usd = cold(run, model)
     return ModelSwitched(
@@ -142,7 +142,7 @@ def switched(run: Conduct, model: ModelPort, spec: ModelSpec, *, by: str = "pers
     )
 
 
-def add_rule(run: Conduct, rule: Rule) -> str | None:
+def add_rule(run: RunDriver, rule: Rule) -> str | None:
     """A rule that denies, from now on. A command that runs already keeps what it sees."""
     gate = run.kit.gate
     if rule.verdict != "deny":
@@ -156,7 +156,7 @@ def add_rule(run: Conduct, rule: Rule) -> str | None:
     return None
 
 
-def set_mode(run: Conduct, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
+def set_mode(run: RunDriver, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
     """What passes the gate without a person, from the next proposal on."""
     gate = run.kit.gate
     if mode is GateMode.AUTO and run.kit.sandbox.kind is None and not (unsandboxed_ok or gate.unsandboxed_ok):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from .undo import Ground, bring_back, is_mid_step
 
 MID_STEP = "a step runs: interrupt it first, then go back"
@@ -15,7 +15,7 @@ LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
 """The others have many conversations, or put the files back between their passes."""
 
 
-async def rewind(run: Conduct, command: Rewind) -> str | None:
+async def rewind(run: RunDriver, command: Rewind) -> str | None:
     """None: it was done. Else why it was refused. What was spent stays spent; the journal keeps everything."""
     kit = run.kit
     if kit.active:
@@ -40,7 +40,7 @@ async def rewind(run: Conduct, command: Rewind) -> str | None:
     return None
 
 
-def _record(run: Conduct, gone: Sequence[Event] | str) -> None:
+def _record(run: RunDriver, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
     with run.kit.together():

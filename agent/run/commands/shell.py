@@ -7,7 +7,7 @@ import asyncio
 from ...protocol import Prompted, Shell, ShellFinished, ShellStarted
 from ...stops import head_and_tail
 from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 SECONDS = 600.0
 """In which a command of the person's own may run."""
@@ -17,7 +17,7 @@ _KEPT = 1_000_000
 """Bytes of it that the journal keeps."""
 
 
-async def run_for_person(run: Conduct, command_id: int, command: Shell) -> str | None:
+async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str | None:
     """Runs it outside of the sandbox, in the workspace. What it printed joins the conversation between two steps.
 
     What it changes is the person's: no undo takes it back, and it is not counted among the model's changes.
@@ -65,7 +65,7 @@ async def run_for_person(run: Conduct, command_id: int, command: Shell) -> str |
     return None
 
 
-def interrupt_shells(run: Conduct) -> bool:
+def interrupt_shells(run: RunDriver) -> bool:
     """Ends the person's own commands that run; false where there is none."""
     for running in run.shells:
         running.cancel()
@@ -76,7 +76,7 @@ def _how(done: Finished) -> str:
     return done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
 
 
-async def _files(run: Conduct, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
+async def _files(run: RunDriver, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
     """What changed meanwhile, but for what a tool of the run did.
 
     What a command of the model changes in the very same moments is taken for the person's: nothing on the disk tells

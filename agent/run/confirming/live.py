@@ -11,7 +11,7 @@ from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step import Kit, PersonInterrupted
 from ...workspace.checkout import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from .checkout import Result
 from .trial import Trial, try_out
 
@@ -20,7 +20,7 @@ _LISTED = 12
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store", ".coverage")
 
 
-async def confirm(run: Conduct) -> None:
+async def confirm(run: RunDriver) -> None:
     """Run the confirming commands once and record what came of it. A person can interrupt it."""
     kit = run.kit
     async with run.files_at_rest:

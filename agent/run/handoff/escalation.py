@@ -6,7 +6,7 @@ from ...facts.escalations import ESCALATE
 from ...loops.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, Prompted, Reason, StallDetected
 from ..commands.reconfigure import OpenModel, hand_to_model
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from .handoff import handoff_record
 
 OF_HANDOVER = "handover"
@@ -14,7 +14,7 @@ OF_HANDOVER = "handover"
 _MOST = 8
 
 
-async def escalate(run: Conduct, open_model: OpenModel) -> Finish | None:
+async def escalate(run: RunDriver, open_model: OpenModel) -> Finish | None:
     """After a stall that the rule is for: None, and the other model goes on; or the end, where it cannot."""
     stall, spec = run.facts.stall, run.facts.spec.escalate
     if stall is None or stall.response != ESCALATE or spec is None:

@@ -21,7 +21,7 @@ from ...reports.handoffs import handoff_markdown
 from ...workspace import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..process.calling import call_hook, hook_env
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
 
@@ -32,7 +32,7 @@ COMMAND_SECONDS = 60.0
 class Ladder:
     """Goes up tier by tier. Without tiers the person is asked while a view is attached, and nobody else."""
 
-    def __init__(self, run: Conduct, open_model: OpenModel, env: Mapping[str, str]) -> None:
+    def __init__(self, run: RunDriver, open_model: OpenModel, env: Mapping[str, str]) -> None:
         """`env`: the person's own."""
         self._run, self._open_model, self._env = run, open_model, env
         run.hand_over, run.before_deciding = self.hand_over, self.before_deciding

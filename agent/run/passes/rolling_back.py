@@ -7,12 +7,12 @@ from ...facts.facts import RunFacts
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone
 from ...step import Kit, note_lost_command
 from ..commands.undo import Ground, bring_back
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 _LOST = "unknown: the program stopped meanwhile; the file that was worked is as it was before"
 
 
-async def roll_back_items(run: Conduct) -> Undone | None:
+async def roll_back_items(run: RunDriver) -> Undone | None:
     """Files that someone else changed since are left as they are, and named. None: nothing was left.
 
     To be called before anything of the dead runner's is closed; a second time after a kill does no harm.

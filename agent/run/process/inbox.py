@@ -23,7 +23,7 @@ from ...protocol import (
 )
 from ..commands.obey import obey
 from ..commands.reconfigure import OpenModel
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
 """Commands that wait for something: others are heard meanwhile."""
@@ -35,7 +35,7 @@ STALE = "it was given to a runner that died before it took it; give it again if 
 class Inbox:
     """Looked at all the time, and once more between two steps: what a person asked for holds before the next one."""
 
-    def __init__(self, run: Conduct, stale: Sequence[int], open_model: OpenModel) -> None:
+    def __init__(self, run: RunDriver, stale: Sequence[int], open_model: OpenModel) -> None:
         """`stale`: commands that are refused, because an earlier runner left them."""
         self._run, self._left, self._open_model = run, set(stale), open_model
         self._slow: set[asyncio.Task[None]] = set()
@@ -82,7 +82,7 @@ class Inbox:
         self._run.kit.news.set()
 
 
-def _answer(run: Conduct, command_id: int, command: Command | None, why: str | None) -> None:
+def _answer(run: RunDriver, command_id: int, command: Command | None, why: str | None) -> None:
     kind = command_type(command) if command is not None else "unknown"
     if why is None:
         run.kit.record(CommandTaken(command_id=command_id, command=kind))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...step.model_call.holds import release_due
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 LOOK_SECONDS = 2.0
 
 
-async def keep_vigil(run: Conduct) -> None:
+async def keep_vigil(run: RunDriver) -> None:
     """Return once nobody came for the seconds of `spec.park`: the process ends, and the run stays resumable.
 
     Meanwhile those who wait look again, and a deadline ends their wait. In a headless run the policy decides at the

@@ -38,7 +38,7 @@ from ..drive import drive
 from ..handoff.tiers import Ladder
 from ..outcome import ended_event, outcome_of, outcome_of_parked
 from ..proposals.settle import settle_open
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from ..setup.assemble import Outside, outfit
 from ..setup.beginning import bare_start, begin, take_up
 from ..setup.search import search_of
@@ -105,7 +105,7 @@ async def _run(
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
     try:
         kit.damage = damage
-        run = Conduct(kit, tools_of(journal.spec), search_of(kit, outside))
+        run = RunDriver(kit, tools_of(journal.spec), search_of(kit, outside))
         Ladder(run, outside.open_model, outside.env)
         return await _watch_over(run, order, outside, signals)
     except JournalError:
@@ -116,7 +116,7 @@ async def _run(
         await kit.close()
 
 
-async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Signals) -> Outcome:
+async def _watch_over(run: RunDriver, order: Order, outside: Outside, signals: Signals) -> Outcome:
     """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
     inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
     live = asyncio.ensure_future(_live(run, order, outside.env))
@@ -147,7 +147,7 @@ async def _watch_over(run: Conduct, order: Order, outside: Outside, signals: Sig
     return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
 
 
-async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
+async def _live(run: RunDriver, order: Order, env: Mapping[str, str]) -> Outcome:
     """Begins or takes up the run, drives it, and drives on when a person raises a limit after its end."""
     results: Sequence[WorkResult] = ()
     if run.facts.started:
@@ -164,7 +164,7 @@ async def _live(run: Conduct, order: Order, env: Mapping[str, str]) -> Outcome:
         await dependencies.close()
 
 
-async def _drive_on(run: Conduct, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
+async def _drive_on(run: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
     await _baseline(run)
     while True:
         outcome = await drive(run, results)
@@ -177,7 +177,7 @@ async def _drive_on(run: Conduct, order: Order, env: Mapping[str, str], results:
         results = await settle_open(run)
 
 
-def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
+def _call_who_left(run: RunDriver, env: Mapping[str, str]) -> None:
     """A screen began it and none is there to see its end: the person's own command calls them."""
     spec, ended = run.facts.spec, run.facts.ended
     if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
@@ -188,7 +188,7 @@ def _call_who_left(run: Conduct, env: Mapping[str, str]) -> None:
     call_hook(spec.notify, env=env, about=about, workspace=run.kit.workspace.root)
 
 
-async def _baseline(run: Conduct) -> None:
+async def _baseline(run: RunDriver) -> None:
     """A goal that is met already needs no model."""
     facts = run.facts
     if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:

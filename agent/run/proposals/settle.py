@@ -24,7 +24,7 @@ from ...protocol import (
 from ...step import Kit, PersonInterrupted, perform_calls, settle_lost_command, verify
 from ...step.tool_calls.gated.at_gate import rule_again
 from ...tools import parse_arguments
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
@@ -32,7 +32,7 @@ UNKNOWN = "unknown: the program stopped while this command ran; it may have run 
 SUPERSEDED = "not run: the person said something new first"
 
 
-async def settle(run: Conduct, *, said: str | None = None) -> Sequence[WorkResult]:
+async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkResult]:
     """Bring the step to its end that an earlier runner left in the middle.
 
     A proposal that waited comes back exactly as it was shown. An approved change of a file that was not made yet is
@@ -59,13 +59,13 @@ async def settle(run: Conduct, *, said: str | None = None) -> Sequence[WorkResul
             record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
 
 
-async def settle_open(run: Conduct) -> Sequence[WorkResult]:
+async def settle_open(run: RunDriver) -> Sequence[WorkResult]:
     """The same where this runner left calls open at a hand-off that was taken up."""
     return await settle(run) if run.facts.main.unanswered() else ()
 
 
 async def _answer(
-    run: Conduct, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
+    run: RunDriver, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
 ) -> Sequence[WorkResult]:
     kit, facts = run.kit, run.facts
     said = said or next((queued.text for queued in facts.queue.values()), None)
@@ -104,7 +104,7 @@ def _close_works(kit: Kit) -> None:
             kit.record(StepFinished(number=number), step=number, work=work)
 
 
-def _close_lost(run: Conduct, dangling: Sequence[ToolCall], record: Record) -> None:
+def _close_lost(run: RunDriver, dangling: Sequence[ToolCall], record: Record) -> None:
     """Only a proposal of a call that still waits for its result can come back."""
     calls = {call.call_id for call in dangling}
     for opened in list(run.facts.asking.proposals.values()):
@@ -112,14 +112,14 @@ def _close_lost(run: Conduct, dangling: Sequence[ToolCall], record: Record) -> N
             record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
 
 
-def _undecided(run: Conduct, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
+def _undecided(run: RunDriver, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
     found = [run.facts.asking.waiting_for(call.call_id) for call in dangling]
     given = run.kit.gate.later.given
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
 
 def _answer_with(
-    run: Conduct, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
+    run: RunDriver, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
     """The person's message is the answer, as it is where they steer a run that waits at the gate."""
     why = f"the person said instead: {said}"
@@ -135,14 +135,14 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
 
 
-async def _unknown(run: Conduct, proposal: ProposalOpened, world: str | None, record: Record) -> str:
+async def _unknown(run: RunDriver, proposal: ProposalOpened, world: str | None, record: Record) -> str:
     """What became of an approved command whose runner died."""
     if world is None:
         return UNKNOWN
     return "\n".join([UNKNOWN, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
 
 
-async def _write(run: Conduct, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
+async def _write(run: RunDriver, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
     """Make an approved change, unless the file shows that it was made. Return why someone has to decide again."""
     kit, after = run.kit, opened.after or ""
     target = kit.workspace.root / (opened.path or "")
@@ -165,7 +165,7 @@ async def _write(run: Conduct, call: ToolCall, opened: ProposalOpened, record: R
     return gated.handoff
 
 
-def _note_written(run: Conduct, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
+def _note_written(run: RunDriver, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
     path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
     if known is None or known[1] != after:
         run.kit.changed = True
@@ -176,7 +176,7 @@ def _note_written(run: Conduct, call: ToolCall, opened: ProposalOpened, after: s
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
 
 
-def _ruling_of(run: Conduct, call: ToolCall, ruling: Ruling) -> Ruling:
+def _ruling_of(run: RunDriver, call: ToolCall, ruling: Ruling) -> Ruling:
     """The ruling as the journal holds it."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None:
@@ -185,7 +185,7 @@ def _ruling_of(run: Conduct, call: ToolCall, ruling: Ruling) -> Ruling:
     return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(run, call), edited=edited)
 
 
-def _note(run: Conduct, call: ToolCall) -> str:
+def _note(run: RunDriver, call: ToolCall) -> str:
     """What the model has to know of the decision."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None or decided.by != "person":

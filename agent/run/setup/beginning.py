@@ -34,13 +34,13 @@ from ..commands.reconfigure import switched
 from ..damaged.resuming import note_damage, settle_spend
 from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
-from ..run_driver import Conduct
+from ..run_driver import RunDriver
 from ..suspect import accept_result, tell_suspects
 from .concurrent_runs import neighbours
 from .surroundings import missing_guarantees
 
 
-def begin(run: Conduct, order: Order) -> None:
+def begin(run: RunDriver, order: Order) -> None:
     """The first events: what the run is, what the model is told, the task."""
     kit, spec = run.kit, run.facts.spec
     kit.record(
@@ -94,7 +94,7 @@ def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
     )
 
 
-async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
+async def take_up(run: RunDriver, order: Order) -> Sequence[WorkResult]:
     """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly.
 
     What came of the step that was finished so is for the loop.
@@ -134,7 +134,7 @@ async def take_up(run: Conduct, order: Order) -> Sequence[WorkResult]:
     return () if _go_on(run, changes, before) else results
 
 
-def _go_on(run: Conduct, changes: ResumeChanges, before: RunEnded | None) -> bool:
+def _go_on(run: RunDriver, changes: ResumeChanges, before: RunEnded | None) -> bool:
     """Say to the model that the run was resumed; true: a person gave a hint."""
     kit, facts = run.kit, run.facts
     if facts.main.unanswered():  # a proposal stays open: nothing comes before its call's result
