@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from attacks.hostile import ALL, HOSTILE, flood
-from fakes.painted import shows, strips
 from fakes.screens import PlayedStart, Stage
+from painted import shows, strips
 
 import rundry.tui
 from rundry.agent.protocol import ProposalDecided, ProposalOpened

@@ -17,9 +17,9 @@ from attacks.honesty.under_test import UNDER_TEST
 from attacks.random_attacker import Plan, attempt
 from fakes.project import FIX_BOTH
 from fakes.rundry import Ran
-from fakes.sampling import sampled
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, edit
+from sampling import sampled
 
 Attacker = Callable[..., Attack]
 MOST = 5

@@ -16,9 +16,9 @@ from fakes.hours import make_repository, repository_of, tree_of
 from fakes.killing_git import CHANGE, KillingGit
 from fakes.project import changed_files, git, make_project
 from fakes.rundry import Home
-from fakes.sampling import sampled
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish
+from sampling import sampled
 
 WHO = "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m GIT_COMMITTER_EMAIL=m@x; "
 IN_LIB = "cd lib; git switch -qc inside; echo broken > lib.txt; git commit -qam broken; git stash drop -q; cd ..; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from painted import until
 from textual.pilot import Pilot
 
 from rundry.agent import Decide, ProposalOpened, ProposalRebased
@@ -11,7 +12,6 @@ from rundry.agent.gate import split_bytes, unified
 from rundry.agent.journal import Journal
 from rundry.agent.workspace import FileState
 
-from .painted import until
 from .played import proposal, spec
 from .screens import Stage
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from painted import until
 from textual.pilot import Pilot
 
 from rundry.tui.gate import GatePanel
-
-from .painted import until
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

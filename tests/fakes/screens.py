@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from painted import painted, until
 from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
@@ -12,7 +13,6 @@ from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
-from .painted import painted, until
 from .played import PlayedLink, Script, spec
 
 

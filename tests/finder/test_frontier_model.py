@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fakes.journals import make_journal
-from fakes.sampling import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from sampling import examples
 
 from rundry.agent.finder import Candidate, Counts, Frontier, FrontierView, Item, State
 from rundry.agent.journal import Journal

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from fakes.rundry import Home
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.finder import file_of, item_key, storable
 from rundry.agent.finder.items.keys import normalised, url_key

@@ -58,9 +58,7 @@ async def said(make: Callable[..., CommandWorker], script: str) -> str:
     return worked.error
 
 
-async def test_a_command_gets_its_item_and_gives_its_result(
-    make_command: Callable[..., CommandWorker], tmp_path: Path
-) -> None:
+async def test_a_command_gets_its_item_and_gives_its_result(make_command: Callable[..., CommandWorker]) -> None:
     script = """
 import json, os, sys
 item = json.load(sys.stdin)
@@ -75,7 +73,7 @@ print(json.dumps({
     worked = await worker.work(ITEM)
     told = {"kind": "file", "value": "src/a.py", "key": "/w/src/a.py", "attempt": 2}
     assert json.loads(worked.items[0].value) == told
-    assert Path(worked.items[1].value).samefile(tmp_path)
+    assert (Path(worked.items[1].value) / "worker.py").is_file(), "it runs in the workspace"
     assert worked.findings == [ReportedFinding("t", "d", "a.py:1", "k"), ReportedFinding("only this")]
     assert (worked.found_new, worked.reason, worked.error) == (True, "looked", "")
 

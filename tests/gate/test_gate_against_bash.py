@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
-from fakes.sampling import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 _PIECES = [
     "echo", "echo ", "x", " ", "'", '"', "\\", "\n", "\t", ";", "&", "|", "&&", "||", "$", "(", ")", "`", "{", "}",

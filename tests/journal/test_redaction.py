@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.journal import Journal, Redactor
 from rundry.agent.protocol import (
@@ -147,8 +147,7 @@ def pieces() -> st.SearchStrategy[str]:
 @settings(max_examples=examples(300), deadline=None)
 @given(text=pieces(), cuts=st.lists(st.integers(0, 400), max_size=12))
 def test_a_stream_hides_what_the_whole_text_would_hide_however_it_is_cut(text: str, cuts: list[int]) -> None:
-    redact = Redactor([CANARY, PLAIN])
-    stream = redact.stream()
+    stream = (redact := Redactor([CANARY, PLAIN])).stream()
     places = sorted({0, len(text), *(c for c in cuts if c < len(text))})
     shown = [stream.feed(text[a:b]) for a, b in pairwise(places)]
     assert "".join(shown) + stream.flush() == redact(text)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from fakes.recorded import KEYS, Replay, breaks_off, name_of, recordings
-from fakes.sampling import sampled
+from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint
 from rundry.agent.model.lanes import Patience

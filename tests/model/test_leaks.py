@@ -6,9 +6,9 @@ import time
 
 import pytest
 from fakes.leaked import FAMILIES, TOOLS, read, read_pieces, spec
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.model.leaks import LeakReader
 from rundry.agent.protocol import TextPart

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fakes.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_kind, name_of, recordings
-from fakes.sampling import sampled
+from sampling import sampled
 
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fakes.inside import Played, spec_of, take_up
 from fakes.killed import run_until
-from fakes.sampling import sampled
 from fakes.site import Site
+from sampling import sampled
 
 from rundry.agent.facts.facts import fold
 from rundry.agent.finder import FrontierView, State

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.minded import NOTHING, MindedModel, judge, report
-from fakes.sampling import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.finder.lenses.findings import identity
 from rundry.agent.protocol import Budget, FinderSpec, Judge, Lens, LoopKind

@@ -308,8 +308,7 @@ async def test_a_run_that_is_killed_again_and_again_leaves_the_files_of_one_that
             assert await asyncio.to_thread(run_until, journals[1], moment) == "killed", moment
         assert (await take_up(journals[1])).result.reason == "dry"
     assert texts(other) == texts(place)
-    assert texts(place)["b.txt"] == "b: new!\n"
-    assert texts(place)["made.txt"] == "new\nx\n"
+    assert (texts(place)["b.txt"], texts(place)["made.txt"]) == ("b: new!\n", "new\nx\n")
     journal = Journal.open(journals[1])
     events = [stamped.event for stamped in journal.read()]
     fixed = [event.about for event in events if isinstance(event, WorkFinished) and event.kind == "item" and event.ok]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fakes.inside import spec_of, take_up
 from fakes.minded import NOTHING, MindedModel, judge, report
-from fakes.painted import painted, shows, until
 from fakes.site import Site
 from fakes.turns import call
+from painted import painted, shows, until
 from textual.pilot import Pilot
 
 from rundry.agent import (

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.facts.conversation import Conversation
 from rundry.agent.model import Counter

@@ -1,8 +1,6 @@
-import pickle
-
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.stops import Call, Finding, Observation, StallWatch, find_chant, one_spelling
 from rundry.agent.stops.stall.signature import canonical, settled
@@ -346,15 +344,6 @@ def test_after_a_new_state_of_the_files_what_repeats_is_counted_anew(before):
     assert watch.observe(did("edit_file", world="brand new")) is None
     repeated = findings(watch, *[did("read_file", "x", path="a")] * 3)
     assert repeated == [None, None, ("repeat", "hint")]
-
-
-def test_a_thousand_steps_cost_little_and_keep_little():
-    watch, sizes = StallWatch("w"), []
-    for n in range(1_000):
-        watch.observe(did("read_file", f"content {n:03} " * 100, path=f"{n:03}"))
-        if n in (99, 999):
-            sizes.append(len(pickle.dumps(watch)))
-    assert sizes[1] - sizes[0] < 900 * 60, "bytes for each step, of a result of 1,200"
 
 
 def planned(*lines: str) -> Observation:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fakes.painted import shows, until
 from fakes.screens import Stage
 from fakes.searched import Search, a_pass, crawl, found, judged, lens_search
+from painted import shows, until
 from textual.pilot import Pilot
 
 from rundry.agent import (
@@ -341,9 +341,7 @@ async def test_a_click_picks_a_row_and_the_wheel_moves_on():
     async with stage.app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: stage.board.picked == "f59")
         rows = stage.text().splitlines()
-        y = next(n for n, row in enumerate(rows) if "finding 4" in row)
-        named = re.search(r"finding (4\d?)", rows[y])
-        assert named is not None
+        y, named = next((n, hit) for n, row in enumerate(rows) if (hit := re.search(r"finding (4\d)", row)))
         await pilot.click(offset=(named.start(), y))
         assert stage.board.picked == f"f{named[1]}"
         assert stage.link.commands == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.painted import shows, until
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
+from painted import shows, until
 
 from rundry.agent import (
     BackgroundStarted,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from fakes.painted import until
+from painted import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 

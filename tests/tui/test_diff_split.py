@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.painted import until
+from painted import until
 from textual.app import App, ComposeResult
 
 from rundry.tui.diff import DiffPane, HunkMark, diff_of

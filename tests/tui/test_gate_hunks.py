@@ -8,9 +8,9 @@ from time import monotonic
 
 import pytest
 from fakes.gated import NEW, OLD, GateStage
-from fakes.painted import shows, until
 from fakes.played import proposal, started
 from fakes.pressing import press
+from painted import shows, until
 
 from rundry.agent import CommandRefused, ProposalDecided
 from rundry.tui.gate.editor import GateEditor

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fakes.painted import shows, until
 from fakes.played import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
+from painted import shows, until
 from textual import events
 from textual.pilot import Pilot
 

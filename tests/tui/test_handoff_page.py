@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from fakes.painted import shows, until
 from fakes.played import started
 from fakes.screens import Stage
+from painted import shows, until
 
 from rundry.agent import (
     Budget,

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.painted import shows, until
 from fakes.pictures import HEIC, SVG, gif, jpeg, png
 from fakes.played import started
 from fakes.screens import PlayedStart, Stage
+from painted import shows, until
 from textual import events
 from textual.pilot import Pilot
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from fakes.gated import GateStage
-from fakes.painted import shows, until
 from fakes.played import started
 from fakes.pressing import press
+from painted import shows, until
 from textual import events
 
 from rundry.agent.protocol import Steer

@@ -7,9 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from fakes.painted import painted, shows, until
 from fakes.played import proposal, spec, started
 from fakes.screens import Stage
+from painted import painted, shows, until
 
 from rundry.agent import (
     CheckFinished,

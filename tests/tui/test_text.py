@@ -6,9 +6,9 @@ import time
 import unicodedata
 
 import pytest
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.tui.text import MARK, bare, in_place, one_line, path_line, show, strip
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from fakes.sampling import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from sampling import examples
 
 from rundry.tui.theme import shipped_palette
 from rundry.tui.transcript.markdown import draw_markdown

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.model import ScriptedModel
-from fakes.painted import painted, shows, until
 from fakes.turns import call, edit, finish
+from painted import painted, shows, until
 
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app import RundryApp

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from fakes.driven import Driven
 from fakes.model import ScriptedModel
-from fakes.painted import painted, until
 from fakes.turns import Turn, call, edit, say
+from painted import painted, until
 
 from rundry.agent import LoopKind, Session, Stop
 from rundry.tui.app import RundryApp

@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from fakes.sampling import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from rundry.agent.workspace import (
     PathRefused,
@@ -69,16 +69,15 @@ def fast_ws():
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.one_of(ENCODED, st.binary(max_size=300), TEXT.map(lambda text: text.encode("latin-1", "ignore"))))
 def test_any_content_comes_back_bit_by_bit_from_its_text_and_from_disk(fast_ws, data):
-    ws = fast_ws
-    path = put(ws, "f", data)
+    path = put(fast_ws, "f", data)
     state = read_state(path)
     assert state.data == data and state.sha256 == hashlib.sha256(data).hexdigest()
     if not state.is_binary:
         assert state.encode(state.text()) == data
     changed = data + b"x" if state.is_binary else state.encode(state.text() + "x")
-    after = write_file(ws, state, changed)
+    after = write_file(fast_ws, state, changed)
     assert path.read_bytes() == changed == after.data
-    assert write_file(ws, after, data).data == path.read_bytes() == data
+    assert write_file(fast_ws, after, data).data == path.read_bytes() == data
 
 
 @pytest.mark.parametrize(
