@@ -10,17 +10,21 @@ from .state import LoopState, met, never_started
 
 __all__ = ["LoopState", "decider", "met", "never_started"]
 
-_DECIDERS: dict[LoopKind, Callable[[LoopState], Decision]] = {
-    LoopKind.CHAT: chat.decide,
-    LoopKind.GOAL: goal.decide,
-    LoopKind.NAIVE: naive.decide,
-    LoopKind.UNTIL_DRY: until_dry.decide,
-    LoopKind.INTERVAL: interval.decide,
-    LoopKind.PACED: paced.decide,
-    LoopKind.IMPROVE: improve.decide,
-}
-
 
 def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
-    """The loop's decision."""
-    return _DECIDERS[kind]
+    """Return the function that decides for this kind of loop what comes next."""
+    match kind:
+        case LoopKind.CHAT:
+            return chat.decide
+        case LoopKind.GOAL:
+            return goal.decide
+        case LoopKind.NAIVE:
+            return naive.decide
+        case LoopKind.UNTIL_DRY:
+            return until_dry.decide
+        case LoopKind.INTERVAL:
+            return interval.decide
+        case LoopKind.PACED:
+            return paced.decide
+        case LoopKind.IMPROVE:
+            return improve.decide

@@ -30,33 +30,31 @@ class Reason(StrEnum):
     ERROR = "error"
 
 
-_EXIT = {
-    Reason.DONE: 0,
-    Reason.ANSWERED: 0,
-    Reason.DRY: 0,
-    Reason.PLATEAU: 0,
-    Reason.CLAIMED: 6,
-    Reason.BUDGET: 3,
-    Reason.STAGNATION: 4,
-    Reason.OSCILLATION: 4,
-    Reason.TOOL_ERRORS: 4,
-    Reason.HANDOFF: 5,
-    Reason.USER: 130,
-    Reason.REFUSED: 2,
-    Reason.ERROR: 1,
-}
-
 ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
 """These reasons say that the work is complete; `dry` may or may not, all others never are."""
 
 
 def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int:
     """The process exit code for an outcome: a dry run with gaps gives 6, a retryable error 75."""
-    if reason is Reason.DRY and not complete:
-        return 6
-    if reason is Reason.ERROR and retryable:
-        return 75
-    return _EXIT[reason]
+    match reason:
+        case Reason.DONE | Reason.ANSWERED | Reason.PLATEAU:
+            return 0
+        case Reason.DRY:
+            return 0 if complete else 6
+        case Reason.CLAIMED:
+            return 6
+        case Reason.BUDGET:
+            return 3
+        case Reason.STAGNATION | Reason.OSCILLATION | Reason.TOOL_ERRORS:
+            return 4
+        case Reason.HANDOFF:
+            return 5
+        case Reason.USER:
+            return 130
+        case Reason.REFUSED:
+            return 2
+        case Reason.ERROR:
+            return 75 if retryable else 1
 
 
 class FindingCounts(msgspec.Struct, frozen=True):

@@ -35,10 +35,11 @@ _SHOWN = 60
 
 
 async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
-    """The result of a tool that changes nothing. Never raises for what a model gave."""
+    """Return the result of a tool that changes nothing. Never raises for what a model gave."""
+    if not isinstance(arguments, ReadFile | ListFiles | Search | FetchUrl):
+        raise TypeError(f"{name} does not read")
     seconds = ctx.bounded_seconds(SECONDS) + 5
-    path = arguments.path if isinstance(arguments, ReadFile | ListFiles | Search) else None
-    if why := ctx.kept_from(name, path):
+    if why := ctx.kept_from(name, _path_of(arguments)):
         return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
     try:
         async with asyncio.timeout(seconds):
@@ -51,10 +52,17 @@ async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) ->
                     return await search(arguments, ctx)
                 case FetchUrl():
                     return await fetch_url(arguments, ctx)
-                case _:
-                    raise TypeError(f"{name} does not read")
     except TimeoutError:
         return failure(f"{name} timed out after {seconds:g} s", "timed out")
+
+
+def _path_of(arguments: ReadFile | ListFiles | Search | FetchUrl) -> str | None:
+    """Return the path that the rules for paths are compared with."""
+    match arguments:
+        case ReadFile() | ListFiles() | Search():
+            return arguments.path
+        case FetchUrl():
+            return None
 
 
 def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:

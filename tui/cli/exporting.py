@@ -28,7 +28,6 @@ from rundry.agent import (
 from ..setup.resuming import find_any
 from ..text import one_line, show
 
-FORMATS = ("jsonl", "md", "html")
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2129; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1rem; margin: 2rem 0 .5rem; color: #5b6472; }
