@@ -1,4 +1,4 @@
-"""The words: what passes between the runner and its views. Types only, no I/O."""
+"""Types that the runner and its views exchange: specs, commands, events, errors. No I/O."""
 
 from .budget import (
     FREE,

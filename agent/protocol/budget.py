@@ -1,4 +1,4 @@
-"""Limits, what was used of them, and prices. Plain data: `stops.budget` decides with it."""
+"""Budget limits, usage and prices. Plain data: `stops.budget` makes the decisions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import msgspec
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of one run (of one message, in a chat). None: the user wrote `none`."""
+    """Limits of one run (of one message, in a chat). None: no limit; the user wrote `none`."""
 
     steps: int | None = 40
     tokens: int | None = 200_000
-    """Billed tokens: input, cached input included, and output, reasoning included."""
+    """Billed tokens: input including cached input, and output including reasoning."""
     usd: float | None = 0.50
     seconds: float | None = 600.0
-    """Time in which a model, a tool or a check runs; waiting for a person does not count."""
+    """Time in which a model, a tool or a check runs. Waiting for a person does not count."""
     deadline: float | None = None
-    """Unix time that bounds the wall clock, or None."""
+    """Unix time at which the run must end, or None."""
 
 
 class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
@@ -26,7 +26,7 @@ class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
     cached: int = 0
     reasoning: int = 0
     written: int = 0
-    """Written to the prompt cache, where that is billed at a rate of its own."""
+    """Tokens written to the prompt cache, for providers that bill these at their own rate."""
 
     @property
     def total(self) -> int:
@@ -43,19 +43,19 @@ class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used so far. Adds up over calls and resumes."""
+    """Usage so far, added up over calls and resumes."""
 
     steps: int = 0
     tokens: Tokens = Tokens()
     usd: float = 0.0
     seconds: float = 0.0
     held_tokens: int = 0
-    """Charged against the limit beyond what is shown: a cut stream counts at its admitted worst case."""
+    """Tokens that count against the limit but are not shown: an interrupted stream counts with its worst case."""
     held_usd: float = 0.0
     unpriced: bool = False
-    """At least one call had no known price: `usd` is then a lower bound and shown as `$?`."""
+    """At least one call had no known price: `usd` is then a lower bound and is shown as `$?`."""
     estimated: bool = False
-    """At least one figure is an estimate and shown with a `~`."""
+    """At least one figure is an estimate and is shown with a `~`."""
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -71,24 +71,24 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted_tokens(self) -> int:
-        """What the token limit is compared with."""
+        """The number of tokens to compare with the token limit."""
         return self.tokens.total + self.held_tokens
 
     @property
     def counted_usd(self) -> float:
-        """What the dollar limit is compared with, USD."""
+        """The amount in USD to compare with the dollar limit."""
         return self.usd + self.held_usd
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """USD per single token: usual rates for the bill, the dearest that can apply for the worst case."""
+    """USD per single token: usual rates for the bill, the highest applicable rates for the worst case."""
 
     input: float
     output: float
     cached: float
-    """Reading a cached token."""
+    """Price of reading a cached token."""
     worst_input: float
-    """The dearest of input, cache write and price tiers."""
+    """The highest of the rates for input, cache writes and price tiers."""
     worst_output: float
 
 

@@ -1,4 +1,4 @@
-"""Time is passed in, so that a test drives hours in milliseconds."""
+"""The clock interface. Code receives a clock as an argument, so that a test can simulate hours in milliseconds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Unix seconds: for stamps and deadlines of the wall clock."""
+        """Return Unix seconds, for timestamps and wall-clock deadlines."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards: for budgets and time-outs."""
+        """Return seconds that never decrease, for budgets and timeouts."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...

@@ -1,4 +1,4 @@
-"""What the loops of clock, delay and money are told beside their task (docs/requirements.md 2.5, 2.6, 2.7)."""
+"""Settings of the interval, paced and improve loops (docs/requirements.md 2.5, 2.6, 2.7)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from enum import StrEnum
 import msgspec
 
 PROTECTED = ("main", "master")
-"""Branches on which no pass may commit, unless the user says otherwise."""
+"""Branches on which a pass must not commit, unless the user allows it."""
 CACHE_TTL = 300.0
-"""Seconds that a prompt cache keeps what it read, unless the provider or the user says otherwise."""
+"""Seconds for which a prompt cache keeps its content, unless the provider or the user gives another value."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,55 +17,55 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     protected: list[str] = msgspec.field(default_factory=lambda: list(PROTECTED))
     worktree_of: str | None = None
-    """The user's folder, where the workspace is a git worktree of the run's own; None: it is the user's folder."""
+    """The user's folder, if the workspace is the run's own git worktree. None: the workspace is the user's folder."""
     name: str | None = None
-    """The branch of that worktree, made with it."""
+    """The branch that was created with that worktree."""
 
 
 class IntervalSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A fresh pass on a clock."""
+    """Settings of an interval run: a fresh pass at fixed times."""
 
     every: float
     """Seconds from the start of a pass to the start of the next."""
     branch: Branch = Branch()
     pass_steps: int = 30
-    """Steps that one pass may take."""
+    """Maximum number of steps of one pass."""
 
 
 class PacedSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The model picks its next delay."""
+    """Settings of a paced run: the model chooses the delay before its next step."""
 
     cache_ttl: float | None = CACHE_TTL
-    """Seconds; None: there is no cache whose lifetime would matter."""
+    """Lifetime of the prompt cache in seconds. None: the model has no prompt cache."""
     ttl_asked: bool = False
-    """The user said so: it holds for a model of which no cache is known, too."""
+    """The user set `cache_ttl`: it also applies to a model without a known cache."""
 
 
 class Better(StrEnum):
-    """Which way a score has to move."""
+    """The direction in which a score improves."""
 
     MAX = "max"
     MIN = "min"
 
 
 class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A score that has to move."""
+    """Settings of an improve run: passes that try to improve a score."""
 
     score: str
-    """The command that prints it."""
+    """The command that prints the score."""
     goal: Better = Better.MAX
     patience: int = 3
-    """Passes without an improvement, or without a measurement, after which the run ends."""
+    """The run ends after this many passes without an improvement, or without a measurement."""
     min_delta: float = 0.0
-    """For the plateau, the best score has improved if it moved by more than this. Any better result is kept."""
+    """For the plateau, the best score improved if it changed by more than this. Any better result is kept."""
     repeat: int = 1
-    """Measurements of each score; their median counts."""
+    """Number of measurements of each score; the median counts."""
     tries: int = 1
-    """Candidates of each pass, each in a worktree of its own; the best one is kept."""
+    """Candidates per pass, each in its own worktree; the best one is kept."""
     concurrency: int = 8
-    """Tries that run at the same time."""
+    """Maximum number of tries that run at the same time."""
     bounded: bool = False
-    """At least one limit was asked for, and is finite."""
+    """The user set at least one finite limit."""
     branch: Branch = Branch()
     pass_steps: int = 15
-    """Steps that one pass may take."""
+    """Maximum number of steps of one pass."""

@@ -1,4 +1,4 @@
-"""What a person asks of a run, put into the journal's inbox by any view, obeyed by the runner alone."""
+"""Commands that a person sends to a run. Any view writes them to the journal's inbox; only the runner executes them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class Say(_Command, frozen=True, kw_only=True):
-    """A message; while a step runs it waits in the queue for the step's end."""
+    """Send a message. While a step runs, it waits in the queue until the step ends."""
 
     text: str
     images: list[ImageRef] = []
-    """The view has stored their bytes in the journal."""
+    """Attached images; the view has already stored their content in the journal."""
 
 
 class Steer(_Command, frozen=True, kw_only=True):
-    """A message that interrupts the step: the model hears it at once."""
+    """Send a message that interrupts the step, so that the model receives it immediately."""
 
     text: str
     images: list[ImageRef] = []
-    """As in `Say`."""
+    """Attached images, as in `Say`."""
 
 
 class EditQueued(_Command, frozen=True, kw_only=True):
     queued_id: int
-    """The id of the `Say` command that put it there."""
+    """Id of the `Say` command that queued the message."""
     text: str
     images: list[ImageRef] = []
-    """As in `Say`; they take the place of the earlier ones."""
+    """Attached images, as in `Say`; they replace the earlier ones."""
 
 
 class Unqueue(_Command, frozen=True, kw_only=True):
@@ -45,27 +45,28 @@ class Unqueue(_Command, frozen=True, kw_only=True):
 
 
 class Decide(_Command, frozen=True, kw_only=True):
-    """The answer at the gate."""
+    """Decide on a proposal at the gate."""
 
     proposal_id: str
     digest: str
-    """Of the proposal as it was painted; another digest is refused."""
+    """Digest of the proposal that was shown to the person; the runner refuses any other digest."""
     verdict: str
-    """`approve`, `reject` or `part`; of a proposal in conflict also `again` (the model reads the file and makes the
-    change anew) or `mine` (what stands on the disk stays, and the model is told so)."""
+    """`approve`, `reject` or `part`. For a proposal in conflict also `again` (the model reads the file and repeats
+    its change) or `mine` (the file on disk stays as it is, and the model is informed).
+    """
     hunks: list[int] | None = None
-    """With `part`: the indexes that are taken."""
+    """With `part`: the indexes of the accepted hunks."""
     hunk_reasons: dict[int, str] = {}
-    """Why a hunk was left, by its index."""
+    """Why a hunk was skipped, by its index."""
     text: str | None = None
-    """The new text as the person edited it, instead of the proposed one."""
+    """The new text as edited by the person, instead of the proposed text."""
     reason: str | None = None
     always: bool = False
-    """Also add the rule that the proposal shows."""
+    """Also add the rule that the proposal suggests."""
 
 
 class Answer(_Command, frozen=True, kw_only=True):
-    """The answer to `ask_person`."""
+    """Answer a question that the model asked with `ask_person`."""
 
     question_id: str
     text: str
@@ -73,7 +74,7 @@ class Answer(_Command, frozen=True, kw_only=True):
 
 class Pause(_Command, frozen=True, kw_only=True):
     now: bool = False
-    """Also interrupt the step that runs."""
+    """Also interrupt the current step."""
 
 
 class Unpause(_Command, frozen=True, kw_only=True):
@@ -85,25 +86,25 @@ class StepOnce(_Command, frozen=True, kw_only=True):
 
 
 class Interrupt(_Command, frozen=True, kw_only=True):
-    """End the call or the tool that runs; what arrived is kept."""
+    """Interrupt the current model call or tool; output that already arrived is kept."""
 
 
 class Stop(_Command, frozen=True, kw_only=True):
     how: str = "wrap_up"
-    """`wrap_up` or `now`."""
+    """How to stop: `wrap_up` or `now`."""
 
 
 class SetLimit(_Command, frozen=True, kw_only=True):
     name: str
     """`steps`, `tokens`, `usd`, `seconds` or `deadline`; a name of `LIMITS`; or a tool, for its quota."""
     value: float | str | None
-    """A text is the rate of a tool: `30/min`. None: no limit."""
+    """The new value. A text is the rate of a tool: `30/min`. None: no limit."""
 
 
 class SwitchModel(_Command, frozen=True, kw_only=True):
     model: ModelSpec
     ask_above: float | None = None
-    """USD: where reading the conversation anew costs more than this, or nobody knows what, that is only told."""
+    """USD. If reading the conversation again costs more, or an unknown amount, report the cost instead of switching."""
 
 
 class SetGateMode(_Command, frozen=True, kw_only=True):
@@ -112,43 +113,43 @@ class SetGateMode(_Command, frozen=True, kw_only=True):
 
 
 class AddRule(_Command, frozen=True, kw_only=True):
-    """One more rule of the gate, from now on and after a resume. Only a rule that denies can be added."""
+    """Add a rule to the gate for the rest of the run, also after a resume. Only rules that deny can be added."""
 
     rule: Rule
 
 
 class TakeWheel(_Command, frozen=True, kw_only=True):
-    """The loop rests, after what runs was interrupted, and the person drives."""
+    """Take control: the loop pauses, the current work is interrupted, and the person acts."""
 
 
 class GiveWheel(_Command, frozen=True, kw_only=True):
-    """The model drives again, and is told what was done and `note`."""
+    """Return control to the model, which receives `note` and a summary of what the person did."""
 
     note: str = ""
 
 
 class Act(_Command, frozen=True, kw_only=True):
-    """One of the model's tools, used by the person who has the wheel."""
+    """Run one of the model's tools for the person who is in control."""
 
     tool: str
     """`run_command`, `write_file`, `finish`, ..."""
     arguments: dict[str, Any]
     expects: str | None = None
-    """Of a change: the hex SHA-256 of the file that it was made from; refused where it is another by now."""
+    """For a change: hex SHA-256 of the file that it is based on. It is refused if the file has changed since."""
 
 
 class StopCommand(_Command, frozen=True, kw_only=True):
-    """Ends a command that runs in the background."""
+    """Stop a background command."""
 
     name: str
 
 
 class Shell(_Command, frozen=True, kw_only=True):
-    """The person's own command."""
+    """Run a command of the person's own."""
 
     command: str
     tell: bool = True
-    """The model is told what it printed."""
+    """Send the command's output to the model."""
 
 
 class Wake(_Command, frozen=True, kw_only=True):
@@ -182,7 +183,7 @@ class AddLens(_Command, frozen=True, kw_only=True):
 
 
 class Undo(_Command, frozen=True, kw_only=True):
-    """Takes back the newest changes that are not undone yet; with `step`, all since that step began."""
+    """Undo the newest changes that are not undone yet; with `step`, all changes since that step began."""
 
     changes: int = 1
     step: int | None = None
@@ -190,18 +191,18 @@ class Undo(_Command, frozen=True, kw_only=True):
 
 class Rewind(_Command, frozen=True, kw_only=True):
     seq: int
-    """Back to before this event."""
+    """Rewind to the state before this event."""
 
 
 class Compact(_Command, frozen=True, kw_only=True):
-    """Replace the old rounds of the conversation by a summary."""
+    """Replace the old rounds of the conversation with a summary."""
 
     undo: bool = False
-    """Instead: take the newest cut back."""
+    """Instead: undo the newest cut of the conversation."""
 
 
 class Clear(_Command, frozen=True, kw_only=True):
-    """Start the conversation anew; the journal keeps the old one."""
+    """Start a new conversation; the journal keeps the old one."""
 
 
 Command = (
@@ -241,7 +242,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def command_type(command: Command) -> str:
-    """Its name on the wire: `set_limit`."""
+    """Return the command's name on the wire, such as `set_limit`."""
     return str(command.__struct_config__.tag)
 
 
@@ -255,5 +256,5 @@ def _decoder() -> msgspec.json.Decoder[Command]:
 
 
 def decode_command(raw: bytes) -> Command:
-    """Raises msgspec.ValidationError for a command that this version does not know."""
+    """Decode a command. Raises msgspec.ValidationError for a command that this version does not know."""
     return _decoder().decode(raw)

@@ -1,4 +1,4 @@
-"""What a search by lenses reports beside its findings. None of it ever ends a search or keeps it going."""
+"""What a search by lenses reports in addition to its findings. These figures never end or prolong a search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class LensCoverage(msgspec.Struct, frozen=True):
-    """What one lens read of the files in scope."""
+    """How many of the files in scope one lens read."""
 
     lens: str
     files: int
@@ -16,35 +16,35 @@ class LensCoverage(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the lenses read with `read_file`."""
+    """How much the lenses read with `read_file`."""
 
     files: int | None = None
-    """In scope; None: an earlier version did not count them."""
+    """Number of files in scope. None: an earlier version did not count them."""
     lines: int | None = None
     all_counted: bool = True
-    """False: there are more in scope."""
+    """False: there are more files in scope than were counted."""
     files_read: int = 0
-    """By any lens."""
+    """Number of files that at least one lens read."""
     lines_read: int = 0
     lenses: list[LensCoverage] = []
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many findings no lens found: an estimate, from lenses that were not shown each other's findings."""
+    """Estimate of how many findings no lens found, from lenses that did not see each other's findings."""
 
     unseen: float
     low: float
-    """Of the 95 % interval."""
+    """Lower bound of the 95 % interval."""
     high: float
     sample: int
-    """Findings that those lenses found."""
+    """Number of findings that those lenses found."""
     lenses: int
-    """How many lenses those are."""
+    """Number of those lenses."""
     method: str = "Chao2"
 
 
 def estimate_words(found: int, estimate: Estimate | None) -> str:
-    """`9 found, about 1 unseen (0 to 4)`: whole numbers, the interval rounded outwards."""
+    """Describe the estimate: `9 found, about 1 unseen (0 to 4)`. Whole numbers; the interval is rounded outwards."""
     if estimate is None:
         return f"{found:,} found, no estimate of what is unseen"
     low, about, high = math.floor(estimate.low), math.floor(estimate.unseen + 0.5), math.ceil(estimate.high)
@@ -52,7 +52,7 @@ def estimate_words(found: int, estimate: Estimate | None) -> str:
 
 
 def coverage_words(coverage: Coverage) -> str:
-    """`14 of 20 files, 900 of 1,520 lines`; without a scope only what was read."""
+    """Describe the coverage: `14 of 20 files, 900 of 1,520 lines`, or without a scope only what was read."""
     files, lines = f"{coverage.files_read:,}", f"{coverage.lines_read:,}"
     if coverage.files is None or coverage.lines is None:
         return f"{files} files, {lines} lines"

@@ -1,19 +1,19 @@
-"""What can go wrong, as one tree.
+"""The exception hierarchy.
 
-RundryError                 one line for a person: the thing and the mend
-├── UserError               what the user gave cannot be used: exit code 2, nothing changed
-│   └── ConfigError         a value in a config file, with where it stands
+RundryError                 its text is for people: what is wrong, and the fix
+├── UserError               the user's input cannot be used: exit code 2, nothing changed
+│   └── ConfigError         a value in a config file is wrong; the text says where
 ├── JournalError            the run's file cannot be read or written
-│   ├── NewerJournal        a newer version of this program wrote it
-│   ├── JournalUnwritable   it could not be written while its run was under way: trying later can help
-│   └── RunHeld             another runner drives this run
+│   ├── NewerJournal        a newer version of this program wrote the file
+│   ├── JournalUnwritable   writing failed during the run: a later attempt may succeed
+│   └── RunHeld             another runner is executing this run
 └── Refusal                 a precondition of the run does not hold: outcome `refused`
-    └── Unreachable         nobody answers at the model server's address: trying later can help
+    └── Unreachable         the model server does not answer: a later attempt may succeed
 """
 
 
 class RundryError(Exception):
-    """Base of all errors that a person may see. Its text is one line that names the thing and the mend."""
+    """Base of all errors that a person may see. Its text is one line: what is wrong, and the fix."""
 
 
 class UserError(RundryError):
@@ -29,15 +29,15 @@ class JournalError(RundryError):
 
 
 class NewerJournal(JournalError):
-    """A newer version wrote the run's file: nothing is wrong with it."""
+    """A newer version of this program wrote the run's file, which is not damaged."""
 
 
 class JournalUnwritable(JournalError):
-    """The run's file could not be written any more: the disk is full, or failed. What was recorded is kept."""
+    """The run's file can no longer be written: the disk is full or failed. Recorded events are kept."""
 
 
 class RunHeld(JournalError):
-    """Another runner holds the run; the text has its pid."""
+    """Another runner is executing the run; the text contains its process id."""
 
 
 class Refusal(RundryError):

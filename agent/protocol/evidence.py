@@ -1,4 +1,4 @@
-"""What supports an outcome besides an exit code: test counts, guarded files, and a confirmation."""
+"""Evidence for an outcome in addition to an exit code: test counts, guarded files, and a confirmation."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ import msgspec
 CONFIRMED, COUNTED, EXIT_CODE_ONLY = "confirmed", "counted", "exit code only"
 NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK = "predicate or score", "not guaranteed", "no check"
 EVIDENCE_KINDS = (CONFIRMED, COUNTED, EXIT_CODE_ONLY, NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK)
-"""In a clean checkout; by tests that ran; by the exit code, or a suspect result that a person accepted; by something
-else than a check; without guarded files; by nothing."""
+"""How an outcome is proved, strongest first: in a clean checkout; by counted tests; by the exit code, or a suspect
+result that a person accepted; by something other than a check; without guarded files; not at all.
+"""
 
 
 class Confirmed(StrEnum):
-    """What a confirmation in a clean checkout of the result said."""
+    """The result of a confirmation in a clean checkout."""
 
     PASSED = "passed"
     FAILED = "failed"
     NOT_CONFIRMED = "not confirmed"
-    """It could not be set up; `Confirmation.detail` says why."""
+    """The confirmation could not be set up; `Confirmation.detail` says why."""
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a command in a clean checkout of the result, with the guarded files of the start."""
+    """One run of a command in a clean checkout of the result, with the guarded files as they were at the start."""
 
     result: Confirmed
     command: str
     detail: str = ""
-    """For people: why it failed or could not be set up."""
+    """Why it failed or could not be set up, as text for people."""
     at: float | None = None
-    """Unix seconds; None where the confirmation belongs to the end itself."""
+    """Unix seconds; None: the confirmation was part of the end of the run."""
 
 
 def confirmation_words(confirmation: Confirmation) -> str:
-    """For people: `confirmed in a clean checkout`, or why not."""
+    """Describe the confirmation for people: `confirmed in a clean checkout`, or why it is not confirmed."""
     match confirmation.result:
         case Confirmed.PASSED:
             return "confirmed in a clean checkout"
@@ -45,12 +46,12 @@ def confirmation_words(confirmation: Confirmation) -> str:
 
 
 class TestCounts(msgspec.Struct, frozen=True):
-    """What a check's output counts, summed over all checks of the run."""
+    """Test counts from the output of a check, summed over all checks of the run."""
 
     __test__ = False
 
     ran: int | None
-    """Tests that ran, whatever their result; skipped ones are not counted. None: the runner does not say."""
+    """Number of tests that ran, with any result, without skipped ones. None: the test runner does not report it."""
     failing: int
 
 
@@ -59,45 +60,45 @@ class CheckEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str
     exit_code: int | None = None
-    """None: it timed out or did not start."""
+    """Exit code of the check; None: it timed out or did not start."""
     passed: bool = False
     before: TestCounts | None = None
-    """At its first run; None where its output counted nothing."""
+    """Counts of the first run; None: the output counted nothing."""
     after: TestCounts | None = None
     suspect: str = ""
-    """Why exit code 0 was not taken for a pass; empty: it was not suspect."""
+    """Why exit code 0 does not count as a pass; empty: the check is not suspect."""
     accepted: bool = False
     """A person accepted the result although it is suspect."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What supports an outcome (docs/requirements.md 2.3.9)."""
+    """Evidence for an outcome (docs/requirements.md 2.3.9)."""
 
     before: TestCounts | None = None
-    """At the baseline check; None where its output counted nothing."""
+    """Counts of the baseline check; None: the output counted nothing."""
     after: TestCounts | None = None
-    """At the last check."""
+    """Counts of the last check."""
     missing: list[str] = []
-    """Names of tests that ran at the baseline and not at the last check, at most 50 of each check."""
+    """Tests that ran at the baseline but not in the last check, at most 50 names per check."""
     missing_count: int = 0
-    """How many there are."""
+    """Number of all missing tests."""
     checks: list[CheckEvidence] = []
-    """Each check command, in the order of the command line."""
+    """The check commands, in the order of the command line."""
     accepted: bool = False
     """A person accepted a suspect check."""
     guarded_unchanged: bool | None = None
-    """Guarded files have the digests of the start. None: nothing was guarded."""
+    """Guarded files have the same digests as at the start. None: nothing was guarded."""
     guarded_changed: list[str] = []
-    """Guarded files that a person allowed to change, relative to the workspace and sorted."""
+    """Guarded files that a person allowed to change, as sorted paths relative to the workspace."""
     not_guaranteed: list[str] = []
-    """Promises that could not be kept here, for people; for example without a sandbox."""
+    """Guarantees that this machine could not give, as text for people; for example without a sandbox."""
     confirmation: Confirmation | None = None
 
 
 def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> str:
-    """How well the end of a run is evidenced: one of `EVIDENCE_KINDS`, the strongest that holds.
+    """Return the strongest of `EVIDENCE_KINDS` that applies to the end of a run.
 
-    `verified`: what the newest `rundry verify` since then said.
+    `verified`: result of the newest `rundry verify` since then.
     """
     if verified is Confirmed.PASSED:
         return CONFIRMED
@@ -113,7 +114,7 @@ def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) 
 
 
 def evidence_words(evidence: Evidence) -> str:
-    """One line for people: `212 tests as at the start, 14 -> 0 failing, guarded files unchanged`."""
+    """Describe the evidence in one line: `212 tests as at the start, 14 -> 0 failing, guarded files unchanged`."""
     parts = [*_counted(evidence)]
     if evidence.missing_count:
         parts.append(f"{_tests(evidence.missing_count)} missing")

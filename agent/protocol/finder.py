@@ -1,4 +1,4 @@
-"""What a finder is told to do (docs/requirements.md 2.4, 13.2)."""
+"""Settings of a finder run (docs/requirements.md 2.4, 13.2)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Recipe(StrEnum):
 
 
 class Lens(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to look."""
+    """One lens: instructions for one way to search."""
 
     name: str
     prompt: str
     model: str | None = None
-    """None: the run's."""
+    """Model of this lens; None: the run's model."""
 
 
 class Seed(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,68 +29,68 @@ class Seed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What works an item, instead of lenses. One of `command` and `python`, or neither: the recipe, or the model."""
+    """What processes an item, instead of lenses: `command`, or `python`, or neither (then the recipe or the model)."""
 
     command: list[str] = []
-    """Gets the item as JSON on standard input, gives its result as JSON on standard output."""
+    """Command that receives the item as JSON on standard input and writes its result as JSON to standard output."""
     python: str | None = None
     """`module:function`, called in a child process."""
     timeout: float = 30.0
-    """Seconds for one item."""
+    """Time limit for one item, in seconds."""
 
 
 class LeadsSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of the items that lenses report."""
+    """What happens to the items that lenses report."""
 
     work: bool = False
-    """Each is worked by the model, as an item. Else the lenses of the next pass are told of it."""
+    """True: the model works each lead as an item. False: the lenses of the next pass receive the leads."""
     steps: int = 100
-    """The budget of all leads that are worked: no further one begins when its steps would not fit."""
+    """Step budget for all leads together: a lead starts only if its steps still fit."""
 
     def allowance(self, item_steps: int) -> int:
-        """Steps that one lead may take; `item_steps`: what an item may take at most."""
+        """Return the steps that one lead may take; `item_steps` is the maximum for an item."""
         return min(item_steps, self.steps)
 
 
 class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Lenses search, or a worker works items, until nothing new is left."""
+    """Settings of a search by lenses, or by a worker on items, that continues until it finds nothing new."""
 
     recipe: Recipe | None = None
-    """None: the spec file says it all."""
+    """Predefined recipe; None: the spec file defines everything."""
     source: str = ""
-    """Path of the spec file, where there was one."""
+    """Path of the spec file, if there is one."""
     lenses: list[Lens] = []
     seeds: list[Seed] = []
     leads: LeadsSpec = LeadsSpec()
-    """Of a search by lenses."""
+    """Settings for leads, in a search by lenses."""
     worker: WorkerSpec | None = None
     concurrency: int = 8
     retries: int = 3
-    """How often a failed item is worked again before it is set aside."""
+    """How often a failed item is tried again before it has failed permanently."""
     dry_passes: int = 2
     sceptics: int = 3
-    """For each new finding; 0: findings are confirmed unjudged, and say so."""
+    """Verifiers for each new finding. 0: findings are confirmed without a verdict, and are reported as such."""
     critic: bool = True
-    """A model may propose a lens before an empty streak is trusted."""
+    """A model may propose another lens before the run accepts that passes find nothing new."""
     paths: list[str] = []
-    """research: the folders that are searched, relative to the workspace."""
+    """research: the folders to search, relative to the workspace."""
     check: str | None = None
-    """migrate: a command with `{file}` in it; exit code 0 means that the file needs nothing."""
+    """migrate: a command that contains `{file}`; exit code 0 means that the file needs no change."""
     globs: list[str] = []
-    """migrate: which files."""
+    """migrate: globs of the files to migrate."""
     checks: int = 8
-    """migrate: how many checks run at once while all files are looked at."""
+    """migrate: number of checks that run at the same time during a scan of all files."""
     rate: float | None = None
-    """crawl: requests a second; None: no limit."""
+    """crawl: requests per second; None: no limit."""
     include: list[str] = []
     exclude: list[str] = []
-    """crawl: globs over URLs that are followed, and that are not."""
+    """crawl: globs of URLs. `include` names the URLs to follow, `exclude` the ones to ignore."""
     robots: bool = True
-    """crawl: robots.txt is obeyed."""
+    """crawl: whether to obey robots.txt."""
     hosts: list[str] = []
-    """Hosts that `fetch_url` may ask; empty: the tool is off."""
+    """Hosts that `fetch_url` may contact; empty: the tool is not available."""
 
     @property
     def digest_words(self) -> tuple[object, ...]:
-        """What makes two runs of the same spec: `find ... --resume` looks for the same words."""
+        """Return what identifies a spec: `find ... --resume` looks for a run with the same values."""
         return (self.recipe, self.lenses, self.seeds, self.worker, self.paths, self.check, self.globs)

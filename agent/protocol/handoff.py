@@ -1,4 +1,4 @@
-"""A hand-off: what whoever takes it up has to know, in one record (docs/requirements.md 5.2)."""
+"""The record of a hand-off: everything that a person or model needs to continue the run (docs/requirements.md 5.2)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class LastAction(msgspec.Struct, frozen=True, kw_only=True):
     step: int | None = None
     tool: str = ""
     arguments: Any = None
-    """As the model gave them."""
+    """The arguments as the model wrote them."""
     ok: bool | None = None
-    """None: it has no result yet."""
+    """Whether the action succeeded; None: no result yet."""
     result: str = ""
 
 
 class OpenProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """It waits, or nobody was there to ask."""
+    """A proposal that waits for a decision, or that was refused because nobody was available to ask."""
 
     proposal_id: str = ""
-    """Empty: it was refused, and cannot be decided on any more."""
+    """Id of the open proposal. Empty: it was refused and can no longer be decided."""
     digest: str = ""
     """As in `ProposalOpened`."""
     tool: str = ""
@@ -33,11 +33,11 @@ class OpenProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file as it was before the run's tools touched it, and as they left it."""
+    """One changed file, compared with its content before the run's tools first changed it."""
 
     path: str
     diff: str = ""
-    """Unified; shortened where it is long, and says so."""
+    """Unified diff; a long one is shortened and marked as such."""
     added: int = 0
     removed: int = 0
 
@@ -47,56 +47,56 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     timed_out: bool = False
     failing: int | None = None
-    """Tests, where the output counts them."""
+    """Number of failing tests, if the output counts them."""
     output: str = ""
-    """Its tail."""
+    """The end of the output."""
     suspect: str = ""
-    """Why exit code 0 was not taken for a pass; empty: it is not suspect."""
+    """Why exit code 0 does not count as a pass; empty: the check is not suspect."""
     missing: list[str] = []
-    """Tests that ran before and not now, at most 50."""
+    """Tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
     digest: str = ""
-    """Of the suspect results of all checks: what a person accepts or rejects. Empty: it is not suspect."""
+    """Digest of the suspect results of all checks, which a person accepts or rejects. Empty: no check is suspect."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """One approach that did not help."""
 
     what: str
-    """In a few words: `edit calc/core.py`, or what a detector saw repeated."""
+    """A short description: `edit calc/core.py`, or the repetition that a detector reported."""
     why: str = ""
-    """How it failed, in a line."""
+    """How it failed, in one line."""
     times: int = 1
 
 
 class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model used of the run."""
+    """What one model used in the run."""
 
     model: str
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float | None = 0.0
-    """None: at least one call had no price."""
+    """Cost in USD; None: at least one call had no price."""
 
 
 class HandoffRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that nobody should have to find out again. A journal of an earlier version fills a part of it."""
+    """Everything that is needed to continue the run. A journal of an earlier version fills only some fields."""
 
     task: str = ""
     last_actions: list[LastAction] = []
     """Oldest first."""
     open_proposals: list[OpenProposal] = []
     questions: list[str] = []
-    """What the model asked and nobody answered."""
+    """Questions of the model that nobody answered."""
     files_changed: list[str] = []
     """Sorted paths relative to the workspace."""
     changes: list[ChangedFile] = []
-    """The same with their diffs."""
+    """The changed files with their diffs."""
     failing_check: FailingCheck | None = None
     tried: list[Tried] = []
     """Oldest first; each approach once."""
     spent: Spent = Spent()
     budget: Budget = Budget()
     shares: list[ModelShare] = []
-    """By model, in the order of their first calls."""
+    """Usage by model, in the order of their first calls."""

@@ -1,4 +1,4 @@
-"""Limits other than the budget: where each is kept in a run's spec, and how a change is applied there."""
+"""Limits other than the budget: where the spec stores each one, and how a change is applied."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .spec import RunSpec
 
 Part = TypeVar("Part", bound=msgspec.Struct)
 LimitValue = float | str | None
-"""A limit's value in a command or event: a number, the rate of a tool, or None where the limit is lifted."""
+"""A limit's value in a command or event: a number, the rate of a tool, or None to remove the limit."""
 BUDGET = ("steps", "tokens", "usd", "seconds", "deadline")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit."""
+    """One changeable limit and its place in the spec."""
 
     field: str
     parts: tuple[str, ...] = ()
-    """Fields of the spec that hold it, each None in a run of another loop; none: the spec itself."""
+    """Fields of the spec that contain the limit; each is None in a run of another loop. Empty: the spec itself."""
     needs: str = ""
-    """Field of the spec that is None where the limit has no meaning."""
+    """A field of the spec; if it is None, the limit has no meaning."""
     of: str = ""
-    """Which runs have it, for a message."""
+    """Which runs have the limit, for a message."""
 
 
 _SEARCH = "a search (rundry find)"
@@ -49,11 +49,11 @@ LIMITS: Mapping[str, Limit] = {
     "repeat": Limit("repeat", ("improve",), of=_SCORE),
     "tries": Limit("tries", ("improve",), of=_SCORE),
 }
-"""By the name of the option. Every other name in `SetLimit` or `LimitsChanged` is a tool's, and its value a rate."""
+"""Limits by option name. In `SetLimit` and `LimitsChanged` every other name is a tool, with a rate as its value."""
 
 
 def misfit(spec: RunSpec, name: str) -> str | None:
-    """Say which runs have this limit, where this one does not; None where it does."""
+    """Return a message that says which runs have this limit, if this one does not; otherwise None."""
     limit = LIMITS.get(name)
     if limit is None:
         return None
@@ -64,7 +64,7 @@ def misfit(spec: RunSpec, name: str) -> str | None:
 
 
 def with_limits(spec: RunSpec, limits: Mapping[str, LimitValue]) -> RunSpec:
-    """Return the spec with these limits changed. A limit that the run does not have is ignored."""
+    """Return the spec with changed limits. A limit that the run does not have is ignored."""
     quotas = {name: str(rate) for name, rate in limits.items() if name not in LIMITS and rate is not None}
     kept = {tool: rate for tool, rate in spec.gate.quotas.items() if tool not in limits}
     changes: dict[str, object] = {"gate": msgspec.structs.replace(spec.gate, quotas={**kept, **quotas})}
@@ -81,7 +81,7 @@ def with_limits(spec: RunSpec, limits: Mapping[str, LimitValue]) -> RunSpec:
 
 
 def part_with(part: Part, holder: str, limits: Mapping[str, LimitValue]) -> Part:
-    """Return one part of a spec (`holder`: its field there) with these limits changed."""
+    """Return one part of a spec (`holder` is its field) with changed limits."""
     changes: dict[str, LimitValue] = {}
     for name, limit in LIMITS.items():
         if name in limits and holder in limit.parts:
@@ -91,10 +91,10 @@ def part_with(part: Part, holder: str, limits: Mapping[str, LimitValue]) -> Part
 
 
 def _of_type(before: object, value: LimitValue) -> LimitValue:
-    """A command and an event hold every number as a float: one that counts something stays a whole number."""
+    """Convert a number to the type of the old value: commands and events store counts as floats, too."""
     return int(value) if isinstance(before, int) and isinstance(value, float) else value
 
 
 def _field(part: msgspec.Struct, field: str) -> str:
-    """A migration works one file at a time; what runs at once there is its checks."""
+    """Return the field that stores the limit: a migration has one worker, so its concurrency is `checks`."""
     return "checks" if field == "concurrency" and getattr(part, "check", None) is not None else field

@@ -1,4 +1,4 @@
-"""The conversation as every provider understands it."""
+"""Conversation messages in a form that is independent of the provider."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ import msgspec
 
 class ToolCall(msgspec.Struct, frozen=True):
     call_id: str
-    """Made by us; unique in the run."""
+    """Id assigned by this program; unique in the run."""
     tool: str
     arguments: str
-    """The JSON text as the model wrote it; it may be broken."""
+    """The JSON text as the model wrote it; it may be invalid."""
 
 
 class Opaque(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of an answer that only its maker can read: signatures, encrypted or structured reasoning."""
+    """Parts of an answer that only their maker can read: signatures, encrypted or structured reasoning."""
 
     maker: str
-    """The provider and, at a gateway, whose model it is. Nobody else gets the parts back."""
+    """The provider and, for a gateway, the vendor of the model. The parts are sent back only to this maker."""
     data: dict[str, Any]
-    """JSON in the form of the maker's wire format."""
+    """JSON in the maker's wire format."""
 
 
 class OpaqueRef(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the journal keeps the opaque parts of a message."""
+    """Reference to the opaque parts of a message in the journal."""
 
     maker: str
     sha: str
-    """Blob of the data as JSON."""
+    """Digest of the blob that contains the data as JSON."""
     tokens: int = 0
-    """What they add to a prompt, by our own count."""
+    """Tokens that they add to a prompt, as counted by this program."""
 
 
 class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
     """An image that the person attached to a message."""
 
     sha: str
-    """Blob of the file's bytes."""
+    """Digest of the blob that contains the file."""
     media: str
     """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
     name: str = ""
     width: int = 0
     height: int = 0
-    """Pixels; 0: not known."""
+    """Height in pixels; 0: unknown."""
     size: int = 0
-    """Bytes."""
+    """Size in bytes."""
 
     @property
     def label(self) -> str:
-        """A line that stands for it: `[image shot.png, 800x600]`. The name is as the file system gave it."""
+        """A line of text that replaces the image: `[image shot.png, 800x600]`. The name is unchanged."""
         return f"[image {self.name}, {self.width}x{self.height}]"
 
 
@@ -58,17 +58,17 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
     calls: list[ToolCall] = []
-    """Of an assistant message."""
+    """Tool calls, in an assistant message."""
     call_id: str | None = None
-    """Of a tool message: the call that it answers."""
+    """In a tool message: the call that it answers."""
     opaque: OpaqueRef | None = None
-    """Of an assistant message."""
+    """Opaque parts, in an assistant message."""
     images: list[ImageRef] = []
-    """Of a user message."""
+    """Attached images, in a user message."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
-    """A tool as it is offered to the model."""
+    """A tool as offered to the model."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""What the core knows of a model: it counts, it streams, it has a price. `model/` speaks to the real ones."""
+"""The model interface that the core uses: count tokens, stream an answer, compute a price. `model/` implements it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FaultKind = Literal[
     "bad-request",  # other 4xx: not retryable
     "filtered",  # refused by the provider's filter: not retryable
     "bad-reply",  # HTML, broken JSON: probably no model server
-    "chant",  # the same piece again and again
-    "deadline",  # our own deadline cut the stream
+    "chant",  # the model repeats the same text again and again
+    "deadline",  # the stream exceeded our own deadline
 ]
 
 
 class ModelFault(Exception):
-    """A call failed. What had arrived before was already yielded."""
+    """A failed model call. Parts that arrived before the failure were already yielded."""
 
     def __init__(
         self,
@@ -43,23 +43,23 @@ class ModelFault(Exception):
         super().__init__(text)
         self.kind: FaultKind = kind
         self.text = text
-        """One line for a person; holds no key."""
+        """One line for a person; never contains a key."""
         self.retryable = retryable
         self.status = status
         self.retry_after = retry_after
-        """Seconds, where the provider said so."""
+        """Seconds to wait, if the provider gave a value."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     schema: dict[str, Any] | None = None
-    """The JSON Schema that the answer's text is to fit."""
+    """The JSON Schema that the text of the answer must match."""
     max_tokens: int
     seconds: float | None = None
-    """The stream is cut after so long (fault `deadline`); None: no limit."""
+    """Time limit of the stream; after it, the fault is `deadline`. None: no limit."""
     blobs: Mapping[str, bytes] = {}
-    """Content of the images and opaque parts of the messages, by digest."""
+    """Content of the images and opaque parts in the messages, by digest."""
 
 
 class TextPart(msgspec.Struct, frozen=True):
@@ -71,25 +71,25 @@ class ReasoningPart(msgspec.Struct, frozen=True):
 
 
 class OpaquePart(msgspec.Struct, frozen=True):
-    """What has to go back to the provider with this answer; after all text, before the calls."""
+    """Data that must be sent back to the provider with this answer. Yielded after all text, before the calls."""
 
     opaque: Opaque
 
 
 class CallPart(msgspec.Struct, frozen=True):
-    """A whole tool call, yielded once its arguments are complete; after all text."""
+    """A complete tool call, yielded after all text, once its arguments are complete."""
 
     call: ToolCall
 
 
 class UsagePart(msgspec.Struct, frozen=True):
-    """Comes last but one; not at all where the provider said nothing."""
+    """Token usage, yielded second to last. Missing if the provider did not report it."""
 
     tokens: Tokens
 
 
 class EndPart(msgspec.Struct, frozen=True):
-    """The stream ended by itself. `truncated_call`: a call was cut and is not among the calls."""
+    """The stream ended normally. `truncated_call`: a call was cut off and is not among the yielded calls."""
 
     finish: Literal["stop", "tool_calls", "length", "empty", "refusal"]
     truncated_call: bool = False
@@ -104,45 +104,45 @@ class Model(Protocol):
 
     @property
     def local(self) -> bool:
-        """Its server is on this machine or network."""
+        """Whether the server is on this machine or the local network."""
         ...
 
     @property
     def window(self) -> int:
-        """Tokens of prompt and answer together."""
+        """Maximum number of tokens of prompt and answer together."""
         ...
 
     @property
     def max_output(self) -> int | None:
-        """Tokens of one answer, where the provider has such a limit."""
+        """Maximum number of tokens of one answer, if the provider has such a limit."""
         ...
 
     @property
     def sees_images(self) -> bool | None:
-        """It accepts images; None: not known."""
+        """Whether the model accepts images; None: unknown."""
         ...
 
     @property
     def price(self) -> Price | None:
-        """None: unpriced. A local model without a price is FREE."""
+        """The price per token; None: unknown. A local model without a price is FREE."""
         ...
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Prompt tokens by our own count."""
+        """Count the tokens of a prompt with this program's own method."""
         ...
 
     def count_text(self, text: str) -> int:
-        """Tokens of a text: for estimates of what a cut stream brought."""
+        """Count the tokens of a text, to estimate the usage of an interrupted stream."""
         ...
 
     def bill(self, tokens: Tokens) -> float | None:
-        """USD for these tokens at the usual rates, cached ones at theirs; None when unpriced."""
+        """Return the cost in USD at the usual rates, with cached tokens at their own rate. None: unknown price."""
         ...
 
     def stream(self, request: Request) -> AsyncIterator[Part]:
-        """Raises ModelFault. Closing the iterator closes the connection at once."""
+        """Stream the answer. Raises ModelFault. Closing the iterator closes the connection immediately."""
         ...
 
     async def probe(self) -> None:
-        """Raises Refusal where the server cannot be reached, the key is missing or the model is unknown."""
+        """Test the connection. Raises Refusal for an unreachable server, a missing key or an unknown model."""
         ...

@@ -1,4 +1,4 @@
-"""How a run ended: one reason, and everything that a caller needs to trust it."""
+"""The outcome of a run: one reason, and everything that a caller needs to trust it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .evidence import Evidence
 
 
 class Reason(StrEnum):
-    """Why a run ended (docs/requirements.md 4.1). `detail` is for people, this is for programs."""
+    """Why a run ended (docs/requirements.md 4.1). Programs read this value; people read `detail`."""
 
     DONE = "done"
     ANSWERED = "answered"
@@ -31,11 +31,11 @@ class Reason(StrEnum):
 
 
 ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
-"""These reasons say that the work is complete; `dry` may or may not, all others never are."""
+"""With these reasons the work is always complete. With `dry` it can be; with all others it never is."""
 
 
 def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int:
-    """The process exit code for an outcome: a dry run with gaps gives 6, a retryable error 75."""
+    """Return the process exit code. A dry run that is not complete gives 6, a retryable error 75."""
     match reason:
         case Reason.DONE | Reason.ANSWERED | Reason.PLATEAU:
             return 0
@@ -72,22 +72,22 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     retryable: bool = False
     answer: str | None = None
     citations: list[Any] = []
-    """As the model gave them to `finish`: "path", "path:line" or {path, line?, quote?}."""
+    """Citations as the model passed them to `finish`: "path", "path:line" or {path, line?, quote?}."""
     steps: int = 0
     passes: int = 0
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
-    """Not rounded; None where a call had no price."""
+    """Cost without rounding; None: a call had no price."""
     seconds: float = 0.0
     files_changed: list[str] = []
-    """Sorted paths relative to the workspace that the model's tools changed."""
+    """Sorted paths, relative to the workspace, of the files that the model's tools changed."""
     seen: int = 0
     findings: FindingCounts = FindingCounts()
     coverage: Coverage | None = None
-    """Of a search by lenses: what they read."""
+    """For a search by lenses: how much the lenses read."""
     estimate: Estimate | None = None
-    """Of a search by lenses: what no lens found. None: no two lenses searched independently of each other."""
+    """For a search by lenses: how much no lens found. None: fewer than two lenses searched independently."""
     failed_items: list[str] = []
     evidence: Evidence | None = None
-    """Of a run with a check; None for others."""
+    """For a run with a check; None for others."""
     journal: str = ""

@@ -1,4 +1,4 @@
-"""What a run is to do: everything that `resume` needs to start it again."""
+"""The specification of a run: everything that `resume` needs to start it again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .finder import FinderSpec
 from .messages import ImageRef
 
 BY_TOOLS, CONSTRAINED = "tools", "constrained"
-"""How the model makes an edit: with tools, or by a small JSON object that the program makes an edit of."""
+"""How the model edits files: with tools, or with a small JSON object that the program converts to an edit."""
 
 
 EFFORTS = ("low", "medium", "high")
-"""How much a model is to reason."""
+"""How much a model should reason."""
 
 
 class LoopKind(StrEnum):
@@ -31,12 +31,12 @@ class LoopKind(StrEnum):
 
     @property
     def a_run(self) -> str:
-        """In a sentence: `a goal run`, `an interval run`."""
+        """The loop kind in a sentence: `a goal run`, `an interval run`."""
         return f"a{'n' * (self.value[0] in 'aeiou')} {self} run"
 
 
 class GateMode(StrEnum):
-    """What passes without a person (docs/requirements.md 6.2)."""
+    """What the gate allows without asking a person (docs/requirements.md 6.2)."""
 
     READ = "read"
     ASK = "ask"
@@ -45,7 +45,7 @@ class GateMode(StrEnum):
 
 
 class Verify(StrEnum):
-    """When the check runs."""
+    """When the check of a goal run is executed."""
 
     EVERY_STEP = "every-step"
     ON_CHANGE = "on-change"
@@ -54,22 +54,22 @@ class Verify(StrEnum):
 
 class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """As litellm knows it (`openai/gpt-x`, `ollama_chat/qwen3:8b`), or `demo/NAME` for the scripted model."""
+    """The name that litellm uses (`openai/gpt-x`, `ollama_chat/qwen3:8b`), or `demo/NAME` for the scripted model."""
     api_base: str | None = None
     context: int | None = None
-    """Tokens of the window, where the user said so."""
+    """Size of the context window in tokens, if the user set it."""
     price: tuple[float, float] | None = None
-    """USD per million tokens, in and out, where the user said so."""
+    """USD per million tokens, for input and output, if the user set them."""
     key_from: str | None = None
-    """Name of the environment variable that holds the key, where it is not the provider's usual one."""
+    """Name of the environment variable that contains the key, if it is not the provider's usual one."""
     effort: str | None = None
-    """How much the model is to reason: `low`, `medium` or `high`; None: the provider's default."""
+    """How much the model should reason: `low`, `medium` or `high`; None: the provider's default."""
     params: dict[str, Any] = {}
-    """Further fields of the request body, as the provider documents them."""
+    """Additional fields of the request body, as documented by the provider."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the gate's policy. `deny` wins over `ask`, `ask` over `allow`."""
+    """One rule of the gate's policy. `deny` has priority over `ask`, and `ask` over `allow`."""
 
     verdict: str
     """`allow`, `ask` or `deny`."""
@@ -77,34 +77,34 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
     """A glob, relative to the workspace."""
     command: str | None = None
-    """A command's first words: `git status` allows `git status -s`, and no other command."""
+    """The first words of a command: `git status` also matches `git status -s`, but no other command."""
 
 
 class SandboxRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user changes about the surroundings that commands see."""
+    """The user's changes to the sandbox of commands."""
 
     env: list[str] = []
-    """Names and patterns of variables that commands receive as well."""
+    """Names and patterns of additional environment variables that commands receive."""
     hide: list[str] = []
     """Paths that commands cannot read."""
     show: list[str] = []
-    """Paths with secrets that commands can read all the same."""
+    """Paths with secrets that commands can read nevertheless."""
     hosts: list[str] = []
-    """Hosts that commands and checks reach although they have no network: `pypi.org`, `*.npmjs.org`, `x.org:8443`."""
+    """Hosts that commands and checks can reach without network access: `pypi.org`, `*.npmjs.org`, `x.org:8443`."""
 
 
 class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     mode: GateMode = GateMode.ASK
     unsandboxed_ok: bool = False
-    """The person said that commands may pass in `auto` although no sandbox holds them."""
+    """The person allowed commands in mode `auto` even without a sandbox."""
     network: bool = False
     """Commands and checks may use the network."""
     sandbox: SandboxRules = SandboxRules()
     rules: list[Rule] = []
     on_ask: str | None = None
-    """What a run without a person does where it would have to ask: `refuse` or `handoff`.
+    """What a run without a person does when it would have to ask: `refuse` or `handoff`.
 
-    None: the gate refuses, and a question of the model (`ask_person`) hands off.
+    None: the gate refuses actions, and a question of the model (`ask_person`) causes a hand-off.
     """
     quotas: dict[str, str] = {}
     """Tool name to `N/min`, `N/hour` or `N/run`."""
@@ -114,40 +114,40 @@ class StallLimits(msgspec.Struct, frozen=True, kw_only=True):
     """When a run counts as stuck (docs/requirements.md 4.3, 4.4)."""
 
     window: int = 4
-    """The same action with the same result so often in a row is a stall."""
+    """The same action with the same result this many times in a row is a stall."""
     tool_error_rate: float = 0.8
-    """Share of failed calls, above 0 to 1, that is a stall."""
+    """Share of failed calls (above 0, at most 1) that is a stall."""
     tool_error_calls: int = 10
-    """How many of the newest calls that share is taken of."""
+    """Number of newest calls over which that share is computed."""
 
 
 class Predicates(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a goal run `done` (docs/requirements.md 2.3)."""
+    """Conditions that make a goal run `done` (docs/requirements.md 2.3)."""
 
     until: list[str] = []
-    """Commands; exit code 0 is met."""
+    """Commands; exit code 0 means that the condition is met."""
     until_file: list[str] = []
     until_py: list[str] = []
     """`FILE:function`, run in a child process."""
     schema: str | None = None
-    """Path of a JSON Schema that the final answer must fit."""
+    """Path of a JSON Schema that the final answer must match."""
     require: list[str] = []
     """`tool` or `tool:text`: actions that must have happened."""
     any: bool = False
-    """One predicate is enough."""
+    """True: one predicate is enough."""
     verify: Verify = Verify.EVERY_STEP
     guard: list[str] = []
-    """Globs that are guarded besides the default ones; `none` alone switches the guard off."""
+    """Globs of files to guard in addition to the defaults; `none` alone turns the guard off."""
     timeout: float = 300.0
-    """Seconds that one check may take."""
+    """Time limit of one check, in seconds."""
     confirm: bool = False
-    """Once they hold, the checks must also pass in a clean checkout of the result."""
+    """When the checks pass, they must also pass in a clean checkout of the result."""
     confirm_with: str | None = None
-    """The command that must pass there instead of the checks."""
+    """The command that must pass in the clean checkout instead of the checks."""
 
     @property
     def confirming(self) -> list[str]:
-        """The commands that must pass in a clean checkout; none: a result is not confirmed."""
+        """The commands that must pass in a clean checkout. Empty: the result is not confirmed."""
         if self.confirm_with is not None:
             return [self.confirm_with]
         return self.until if self.confirm else []
@@ -158,80 +158,80 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandoffTier(msgspec.Struct, frozen=True, kw_only=True):
-    """One that a hand-off asks, and for how long."""
+    """One tier of a hand-off: who is asked, and for how long."""
 
     kind: str
     """`person`, `model` or `command`."""
     after: float | None = None
-    """Seconds after which the next tier is asked. None: never, while there is someone to wait for."""
+    """Seconds until the next tier is asked. None: never, as long as somebody can still answer."""
     model: ModelSpec | None = None
-    """Of a `model` tier."""
+    """The model of a `model` tier."""
     run: str | None = None
     """The command line of a `command` tier."""
 
     @property
     def name(self) -> str:
-        """In words: `a person`, `openai/gpt-x`, `mail-me`."""
+        """The tier as text: `a person`, `openai/gpt-x`, `mail-me`."""
         if self.model is not None:
             return self.model.name
         return self.run if self.run is not None else "a person"
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, whole. Stored in the journal; a resumed run starts from it and the events."""
+    """The complete specification of one run, stored in the journal. A resumed run starts from it and the events."""
 
     run_id: str
     loop: LoopKind
     task: str
-    """Empty in a chat that has no first message yet."""
+    """The task. Empty in a chat that has no first message yet."""
     images: list[ImageRef] = []
-    """Of the task; the view has stored their bytes in the journal."""
+    """Images of the task; the view has already stored their content in the journal."""
     workspace: str
-    """Absolute, resolved."""
+    """Absolute path with symbolic links resolved."""
     model: ModelSpec
     budget: Budget = Budget()
     usd_asked: bool = False
-    """The USD limit was asked for, not the default: an unpriced remote model is then refused."""
+    """The user set the USD limit, so the run refuses a remote model without a known price."""
     gate: GatePolicy = GatePolicy()
     predicates: Predicates = Predicates()
     stalls: StallLimits = StallLimits()
     on_stall: str | None = None
-    """`handoff` or `stop`; None: `handoff` where a view is attached, else `stop`."""
+    """`handoff` or `stop`. None: `handoff` if a view is attached, otherwise `stop`."""
     escalate: ModelSpec | None = None
-    """Takes over, once, where a stall's hint did not help."""
+    """The model that replaces the current one, once, if the hint after a stall did not help."""
     tiers: list[HandoffTier] = []
-    """Who is asked at a hand-off, one after the other; none: the person where a view is attached."""
+    """The tiers that a hand-off asks, in order. Empty: the person, if a view is attached."""
     notify: str | None = None
-    """A command of the person's own that calls them."""
+    """The user's own command for notifications."""
     attended: bool = False
-    """A person's screen started the run."""
+    """The run was started from a person's screen."""
     instructions: str | None = None
-    """Path of the project instructions that were found (`AGENTS.md`, `CLAUDE.md`)."""
+    """Path of the project instructions, if the workspace has any (`AGENTS.md`, `CLAUDE.md`)."""
     item_steps: int = 15
-    """Steps that one item or lens may take."""
+    """Maximum number of steps of one item or lens."""
     command_timeout: float = 120.0
-    """Seconds that a command may take for which the model names no time-out."""
+    """Time limit in seconds for a command, if the model does not give one."""
     park: float | None = 1800.0
-    """Seconds that the process waits for a person while no view is attached. None: it waits without end."""
+    """Seconds for which the process waits for a person while no view is attached. None: no limit."""
     finder: FinderSpec | None = None
-    """Of an `until-dry` run."""
+    """Settings of an `until-dry` run."""
     interval: IntervalSpec | None = None
-    """Of an `interval` run."""
+    """Settings of an `interval` run."""
     paced: PacedSpec | None = None
-    """Of a `paced` run."""
+    """Settings of a `paced` run."""
     improve: ImproveSpec | None = None
-    """Of an `improve` run."""
+    """Settings of an `improve` run."""
     edit_format: str = BY_TOOLS
-    """`tools`, or `constrained`: the program picks the file, the model fills a small JSON object."""
+    """`tools`, or `constrained`: the program chooses the file, and the model fills in a small JSON object."""
     commit: bool = False
-    """Each edit of the model that was let through becomes a git commit of its own."""
+    """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False
     """The commits of the run execute the repository's hooks, in the sandbox."""
     extra: dict[str, Any] = {}
-    """What later loops add (lenses, clock, score), by loop kind."""
+    """Settings of later loops (lenses, clock, score), by loop kind."""
 
     @property
     def home(self) -> str:
-        """The user's folder: the workspace, unless that is a worktree of it."""
+        """The user's folder: the workspace, or the folder that the workspace is a worktree of."""
         passes = self.interval or self.improve
         return (passes.branch.worktree_of if passes is not None else None) or self.workspace

@@ -1,4 +1,4 @@
-"""What a loop orders and what it gets back. Plain data that can cross a process border."""
+"""Work orders of a loop and their results. Plain data that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -11,81 +11,81 @@ from .outcome import Reason
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """An order for `step`: one model call with its tools, repeated up to `step_cap` times."""
+    """One work order: a model call with its tools, repeated up to `step_cap` times."""
 
     work: str | None = None
-    """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's one conversation."""
+    """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's main conversation."""
     kind: str = "main"
-    """`main`; of a finder `item`, `lens`, `sceptic`, `critic`, `evidence`; of passes `begin`, `close`, `measure`."""
+    """`main`; in a finder `item`, `lens`, `sceptic`, `critic`, `evidence`; in passes `begin`, `close`, `measure`."""
     about: str = ""
-    """The item's or finding's key, or the lens's name."""
+    """Key of the item or finding, or name of the lens."""
     system: str | None = None
-    """The system prompt of a conversation that begins; None: the run's."""
+    """The system prompt of a new conversation; None: the run's system prompt."""
     prompt: str | None = None
-    """What the program tells the model first (a failed check, a nudge, a hint), if anything."""
+    """What the program first sends to the model (a failed check, a nudge, a hint), if anything."""
     prompt_kind: str = "task"
     """`task`, `check`, `nudge`, `hint` or `review`."""
     tools: list[str] | None = None
-    """Names of the tools on offer; None: all of the run's."""
+    """Names of the available tools; None: all tools of the run."""
     model: str | None = None
-    """None: the run's."""
+    """The model to use; None: the run's model."""
     step_cap: int = 1
     ends_with: str | None = None
     """Name of the tool whose accepted call ends the work."""
 
 
 class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a work. What happened is in the journal; this is what the loop needs at once."""
+    """The result of a work order. The journal records the details; this is what the loop needs immediately."""
 
     work: str | None = None
     steps: int = 0
     fault: str | None = None
-    """Why the work failed (it is then not an empty one), or None."""
+    """Why the work failed, or None. Failed work differs from work that found nothing."""
     retryable: bool = False
-    """Trying later can help."""
+    """A later attempt may succeed."""
     exhausted: str | None = None
-    """The budget that did not admit the next call, as a person reads it; None: it was admitted."""
+    """The budget that did not admit the next call, as text for a person; None: the call was admitted."""
     handoff: str | None = None
-    """Someone is needed: why."""
+    """Why a person or another model is needed, if so."""
     interrupted: bool = False
-    """A person ended it."""
+    """A person interrupted the work."""
     ending: dict[str, Any] | None = None
-    """Arguments of the call that ended the work; None: it ended otherwise."""
+    """Arguments of the call that ended the work; None: it ended in another way."""
 
 
 class Again(msgspec.Struct, frozen=True):
-    """These works begin, beside those that still run; the loop is asked again as soon as one of them ends."""
+    """Start these work orders next to the running ones. The loop is asked again as soon as one of them ends."""
 
     works: list[Work]
     within: float | None = None
-    """It is asked again after so many seconds at the latest; None: only then."""
+    """Ask the loop again after this many seconds at the latest; None: only when a work order ends."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Nothing to do until a command arrives, or for so many seconds."""
+    """Wait for a command, or for the given number of seconds."""
 
     seconds: float | None
-    """None: until a command of the person."""
+    """None: wait until the person sends a command."""
     why: str
     sleep: Sleeping | None = None
-    """The run sleeps meanwhile, visibly, and can be woken; None: it only waits."""
+    """Event of a visible sleep from which the run can be woken; None: the run only waits."""
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """The run ends with this reason. `wrap_up`: a last call without tools may state what is known."""
+    """End the run with this reason. `wrap_up`: a last call without tools may summarize what is known."""
 
     reason: Reason
     detail: str
     suspect: bool = False
-    """All that is left is a suspect check: a person who is there is asked whether to accept it."""
+    """Only suspect checks are left: if a person is present, the run asks whether to accept them."""
     wrap_up: bool = False
     retryable: bool = False
     complete: bool | None = None
-    """Whether the work is complete; None: as the reason says."""
+    """Whether the work is complete; None: the reason decides."""
 
 
 class Confirm(msgspec.Struct, frozen=True):
-    """The predicates hold: the result has to be confirmed in a clean checkout before the run may end."""
+    """The predicates hold: confirm the result in a clean checkout before the run ends."""
 
 
 Decision = Again | Wait | Confirm | Finish

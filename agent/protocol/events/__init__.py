@@ -1,4 +1,4 @@
-"""All events of a run, as one closed union, and how they are written down."""
+"""All events of a run, as one closed union, with their encoding."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ __all__ = [
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """An event that this version does not know. Shown as a line, never an error."""
+    """An event that this version does not know. It is shown as a line and is never an error."""
 
     type: str
     raw: bytes
@@ -343,30 +343,30 @@ Event = KnownEvent | Unknown
 
 
 class Stamped(msgspec.Struct, frozen=True):
-    """An event with its place in the journal."""
+    """An event with its position in the journal."""
 
     seq: int
     at: float
-    """Unix seconds."""
+    """Time of the event in Unix seconds."""
     step: int | None
     work: str | None
     event: Event
 
 
 Record = Callable[[Event], Stamped]
-"""Puts an event into the journal: bound to a step by whoever hands it on."""
+"""Writes an event to the journal. The caller that passes it on binds it to a step."""
 
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
 _names: dict[type[Any], str] = {kind: name for name, kind in _kinds.items()}
 _beside_the_head = {kind for kind in _names if not {"seq", "at", "step", "work"} & set(kind.__struct_fields__)}
-"""Events without a field of the envelope's name: their line is put together from two texts, in a tenth of the time."""
+"""Events without fields that are named like envelope fields: their line is joined from two texts, ten times as fast."""
 
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
 
 
 def _decoder(kind: str) -> msgspec.json.Decoder[Any] | None:
-    """Made at the first use: all at once cost 30 ms of every start. None: a newer version's type."""
+    """Return the decoder of an event type; None: unknown type. Created on first use: all together take 30 ms."""
     if kind not in _kinds:
         return None
     return _decoders.setdefault(kind, msgspec.json.Decoder(_kinds[kind]))
@@ -376,22 +376,22 @@ _encoder = msgspec.json.Encoder()
 
 
 def event_type(event: Event) -> str:
-    """Its name on the wire: `run_started`."""
+    """Return the event's name on the wire, such as `run_started`."""
     return event.type if isinstance(event, Unknown) else _names[type(event)]
 
 
 def event_name(kind: type[KnownEvent]) -> str:
-    """The name on the wire of all events of that type."""
+    """Return the name on the wire for an event class."""
     return _names[kind]
 
 
 def encode_event(event: Event) -> bytes:
-    """A JSON object whose `type` is the event's name."""
+    """Encode an event as a JSON object whose `type` is the event's name."""
     return event.raw if isinstance(event, Unknown) else _encoder.encode(event)
 
 
 def decode_event(kind: str, raw: bytes) -> Event:
-    """The event; `Unknown` where a newer version wrote a type or a shape that this one does not know."""
+    """Decode an event. Returns `Unknown` for a type or format of a newer version."""
     decoder = _decoders.get(kind) or _decoder(kind)
     if decoder is None:
         return Unknown(kind, raw)
@@ -402,7 +402,7 @@ def decode_event(kind: str, raw: bytes) -> Event:
 
 
 def to_json_line(stamped: Stamped) -> bytes:
-    """One line of `--json` (docs/requirements.md 13.1), without the line's end. It can be shown on a terminal."""
+    """Return one line of `--json` output (docs/requirements.md 13.1) without the line end. It is safe to print."""
     return visible_json(_json_line(stamped))
 
 

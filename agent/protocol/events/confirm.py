@@ -1,4 +1,4 @@
-"""A result is confirmed in a clean checkout: during the run, or later by `rundry verify`."""
+"""Events about the confirmation of a result in a clean checkout, during the run or later with `rundry verify`."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from .base import EventBase
 
 
 class DependencyFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder that a package manager filled, as it stood at the start of the run."""
+    """A folder that a package manager filled, as it was at the start of the run."""
 
     path: str
     """Relative to the workspace."""
     files: int = 0
     bytes: int = 0
     manifest: str | None = None
-    """Blob of what it holds; None: it could not be read whole."""
+    """Blob that lists its content; None: the folder could not be read completely."""
     why_not: str = ""
 
 
 class DependenciesFound(EventBase, frozen=True, kw_only=True):
-    """These folders are read now, beside the baseline check and the first call; the first tool waits for it."""
+    """The program reads these folders, in parallel with the baseline check and the first call. Tools wait for it."""
 
     paths: list[str]
 
 
 class DependenciesRecorded(EventBase, frozen=True, kw_only=True):
-    """The digests of the dependency folders, before any tool of the run was performed."""
+    """The digests of the dependency folders, recorded before the run's first tool call."""
 
     folders: list[DependencyFolder]
     seconds: float = 0.0
@@ -38,28 +38,28 @@ class ConfirmationStarted(EventBase, frozen=True, kw_only=True):
 
 
 class ConfirmationFinished(EventBase, frozen=True, kw_only=True):
-    """The predicates hold, and these commands ran in a clean checkout of the result."""
+    """The predicates held, and these commands were run in a clean checkout of the result."""
 
     command: str
-    """Several are joined by `&&`."""
+    """The command; several commands are joined by `&&`."""
     result: Confirmed
     detail: str = ""
-    """Why it failed or could not be set up."""
+    """Why the confirmation failed or could not be set up."""
     output: str = ""
-    """Of the command that failed: head and tail, bounded."""
+    """Output of the failed command: beginning and end, limited in length."""
     left_out: list[str] = []
-    """Ignored files and folders of the workspace that the checkout does not have; some of them."""
+    """Some of the ignored files and folders of the workspace that are missing from the checkout."""
     world: str | None = None
     """The snapshot of the result."""
     mark: str = ""
-    """Hash of what the checkout was made of: nothing is run twice on the same."""
+    """Hash of the checkout's inputs: the same inputs are not run a second time."""
     seconds: float = 0.0
     repeated: bool = False
-    """Nothing was run: the checkout would be the one that failed before."""
+    """Nothing was run, because the checkout would be the same as the one that failed before."""
 
 
 class RunVerified(EventBase, frozen=True, kw_only=True):
-    """`rundry verify` ran commands in a clean checkout of the result, after the run had ended."""
+    """`rundry verify` ran commands in a clean checkout of the result after the run had ended."""
 
     command: str
     result: Confirmed

@@ -1,4 +1,4 @@
-"""What a finder sees: items, findings, their fates."""
+"""Events of a finder: work, items, findings and verdicts."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from .base import EventBase
 
 
 class WorkStarted(EventBase, frozen=True, kw_only=True):
-    """A worker took an order; the envelope's `work` names it."""
+    """A worker started a work order; `work` in the envelope names it."""
 
     kind: str
     """`item`, `lens`, `sceptic`, `critic`, `evidence` or `scan`."""
     about: str
-    """The item's key, the lens's name, the key of the finding, or `scan`."""
+    """Key of the item, name of the lens, key of the finding, or `scan`."""
     attempt: int = 1
-    """Of an item or a lens: how often it was taken, this time included."""
+    """For an item or a lens: the number of this attempt, from 1."""
 
 
 class WorkFinished(EventBase, frozen=True, kw_only=True):
     kind: str
     about: str
     ok: bool
-    """False: it failed, which is not the same as having found nothing."""
+    """False: the work failed, which differs from finding nothing."""
     new: int = 0
-    """Keys of items and findings that nobody had seen."""
+    """Number of keys of items and findings that are new to the run."""
     known: int = 0
-    """Keys that were seen before."""
+    """Number of keys that the run already knew."""
     found_new: bool | None = None
-    """The worker's own word for it, where it gave one; only keys count."""
+    """Whether the worker itself claims to have found something new, if it said so; only keys count."""
     reason: str = ""
     error: str = ""
     interrupted: bool = False
-    """It did not get to its end, and will be worked again; this counts as no failure."""
+    """The work was interrupted and will be repeated; this does not count as a failure."""
     set_aside: bool = False
-    """It failed too often, or in a way that trying again cannot mend."""
+    """The work failed permanently: too often, or in a way that another attempt cannot fix."""
 
 
 class ItemQueued(EventBase, frozen=True, kw_only=True):
@@ -40,24 +40,24 @@ class ItemQueued(EventBase, frozen=True, kw_only=True):
     kind: str
     value: str
     source: str
-    """Key of the item, name of the lens, `seed` or `person` that brought it."""
+    """What reported the item: the key of an item, the name of a lens, `seed` or `person`."""
     reason: str
     """`seed`, `new`, `retry`, `regressed` or `person`."""
     attempts: int = 0
-    """How often it failed."""
+    """Number of failed attempts."""
     due: float | None = None
-    """Unix time before which it is not worked; None: at once."""
+    """Unix time before which the item must not start; None: it can start immediately."""
     was: str | None = None
-    """What it was before, of one that was at rest: `done`, `set_aside`, `skipped`, or `waiting` to be tried again."""
+    """Earlier state, if the item was not queued: `done`, `set_aside`, `skipped`, or `waiting` for another attempt."""
     said: str = ""
-    """What a person answered who did not accept the result of its suspect check."""
+    """The answer of a person who did not accept the result of the item's suspect check."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):
     key: str
     source: str
     value: str = ""
-    """As it was spelled this time; empty: as its key."""
+    """The value as spelled this time; empty: same as the key."""
 
 
 class ItemFailed(EventBase, frozen=True, kw_only=True):
@@ -65,18 +65,18 @@ class ItemFailed(EventBase, frozen=True, kw_only=True):
     error: str
     attempts: int
     final: bool
-    """It was set aside; else it is queued again."""
+    """True: the item failed permanently. False: it is queued again."""
     content: str = ""
-    """Digest of its file, where the item waits for a person to decide about its suspect check."""
+    """Digest of the item's file, if the item waits for a person's decision about its suspect check."""
 
 
 class ItemSkipped(EventBase, frozen=True, kw_only=True):
-    """A person does not want it worked."""
+    """A person skipped the item."""
 
     key: str
     by: str = "person"
     was: str | None = None
-    """`set_aside` where it had failed for good; else it waited in the queue."""
+    """`set_aside` if the item had failed permanently; otherwise it was in the queue."""
 
 
 class FindingReported(EventBase, frozen=True, kw_only=True):
@@ -85,15 +85,15 @@ class FindingReported(EventBase, frozen=True, kw_only=True):
     detail: str = ""
     evidence: str = ""
     source: str = ""
-    """Name of the lens or key of the item."""
+    """Name of the lens or key of the item that reported the finding."""
     place: str = ""
-    """The cited line, its file and its neighbours; empty: the evidence cites none."""
+    """The cited line, its file and the surrounding lines; empty: the evidence cites no line."""
     may_repeat: str | None = None
-    """Key of the finding that was reported there before, under another title: it counts once it is judged distinct."""
+    """Key of a finding with another title at the same place. This one counts only after it is judged distinct."""
 
 
 class VoteCast(EventBase, frozen=True, kw_only=True):
-    """One sceptic's answer on a finding."""
+    """One verifier's answer about a finding."""
 
     key: str
     by: str
@@ -108,16 +108,16 @@ class FindingJudged(EventBase, frozen=True, kw_only=True):
     verdict: str
     """`confirmed` or `refuted`."""
     by: str
-    """`sceptics`, `person`, or `none` where no sceptics were asked for."""
+    """`sceptics`, `person`, or `none` if the run has no verifiers."""
     reasons: list[str] = []
     stands: int = 0
-    """Sceptics who failed to refute it."""
+    """Number of verifiers that could not refute the finding."""
     votes: int = 0
     duplicate_of: str | None = None
 
 
 class FindingReopened(EventBase, frozen=True, kw_only=True):
-    """A person sent it back for evidence; it is judged anew after that."""
+    """A person asked for more evidence; after that the finding is judged again."""
 
     key: str
     by: str = "person"
@@ -137,21 +137,21 @@ class LensAdded(EventBase, frozen=True, kw_only=True):
     """`spec`, `person` or `critic`."""
     model: str | None = None
     once: bool = False
-    """It runs in one pass only."""
+    """The lens runs in one pass only."""
 
 
 class CriticSpoke(EventBase, frozen=True, kw_only=True):
-    """What the completeness critic says before an empty streak is trusted."""
+    """The result of the completeness critic, which checks that passes with nothing new can be trusted."""
 
     half: str
     """`code` or `model`."""
     lenses: list[str] = []
-    """Those that have to run once more, or that it proposes."""
+    """Lenses that must run once more, or that the critic proposes."""
     text: str = ""
 
 
 class LensBriefed(EventBase, frozen=True, kw_only=True):
-    """What the prompt of a lens lists. Comes with the start of its work."""
+    """The findings and leads in the prompt of a lens. Recorded at the start of its work."""
 
     name: str
     shown: list[str] = []
@@ -161,16 +161,16 @@ class LensBriefed(EventBase, frozen=True, kw_only=True):
 
 
 class ScopeCounted(EventBase, frozen=True, kw_only=True):
-    """The text files that the lenses may read: those that git does not ignore, or those that the search names."""
+    """The text files that lenses may read: the files that git does not ignore, or those that the search names."""
 
     files: int
     lines: int
     all_counted: bool = True
-    """False: there are more; counting took too long."""
+    """False: there are more files, but counting took too long."""
 
 
 class ReadsPlaced(EventBase, frozen=True, kw_only=True):
-    """Which files some paths mean that a lens read: a link leads to another file, an ignored file is out of scope."""
+    """Maps paths that a lens read to files in scope: a link leads to another file, an ignored file is out of scope."""
 
     paths: dict[str, str]
-    """Path as it was named to the path of the file in scope; empty: it is not in scope."""
+    """Path as the lens named it to the path of the file in scope; empty: the file is not in scope."""

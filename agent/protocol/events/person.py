@@ -1,4 +1,4 @@
-"""What passes between the run and a person: proposals, questions, messages, commands."""
+"""Events between the run and a person: proposals, questions, messages, commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import EventBase
 
 
 class ProposalOpened(EventBase, frozen=True, kw_only=True):
-    """An action waits at the gate, or passed it by the policy."""
+    """An action waits at the gate, or the policy allowed it."""
 
     proposal_id: str
     tool: str
@@ -15,29 +15,29 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """Relative to the workspace."""
     command: str | None = None
     diff: str = ""
-    """Unified, of the whole change."""
+    """Unified diff of the whole change."""
     digest: str = ""
-    """Of exactly what would be done: the bytes after, or the command line with its folder."""
+    """Digest of the exact action: the new content, or the command line with its folder."""
     call_id: str = ""
     before: str | None = None
-    """Blob of the bytes that the proposal was made from; None: the file did not exist."""
+    """Blob of the file content on which the proposal is based; None: the file did not exist."""
     after: str | None = None
-    """Blob of the bytes that would be written; None for a command."""
+    """Blob of the proposed file content; None for a command."""
     asks: list[str] = []
-    """Why it waits, a line each; empty: the policy allows it."""
+    """Why the proposal waits, one line per reason; empty: the policy allows it."""
     danger: bool = False
-    """A guarded or protected thing: asked about in every mode, never `always`."""
+    """The action concerns something guarded or protected: the gate asks in every mode and never offers `always`."""
     rule: str | None = None
-    """The rule that `always` would write, or None where there can be none."""
+    """The rule that `always` would add, or None if there cannot be one."""
     sandbox: str | None = None
     beyond: str | None = None
-    """What the sandbox refused to this command, which ran once already: to approve is to let it through, once."""
+    """What the sandbox denied this command in its first run: approving allows it once."""
     cwd: str | None = None
     hunks: int = 0
     added: int = 0
     removed: int = 0
     who: str = ""
-    """`try 2 of 3`, whose worktree it is about; empty: the run's own tree."""
+    """The try, such as `try 2 of 3`, whose worktree the proposal is for; empty: the run's own tree."""
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):
@@ -47,9 +47,9 @@ class ProposalRebased(EventBase, frozen=True, kw_only=True):
     before: str | None
     after: str | None
     conflict: bool = False
-    """It no longer fits. It waits on: `again`, `mine`, or an `approve` with the person's own text."""
+    """The proposal no longer fits. It still waits: for `again`, `mine`, or an `approve` with the person's own text."""
     merged: str | None = None
-    """In conflict: blob of both versions in one text, with conflict marks, to be edited by hand."""
+    """In a conflict: blob of both versions in one text with conflict markers, to be edited by hand."""
     why: str = ""
     hunks: int = 0
     added: int = 0
@@ -64,25 +64,25 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """`policy` or `person`."""
     reason: str | None = None
     rule: str | None = None
-    """The rule that was written by `always`."""
+    """The rule that `always` added."""
     taken: int | None = None
-    """Hunks that were taken, of `part`."""
+    """With `part`: number of accepted hunks."""
     left: dict[int, str] = {}
-    """Why a hunk was left, by its index, where the person said so."""
+    """Why a hunk was skipped, by its index, if the person gave a reason."""
     after: str | None = None
-    """Blob of the bytes that were approved, where they are not those of the proposal."""
+    """Blob of the approved content, if it differs from the proposal."""
 
 
 class Undone(EventBase, frozen=True, kw_only=True):
-    """Changes were taken back; each file that moved has a `file_changed` by `undo` before this."""
+    """Changes were undone. Before this event, each changed file has a `file_changed` event by `undo`."""
 
     changes: int
-    """How many."""
+    """Number of undone changes."""
     step: int | None = None
-    """The files are as they were before this step, but for what is named below."""
+    """The files are as they were before this step, except those in `kept`."""
     files: list[str] = []
     kept: list[str] = []
-    """What could not be taken back, and why: `path: why`, a line each."""
+    """What could not be undone, and why: `path: why`, one line each."""
     by: str = "person"
 
 
@@ -99,18 +99,18 @@ class QuestionAnswered(EventBase, frozen=True, kw_only=True):
 
 
 class Said(EventBase, frozen=True, kw_only=True):
-    """A message of the person joined the conversation."""
+    """A message of the person was added to the conversation."""
 
     text: str
     kind: str = "say"
     """`task`, `say` or `steer`."""
     queued_id: int | None = None
-    """The command that brought it, where it waited in the queue."""
+    """The id of the command that sent the message, if the message was queued."""
     images: list[ImageRef] = []
 
 
 class Queued(EventBase, frozen=True, kw_only=True):
-    """A message of the person waits for the end of the step."""
+    """A message of the person waits until the step ends."""
 
     queued_id: int
     text: str
@@ -118,13 +118,13 @@ class Queued(EventBase, frozen=True, kw_only=True):
 
 
 class Unqueued(EventBase, frozen=True, kw_only=True):
-    """The message was taken back (not: delivered, which is `said`)."""
+    """A queued message was withdrawn. (A delivered message has the event `said`.)"""
 
     queued_id: int
 
 
 class Interrupted(EventBase, frozen=True, kw_only=True):
-    """A person ended the call or the tool that ran."""
+    """A person interrupted the current call or tool."""
 
     what: str
     """`model`, `tool` or `check`."""
@@ -134,7 +134,7 @@ class Interrupted(EventBase, frozen=True, kw_only=True):
 class CommandTaken(EventBase, frozen=True, kw_only=True):
     command_id: int
     command: str
-    """Its type."""
+    """Type of the command."""
 
 
 class CommandRefused(EventBase, frozen=True, kw_only=True):
@@ -144,19 +144,19 @@ class CommandRefused(EventBase, frozen=True, kw_only=True):
 
 
 class PlanChanged(EventBase, frozen=True, kw_only=True):
-    """The plan that the model keeps and the person sees."""
+    """The model changed its plan, which the person can see."""
 
     lines: list[str]
 
 
 class ConversationCut(EventBase, frozen=True, kw_only=True):
-    """Messages before this point no longer go to the model: cleared, or replaced by `summary`."""
+    """Messages before this point are no longer sent to the model: they were cleared, or replaced by `summary`."""
 
     summary: str | None = None
     kept: int = 0
-    """Newest messages that stay as they are."""
+    """Number of newest messages that remain unchanged."""
     tokens_before: int = 0
     tokens_after: int = 0
-    """By our own count, of a summary."""
+    """Tokens after a summary, as counted by this program."""
     usd: float | None = 0.0
-    """What the summary cost; None when unpriced."""
+    """Cost of the summary; None: unknown price."""

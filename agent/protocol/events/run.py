@@ -1,4 +1,4 @@
-"""A run begins, goes on, changes its frame, ends."""
+"""Events about the run as a whole: start, resume, passes, changed settings, hand-offs, end."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     budget: Budget
     journal: str
     local: bool = False
-    """The model's server is on this machine or network."""
+    """The model's server is on this machine or the local network."""
     window: int | None = None
-    """Tokens."""
+    """Size of the context window in tokens."""
     priced: bool = True
     effort: str | None = None
-    """How much the model is to reason, where that was set."""
+    """How much the model should reason, if set."""
     sees_images: bool | None = None
-    """None: not known."""
+    """Whether the model accepts images; None: unknown."""
     sandbox: str | None = None
-    """`bubblewrap`, `landlock`, `seatbelt`; None: commands run unsandboxed."""
+    """`bubblewrap`, `landlock`, `seatbelt`; None: commands run without a sandbox."""
     network: bool = False
-    """Commands reach the network: it was allowed, or nothing holds it."""
+    """Commands can reach the network, because it was allowed or because there is no sandbox."""
     not_held: list[str] = []
-    """Guarantees that the sandbox does not give on this machine, in few words each."""
+    """Guarantees that the sandbox cannot give on this machine, each in a few words."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
     world: str | None = None
     """Fingerprint of the workspace at the start."""
     finder: FinderSpec | None = None
-    """What is searched, of an until-dry run."""
+    """Settings of the search, for an until-dry run."""
     interval: IntervalSpec | None = None
     paced: PacedSpec | None = None
     improve: ImproveSpec | None = None
     notes: list[str] = []
-    """What the person should know at the start, a line each (a limit that was dropped, config that was ignored)."""
+    """Notes for the person at the start, one line each, for example a dropped limit or ignored configuration."""
 
 
 class RunResumed(EventBase, frozen=True, kw_only=True):
@@ -59,57 +59,57 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     """As in `run_started`."""
     notes: list[str] = []
     damaged: list[int] = []
-    """Events that cannot be trusted: a person resumed the run without them."""
+    """Numbers of damaged events; a person resumed the run without them."""
     missing: int = 0
-    """Events that were lost from the end of the journal: a person resumed the run without them."""
+    """Number of events lost from the end of the journal; a person resumed the run without them."""
     lost_steps: int = 0
-    """Steps that only the record next to the journal knows of."""
+    """Steps that are recorded only in the file next to the journal."""
     lost_seconds: float = 0.0
-    """Seconds of work, likewise."""
+    """Seconds of work that are recorded only there."""
 
 
 class PassStarted(EventBase, frozen=True, kw_only=True):
     number: int
     lenses: list[str] = []
-    """Who takes part in it, of a search by lenses."""
+    """In a search by lenses: the lenses of the pass."""
     began: float | None = None
-    """Unix time by the run's own clock, of a pass that has one."""
+    """Unix time of the run's own clock, for a pass of a clock or delay loop."""
     world: str | None = None
-    """The snapshot that it starts from: where it is red, all goes back to this."""
+    """The snapshot at the start of the pass: if its check fails, the files are restored to this state."""
     head: str | None = None
-    """The commit that it starts from; None: the pass is not committed."""
+    """The commit at the start of the pass; None: the pass is not committed."""
     git: str | None = None
     """State of the repository, in the snapshot store: HEAD, refs, index, stash, submodules, operations in progress."""
     green: bool = False
-    """The success predicates held when it started: that they hold does not end it."""
+    """The success predicates already held at the start, so that they do not end the pass."""
     fresh: bool = False
-    """Its conversation begins anew, after the system prompt."""
+    """The pass starts a new conversation after the system prompt."""
     tries: int = 1
-    """Candidates that work on it, each in a worktree of its own."""
+    """Number of candidates in the pass, each in its own worktree."""
 
 
 class PatchKept(EventBase, frozen=True, kw_only=True):
-    """What a pass changed, kept as a patch that git can apply, before it is put back."""
+    """The changes of a pass, kept as a git patch before they are rolled back."""
 
     number: int
     why: str
     patch: str
-    """Blob."""
+    """Blob of the patch."""
     world: str | None
-    """The snapshot with the change in it."""
+    """The snapshot that includes the change."""
     files: list[str] = []
     git: str | None = None
     """State of the repository after the pass, in the snapshot store."""
     bundle: str | None = None
-    """Blob: the commits of the pass, for `git fetch`."""
+    """Blob of a git bundle with the commits of the pass, for `git fetch`."""
     commits: list[str] = []
-    """Those commits, and where they are kept if they fit into no bundle."""
+    """Those commits, and where they are kept if they do not fit into a bundle."""
     history: list[str] = []
-    """What the pass did to HEAD, refs, stash and submodules."""
+    """What the pass changed in HEAD, refs, stash and submodules."""
     unmeasured: bool = False
     """The score could not be measured."""
     change: str = ""
-    """Hash of the change without its place and its white space at line ends: the same twice is a repeat."""
+    """Hash of the change without positions and trailing white space; the same hash twice means a repeated change."""
 
 
 class PassFinished(EventBase, frozen=True, kw_only=True):
@@ -118,25 +118,26 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     dry_streak: int = 0
     dry_passes: int = 0
     verdict: str = ""
-    """Of a pass that changes files: `kept`, `unchanged`, `reverted`, `unmeasured` (rolled back because the score could
-    not be measured), or `skipped` where it could not start."""
+    """For a pass that changes files: `kept`, `unchanged`, `reverted`, `unmeasured` (rolled back because the score could
+    not be measured), or `skipped` if it could not start.
+    """
     why: str = ""
-    """What the verdict rests on, as a person reads it."""
+    """The reason for the verdict, as text for a person."""
     said: str = ""
-    """What the pass did, in a line: for the next pass."""
+    """Summary of the pass in one line, for the next pass."""
     files: list[str] = []
     commit: str | None = None
-    """Where it was committed."""
+    """The commit that contains the pass, if any."""
     change: str = ""
     """As in `PatchKept`; empty: nothing was changed."""
     repeats: int | None = None
-    """The earlier pass that made the same change."""
+    """Number of the earlier pass that made the same change."""
     left: list[str] = []
-    """Files that could not be put back, each with the reason."""
+    """Files that could not be restored, each with the reason."""
     tries: int = 1
     """As in `PassStarted`."""
     candidate: int = 0
-    """The try that was chosen, from 1; 0: none was, or the pass has no tries."""
+    """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):
@@ -145,27 +146,27 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     priced: bool = True
     sees_images: bool | None = None
-    """None: not known."""
+    """Whether the model accepts images; None: unknown."""
     by: str = "person"
-    """`person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
+    """Who switched: `person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
     spec: ModelSpec | None = None
-    """What a resumed run needs to open it again."""
+    """What a resumed run needs to open the model again."""
     prompt_tokens: int = 0
-    """Of the conversation that it has not read yet, by our own count."""
+    """Tokens of the conversation that the new model has not read yet, as counted by this program."""
     cold_usd: float | None = None
-    """What reading them costs; None: it has no price."""
+    """Cost of reading them; None: unknown price."""
 
 
 class ModelQuoted(EventBase, frozen=True, kw_only=True):
-    """What a switch would cost before the first answer. Nothing was switched."""
+    """The cost of a model switch before the first answer. The model was not switched."""
 
     model: str
     prompt_tokens: int
-    """Of the conversation, by our own count: no cache holds it there."""
+    """Tokens of the conversation, as counted by this program; the new model has none of them cached."""
     cold_usd: float | None
-    """What reading them costs; None: it has no price."""
+    """Cost of reading them; None: unknown price."""
     warm_usd: float | None = None
-    """What the model that answers now would take for the same, were all of it cached."""
+    """What the current model would charge for the same tokens if all of them were cached."""
 
 
 class BudgetChanged(EventBase, frozen=True, kw_only=True):
@@ -174,10 +175,10 @@ class BudgetChanged(EventBase, frozen=True, kw_only=True):
 
 
 class LimitsChanged(EventBase, frozen=True, kw_only=True):
-    """Limits other than the budget."""
+    """Limits other than the budget were changed."""
 
     limits: dict[str, float | str | None]
-    """Name to its new value: a name of `LIMITS`, or a tool, whose value is its quota. None: no limit."""
+    """Name to new value. The name is in `LIMITS`, or is a tool with its quota as value. None: no limit."""
     by: str = "person"
 
 
@@ -203,11 +204,11 @@ class Unpaused(EventBase, frozen=True, kw_only=True):
 
 
 class Waiting(EventBase, frozen=True, kw_only=True):
-    """The run does nothing until someone acts: `message`, `gate`, `question`, `handoff`."""
+    """The run waits until somebody acts. The kind is `message`, `gate`, `question` or `handoff`."""
 
     why: str
     detail: str = ""
-    """Which limit stopped the chat, where one did."""
+    """The limit that stopped the chat, if one did."""
 
 
 class Sleeping(EventBase, frozen=True, kw_only=True):
@@ -217,13 +218,13 @@ class Sleeping(EventBase, frozen=True, kw_only=True):
     warm_until: float | None = None
     """Unix time until which the prompt cache is warm."""
     until: float | None = None
-    """Unix time at which it goes on, by the run's own clock."""
+    """Unix time of the run's own clock at which it continues."""
     moved: str = ""
-    """`inside` the warm window or `out` of the dead zone, where the delay is not the one that was asked for."""
+    """Set if the delay differs from the requested one: `inside` the warm window or `out` of the dead zone."""
     warm_usd: float | None = None
-    """What reading the prompt costs while the cache is warm; None: it has no price."""
+    """Cost of reading the prompt while the cache is warm; None: unknown price."""
     cold_usd: float | None = None
-    """What it costs once the cache is cold."""
+    """Cost of reading the prompt when the cache is cold."""
 
 
 class Woken(EventBase, frozen=True, kw_only=True):
@@ -237,23 +238,23 @@ class HandoffOpened(EventBase, frozen=True, kw_only=True):
     reason: str
     suggested_action: str
     record: HandoffRecord = HandoffRecord()
-    """Task, last actions, files changed, failing check: what nobody should have to derive again."""
+    """Task, last actions, changed files, failing check: everything a successor needs to know."""
 
 
 class TierAsked(EventBase, frozen=True, kw_only=True):
-    """The next one is asked to take the hand-off up."""
+    """The next tier was asked to continue the run."""
 
     number: int
-    """Counts from 1."""
+    """Number of the tier, from 1."""
     kind: str
     """`person`, `model` or `command`."""
     name: str
     until: float | None = None
-    """Unix time, by the run's own clock, at which the one after it is asked; None: no time was set."""
+    """Unix time of the run's own clock at which the next tier is asked; None: no time limit."""
 
 
 class TierPassed(EventBase, frozen=True, kw_only=True):
-    """Nobody of this tier took it up. It is not asked again for the same hand-off."""
+    """Nobody in this tier accepted the hand-off. The tier is not asked again for the same hand-off."""
 
     number: int
     why: str
@@ -265,7 +266,7 @@ class HandoffClosed(EventBase, frozen=True, kw_only=True):
 
 
 class RunEnded(EventBase, frozen=True, kw_only=True):
-    """The last event; its fields are those of `Outcome`."""
+    """The last event; it has the fields of `Outcome`."""
 
     reason: Reason
     detail: str

@@ -1,4 +1,4 @@
-"""One step: the call, what it streams, the tools it asks for."""
+"""Events of one step: the model call, the streamed answer and the tool calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StepStarted(EventBase, frozen=True, kw_only=True):
 class StepFinished(EventBase, frozen=True, kw_only=True):
     number: int
     seconds: float = 0.0
-    """In which a model, a tool or a check of this step ran."""
+    """Seconds in which a model, a tool or a check of this step ran."""
     world: str | None = None
     """Fingerprint of the workspace after the step."""
 
@@ -25,46 +25,46 @@ class ContextTrimmed(EventBase, frozen=True, kw_only=True):
     dropped_tokens: int
     window: int
     upto: int = 0
-    """Messages of the conversation before this index no longer go to the model, the kept ones excepted."""
+    """Messages before this index are no longer sent to the model, except the kept ones."""
     shortened: int = 0
-    """Texts that were cut in the middle because even the newest round did not fit."""
+    """Number of texts that were cut in the middle because even the newest round did not fit."""
     images: int = 0
-    """Images that a line of text stands for in this call, because they did not fit."""
+    """Number of images that did not fit and were replaced by a line of text in this call."""
 
 
 class ImagesRefused(EventBase, frozen=True, kw_only=True):
-    """The provider refused a call because of its images. A line of text stands for them in later calls."""
+    """The provider refused a call because of its images. In later calls a line of text replaces them."""
 
     model: str
     shas: list[str] = []
-    """The images that this model does not get again; empty: it gets none at all."""
+    """Images that are not sent to this model again; empty: it gets no images at all."""
 
 
 class PromptShortened(EventBase, frozen=True, kw_only=True):
-    """The window is small: what of the instructions and the tools the model gets from here on."""
+    """The context window is small, so the model gets shortened instructions or tool descriptions from now on."""
 
     window: int
     file: str = ""
-    """Name of the instructions' file, where it is shortened."""
+    """Name of the instructions file, if it was shortened."""
     kept: int = 0
-    """Characters of the instructions that are sent."""
+    """Number of characters of the instructions that are sent."""
     length: int = 0
-    """Characters of the instructions."""
+    """Number of characters of the whole instructions."""
     brief_tools: bool = False
     """Each tool is described in one sentence."""
     tools_left_out: list[str] = []
 
 
 class CallAdmitted(EventBase, frozen=True, kw_only=True):
-    """The call may be made: it was counted and its worst case fits. Comes before the call."""
+    """The budget admits the next call: its prompt was counted and its worst case fits."""
 
     prompt_tokens: int
-    """Our count, without the margin."""
+    """Tokens of the prompt as counted by this program, without the margin."""
     max_tokens: int
     worst_usd: float | None
-    """None when unpriced."""
+    """Worst-case cost; None: unknown price."""
     worst_tokens: int = 0
-    """Prompt with its margin, and `max_tokens`."""
+    """Tokens of the prompt with its margin, plus `max_tokens`."""
     model: str = ""
     wrap_up: bool = False
 
@@ -78,7 +78,7 @@ class ReasoningArrived(EventBase, frozen=True, kw_only=True):
 
 
 class ReasoningKept(EventBase, frozen=True, kw_only=True):
-    """The answer has parts that go back to their maker: signatures, encrypted reasoning.
+    """The answer has parts that must be sent back to their maker: signatures, encrypted reasoning.
 
     Comes before `ReplyFinished`.
     """
@@ -87,7 +87,7 @@ class ReasoningKept(EventBase, frozen=True, kw_only=True):
     sha: str
     """Blob of the parts as JSON."""
     tokens: int = 0
-    """What they add to a later prompt, by our own count."""
+    """Tokens that they add to a later prompt, as counted by this program."""
 
 
 class Charged(EventBase, frozen=True, kw_only=True):
@@ -96,29 +96,29 @@ class Charged(EventBase, frozen=True, kw_only=True):
     tokens_cached: int = 0
     tokens_reasoning: int = 0
     usd: float | None = 0.0
-    """None when unpriced."""
+    """Cost of the call; None: unknown price."""
     estimated: bool = False
     held_tokens: int = 0
-    """What the provider may still bill, up to the admitted worst case. It counts against the limit."""
+    """Tokens that the provider may still bill, up to the admitted worst case. They count against the limit."""
     held_usd: float = 0.0
     held_until: float | None = None
-    """Unix time at which the provider cannot bill more for this call; None: it is held for the whole run."""
+    """Unix time after which the provider cannot bill more for this call; None: held for the whole run."""
     model: str = ""
     prompt_counted: int = 0
-    """Our own count of the prompt, from which the margin is learned."""
+    """Tokens of the prompt as counted by this program, from which it learns the margin."""
 
 
 class HoldReleased(EventBase, frozen=True, kw_only=True):
-    """What was held for a call can no longer be billed, and no longer counts against a limit."""
+    """The amount held for a call can no longer be billed and no longer counts against a limit."""
 
     charge: int
-    """Place of its `Charged` in the journal."""
+    """Number of its `Charged` event in the journal."""
     tokens: int
     usd: float
 
 
 class ReplyFinished(EventBase, frozen=True, kw_only=True):
-    """The model's answer is whole (or was cut: `finish` says how)."""
+    """The model's answer is complete or was cut off; `finish` says which."""
 
     finish: str
     """`stop`, `tool_calls`, `length`, `cut`, `empty`, `refusal` or `interrupted`."""
@@ -129,10 +129,10 @@ class ToolCalled(EventBase, frozen=True, kw_only=True):
     call_id: str
     tool: str
     arguments: Any
-    """The parsed arguments, or the raw text where it is no JSON."""
+    """The parsed arguments, or the raw text if it is not JSON."""
     repaired: bool = False
     by: str = "model"
-    """Or `person`, who has the wheel: then it is no part of the conversation."""
+    """`model`, or `person` for a person in control; then the call is not part of the conversation."""
 
 
 class ToolFinished(EventBase, frozen=True, kw_only=True):
@@ -140,15 +140,15 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     tool: str
     ok: bool
     result: str
-    """What the model reads. Where it was shortened, the whole is the blob `full`."""
+    """The result that is sent to the model. If it was shortened, the blob `full` has all of it."""
     seconds: float = 0.0
     full: str | None = None
     summary: str | None = None
-    """A few words for a folded line: `84 lines`, `exit 1`."""
+    """A short text for a folded line: `84 lines`, `exit 1`."""
     by: str = "model"
     """As in `ToolCalled`."""
     disturbed: list[str] = []
-    """Guarded paths that were written while the command ran: it does not count as a required action."""
+    """Guarded paths that were written while the command ran. It then does not count as a required action."""
 
 
 class FileChanged(EventBase, frozen=True, kw_only=True):
@@ -157,29 +157,29 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     by: str
     """`model`, `command`, `background`, `person`, `restore` or `undo`."""
     before: str | None
-    """Blob of the old bytes; None: the file did not exist (or is too large to keep)."""
+    """Blob of the old content; None: the file did not exist, or is too large to store."""
     after: str | None
     added: int = 0
     removed: int = 0
     command: str | None = None
-    """By `background`: what runs there."""
+    """With `background`: the command that is running."""
 
 
 class ChangeCommitted(EventBase, frozen=True, kw_only=True):
-    """An edit of the model became a git commit of its own, or why it did not: each reason is said once."""
+    """An edit of the model became its own git commit, or failed to; each reason is reported once."""
 
     path: str
     commit: str | None = None
     why_not: str = ""
     note: str = ""
-    """What a hook that runs after the commit reports."""
+    """Output of a hook that ran after the commit."""
 
 
 class Snapshotted(EventBase, frozen=True, kw_only=True):
-    """The workspace was looked at, and is not what it was the last time. Comes before what is said of the change."""
+    """The workspace differs from the last snapshot. Comes before the events that describe the change."""
 
     world: str | None
-    """Its tree in the store beside the journal; None: from here on it is too large to be kept."""
+    """Its tree in the store next to the journal; None: from now on the workspace is too large to store."""
 
 
 class Fault(EventBase, frozen=True, kw_only=True):
@@ -187,20 +187,20 @@ class Fault(EventBase, frozen=True, kw_only=True):
     """`rate-limit`, `server`, `timeout`, `stalled`, `cut`, `context`, `auth`, `bad-reply`, `tool-json`, ..."""
     text: str
     retry_in: float | None = None
-    """Seconds until the next attempt; None: there is none."""
+    """Seconds until the next attempt; None: no further attempt."""
     trace: str | None = None
-    """The traceback of a fault of the program itself (kind `program`)."""
+    """The traceback, for a fault in this program (kind `program`)."""
 
 
 class Prompted(EventBase, frozen=True, kw_only=True):
-    """The program told the model something."""
+    """The program sent a message to the model."""
 
     kind: str
     """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo`, `wheel`,
     `background`, `compact` or `note`."""
     text: str
     images: list[ImageRef] = []
-    """Of the person's, in the task of a pass."""
+    """The person's images, in the task of a pass."""
 
 
 class StallDetected(EventBase, frozen=True, kw_only=True):
@@ -215,13 +215,13 @@ class CheckStarted(EventBase, frozen=True, kw_only=True):
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):
-    """The content of everything that decides is on record: verdicts count only on it."""
+    """The content of everything that affects verdicts was recorded: a verdict counts only with this content."""
 
     seal: str
-    """Blob of the approved marks of all guarded paths."""
+    """Blob of the approved digests of all guarded paths."""
     files: int
     not_held: list[str] = []
-    """What nothing keeps a command from doing here, a line each."""
+    """What a command could do here because nothing prevents it, one line each."""
 
 
 class GuardApproved(EventBase, frozen=True, kw_only=True):
@@ -242,42 +242,42 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     timed_out: bool
     failing: int | None
     output: str
-    """Head and tail, bounded."""
+    """Beginning and end of the output, limited in length."""
     seconds: float = 0.0
     error: str | None = None
-    """Why it could not be started, if so."""
+    """Why the check could not be started, if so."""
     baseline: bool = False
     uncounted: str | None = None
-    """Why the verdict does not count, if so; `passed` is false then."""
+    """Why the verdict does not count, if so; then `passed` is false."""
     ran: int | None = None
-    """Tests that ran, where the output counts them."""
+    """Number of tests that ran, if the output counts them."""
     counted: str | None = None
-    """Blob of all that the output counts, with the names of tests."""
+    """Blob of everything that the output counts, including test names."""
     suspect: str | None = None
-    """Why exit code 0 is not taken for a pass, if so; `passed` is false then."""
+    """Why exit code 0 does not count as a pass, if so; then `passed` is false."""
     missing: list[str] = []
-    """Names of tests that ran before and not now, at most 50."""
+    """Names of tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
 
 
 class CheckAccepted(EventBase, frozen=True, kw_only=True):
-    """A person accepted the result of a suspect check: it has passed."""
+    """A person accepted the result of a suspect check; it counts as passed."""
 
     command: str
     by: str = "person"
 
 
 class PredicateJudged(EventBase, frozen=True, kw_only=True):
-    """A success predicate other than a command was asked."""
+    """The program evaluated a success predicate other than a command."""
 
     name: str
-    """As on the command line: `until-file out.txt`."""
+    """Name as on the command line: `until-file out.txt`."""
     passed: bool
     detail: str
     answer: str | None = None
-    """Digest of the answer that was judged, where the verdict is about it. It counts for this answer only."""
+    """Digest of the judged answer, if the verdict is about an answer. The verdict counts only for this answer."""
     not_guaranteed: list[str] = []
-    """What could not be ruled out about the verdict, for people."""
+    """What could not be ruled out about the verdict, as text for people."""
 
 
 class ScoreMeasured(EventBase, frozen=True, kw_only=True):
@@ -286,28 +286,28 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     kept: bool
     stale_passes: int
     number: int = 0
-    """The pass; 0: the baseline."""
+    """Number of the pass; 0: the baseline."""
     command: str = ""
     seconds: float = 0.0
     values: list[float] = []
-    """Each measurement, where there was more than one; `score` is their median."""
+    """The measurements, if there were several; `score` is their median."""
     noise: float | None = None
-    """Median absolute deviation of `values`; None: it was measured once."""
+    """Median absolute deviation of `values`; None: there was one measurement."""
     within_noise: bool = False
-    """The score differs from the best one before it by no more than the larger noise of both."""
+    """The difference to the best earlier score is not larger than the larger noise of the two."""
     tries: int = 1
-    """Candidates of the pass."""
+    """Number of candidates in the pass."""
     candidate: int = 0
-    """The try that has this score, from 1; 0: the pass has no tries."""
+    """Number of the try with this score, from 1; 0: the pass has no tries."""
 
 
 class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
-    """The score command of a pass gave no usable number, so the pass is neither better nor stale."""
+    """The score command of a pass printed no usable number, so the pass counts neither as better nor as stale."""
 
     number: int
     why: str
-    """Time-out, exit code, no number, NaN or infinite: as a sentence that follows "the command"."""
+    """The reason, as the end of a sentence that starts with "the command": timeout, exit code, no number, NaN."""
     in_a_row: int
-    """Passes in a row without a measurement, this one included."""
+    """Number of passes in a row without a measurement, including this one."""
     command: str = ""
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Tries of a pass: candidates that each work in a worktree of their own."""
+"""Events about the tries of a pass: candidates that each work in their own worktree."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ _PREFIX = "try:"
 
 
 class TryStarted(EventBase, frozen=True, kw_only=True):
-    """A candidate begins. All its events have its name as their `work`."""
+    """A candidate starts. All its events have its name as their `work`."""
 
     number: int
-    """The pass."""
+    """Number of the pass."""
     candidate: int
-    """From 1."""
+    """Number of the candidate, from 1."""
     tries: int
-    """Candidates of the pass."""
+    """Number of candidates in the pass."""
     place: str
-    """Its worktree."""
+    """Path of its worktree."""
 
 
 class TryFinished(EventBase, frozen=True, kw_only=True):
-    """A candidate ended, and its changes are kept as a patch that git can apply."""
+    """A candidate ended, and its changes are kept as a git patch."""
 
     number: int
     candidate: int
     tries: int
     why: str
-    """What it ended for."""
+    """Why the candidate ended."""
     said: str = ""
-    """What it did, in a line."""
+    """Summary of what it did, in one line."""
     patch: str | None = None
-    """Blob; None: it changed nothing."""
+    """Blob of the patch; None: it changed nothing."""
     base: str | None = None
-    """The snapshot that it began with."""
+    """The snapshot at its start."""
     world: str | None = None
     """The snapshot of its worktree at its end."""
     files: list[str] = []
     change: str = ""
     """As in `PatchKept`."""
     fault: str | None = None
-    """Why it failed; None: it did not."""
+    """Why it failed; None: it did not fail."""
     retryable: bool = False
     lost: bool = False
-    """The runner died while it worked. It is worked again."""
+    """The runner died while the candidate was working. The candidate is started again."""
 
 
 class TryMeasured(EventBase, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     candidate: int
     tries: int
     score: float | None
-    """None: it was not measured, or gave no usable number."""
+    """None: not measured, or the command printed no usable number."""
     why: str = ""
-    """Why it cannot be chosen; empty: it can."""
+    """Why the candidate cannot be chosen; empty: it can be chosen."""
     not_measured: bool = False
-    """The score command gave no usable number."""
+    """The score command printed no usable number."""
     values: list[float] = []
     """As in `ScoreMeasured`."""
     noise: float | None = None
@@ -65,32 +65,32 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
 
 
 class TryChosen(EventBase, frozen=True, kw_only=True):
-    """The best candidate, before its files are written into the run's tree and measured again there."""
+    """The best candidate, before its files are written to the run's tree and measured again there."""
 
     number: int
     candidate: int
     tries: int
     score: float
-    """In its own worktree."""
+    """The score in its own worktree."""
     world: str
     """The snapshot of its worktree."""
     base: str
-    """The snapshot of the run's tree before its files are written."""
+    """The snapshot of the run's tree before the files are written."""
     files: list[str]
     said: str = ""
     """As in `TryFinished`."""
 
 
 def try_name(number: int, candidate: int) -> str:
-    """Return the `work` of a candidate."""
+    """Return the `work` name of a candidate."""
     return f"{_PREFIX}{number}.{candidate}"
 
 
 def is_try(work: str | None) -> bool:
-    """Whether events with this `work` belong to a candidate."""
+    """Return whether events with this `work` belong to a candidate."""
     return work is not None and work.startswith(_PREFIX)
 
 
 def candidate_of(work: str | None) -> int | None:
-    """Return the candidate behind the `work` of an event; None: it is not one."""
+    """Return the number of the candidate with this `work`; None: it is not a candidate."""
     return int(work.rpartition(".")[2]) if work is not None and is_try(work) else None

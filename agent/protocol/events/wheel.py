@@ -1,4 +1,4 @@
-"""What a person does with their own hands, how they take the conversation back, and what runs in the background."""
+"""Events about a person in control, restored conversations, and background commands."""
 
 from __future__ import annotations
 
@@ -6,78 +6,78 @@ from .base import EventBase
 
 
 class ShellStarted(EventBase, frozen=True, kw_only=True):
-    """A command of the person's own begins, `!cmd` or `!!cmd`."""
+    """A command of the person's own starts, entered as `!cmd` or `!!cmd`."""
 
     shell_id: int
-    """The command that brought it."""
+    """Id of the command that started it."""
     command: str
     told: bool
-    """The model hears of it."""
+    """The output is sent to the model."""
 
 
 class ShellFinished(EventBase, frozen=True, kw_only=True):
     shell_id: int
     how: str
-    """`exit code 0`, `timed out`, `interrupted`, or why it did not start."""
+    """`exit code 0`, `timed out`, `interrupted`, or why the command did not start."""
     ok: bool
     output: str
-    """Head and tail."""
+    """Beginning and end of the output."""
     seconds: float = 0.0
     full: str | None = None
-    """Blob of all that it printed, where that is more."""
+    """Blob of the whole output, if it is longer."""
     files: list[str] = []
-    """What changed in the workspace meanwhile; it is the person's, and no undo takes it back."""
+    """Files that changed in the meantime. They belong to the person, and undo does not revert them."""
 
 
 class WheelTaken(EventBase, frozen=True, kw_only=True):
-    """A person drives: the loop rests, and what they do is recorded like the model's own actions."""
+    """A person took control: the loop pauses, and the person's actions are recorded like those of the model."""
 
     world: str | None
-    """The workspace as they found it."""
+    """The workspace when the person took control."""
     by: str = "person"
 
 
 class WheelGiven(EventBase, frozen=True, kw_only=True):
-    """The model drives again."""
+    """Control returned to the model."""
 
     note: str = ""
     actions: int = 0
     files: list[str] = []
-    """What changed meanwhile."""
+    """Files that changed in the meantime."""
     finished: bool = False
-    """They ended the task, and what had to hold holds."""
+    """The person ended the task, and its required conditions hold."""
     by: str = "person"
 
 
 class Rewound(EventBase, frozen=True, kw_only=True):
-    """The conversation is what it was before event `upto`; what came after that no longer goes to the model.
+    """The conversation was reset to its state before event `upto`; later messages are no longer sent to the model.
 
-    What was taken back of the files stands in an `undone` before this.
+    An `undone` event before this one lists the reverted files.
     """
 
     upto: int
     text: str = ""
-    """The person's message at that place, for the person to edit and send again."""
+    """The person's message at that point, which the person can edit and send again."""
     step: int | None = None
-    """The step that it went back to, where it was no message."""
+    """The step to which the run was rewound, if the target was not a message."""
     by: str = "person"
 
 
 class ConversationRestored(EventBase, frozen=True, kw_only=True):
-    """The newest cut of the conversation is taken back: the old rounds go to the model again."""
+    """The newest cut of the conversation was undone: the old rounds are sent to the model again."""
 
     by: str = "person"
 
 
 class BackgroundStarted(EventBase, frozen=True, kw_only=True):
-    """A command runs on beside the steps."""
+    """A command continues in the background, in parallel with the steps."""
 
     name: str
     command: str
 
 
 class BackgroundSaid(EventBase, frozen=True, kw_only=True):
-    """What it printed last; seldom told, the longer it runs."""
+    """The newest output of a background command; reported less often the longer it runs."""
 
     name: str
     line: str
@@ -89,7 +89,7 @@ class BackgroundEnded(EventBase, frozen=True, kw_only=True):
     """`exit code 0`, `stopped by the model`, `stopped by the person`, `the run ended`, ..."""
     ok: bool = False
     output: str = ""
-    """Its last lines."""
+    """Its last lines of output."""
     full: str | None = None
-    """Blob of what it printed, head and tail."""
+    """Blob of its output, beginning and end."""
     seconds: float = 0.0

@@ -1,1 +1,1 @@
-"""Text and JSON that show every character."""
+"""Convert paths and JSON to text in which every character is visible."""

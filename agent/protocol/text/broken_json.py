@@ -1,4 +1,4 @@
-"""What `msgspec.json.decode` raises for bytes of others that are not JSON, not UTF-8, or nested too deeply."""
+"""Exceptions that `msgspec.json.decode` raises for input that is not JSON, not UTF-8, or nested too deeply."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""A path as text that stands in one line and shows every character."""
+"""Convert a path to one line of text in which every character is visible."""
 
 from __future__ import annotations
 
 
 def quoted_path(path: str) -> str:
-    """`path` as git writes it into a diff: in quotes, with octal bytes, if it has a character that does not show.
+    """Return `path` as git writes it in a diff: in quotes, with octal bytes, if it contains an invisible character.
 
-    So no path can add lines to a diff or to Markdown (git-config(1), core.quotePath). A plain path stays as it is.
+    A path then cannot add lines to a diff or to Markdown (git-config(1), core.quotePath). A plain path is unchanged.
     """
     if path.isprintable() and not any(sign in path for sign in '"\\'):
         return path

@@ -1,4 +1,4 @@
-r"""JSON that a terminal can show: what hides, reorders or steers is written as `\uXXXX`, which reads back as itself."""
+r"""JSON that is safe to print: invisible, reordering and control characters become `\uXXXX`, with the same value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _HIDING = re.compile(
     "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""All of them can only stand within a string of JSON; below U+0020, JSON itself wants them escaped (RFC 8259, 7)."""
+"""In JSON these characters only occur inside a string; RFC 8259, 7 already requires escapes below U+0020."""
 
 
 def visible_json(line: bytes) -> bytes:
-    """The same JSON value."""
+    """Return the same JSON value with invisible and control characters escaped."""
     if line.isascii() and b"\x7f" not in line:
         return line
     return _HIDING.sub(_escaped, line.decode()).encode()
