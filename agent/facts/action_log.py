@@ -14,26 +14,26 @@ from .logs import PackedLog
 
 @dataclass(slots=True, eq=False)
 class ActionLog(PackedLog[Action]):
-    """A list of actions: the newest as they are, finished older ones in packed chunks."""
+    """List of actions: the newest are in memory, finished older ones in packed chunks."""
 
     packed: list[bytes | None] = field(default_factory=list[bytes | None])
     newest: list[Action] = field(default_factory=list[Action])
 
     @staticmethod
     def of(actions: Iterable[Action]) -> ActionLog:
-        """A log of these."""
+        """Create a log that contains these actions."""
         found = ActionLog()
         for action in actions:
             found.append(action)
         return found
 
     def append(self, item: Action) -> None:
-        """Add one; the oldest of the newest are packed once enough of them are finished."""
+        """Add one action; older ones are packed once enough of them are finished."""
         self.newest.append(item)
         self.pack_older(lambda action: action.ok is None)
 
     def decoder(self) -> msgspec.msgpack.Decoder[list[Action]]:
-        """Reads the actions of a chunk."""
+        """Return the decoder for the actions of a chunk."""
         return _decoder()
 
 

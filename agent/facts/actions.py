@@ -1,4 +1,4 @@
-"""The tool calls of a run, each with what came of it."""
+"""The tool calls of a run with their results."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, cast
 from ..protocol import ToolFinished
 
 _KEPT = 400
-"""Characters of a result that are kept beside the journal."""
+"""Number of characters of a result that are kept in memory; the journal has all of it."""
 _WHOLE = 200
-"""The newest calls of a search, which may make tens of thousands."""
+"""Number of newest calls that are kept complete; a search may make tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A tool call with what came of it."""
+    """A tool call with its result."""
 
     call_id: str
     tool: str
@@ -26,15 +26,15 @@ class Action:
     result: str = ""
     summary: str | None = None
     ended: int = 0
-    """Where its result stands in the journal."""
+    """Position of its result in the journal."""
     edited: bool = False
-    """A file changed while it ran."""
+    """A file changed while the tool ran."""
     disturbed: bool = False
-    """A guarded file was written while it ran."""
+    """A guarded file was written while the tool ran."""
 
 
 def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *, edited: bool = False) -> Action | None:
-    """Puts the result beside its call; the call with it, or None where there was no such call."""
+    """Add the result to its call and return the updated call; None: there is no such call."""
     for i in range(len(actions) - 1, -1, -1):
         if actions[i].call_id == finished.call_id:
             done = actions[i] = replace(
@@ -51,23 +51,23 @@ def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *,
 
 
 def forget_older(actions: list[Action]) -> None:
-    """To be called after each call: of one that is not among the newest only what is counted stays."""
+    """Shorten the call that is no longer among the newest. Call this after each new call."""
     place = len(actions) - _WHOLE - 1
     if place >= 0:
         actions[place] = replace(actions[place], arguments=None, result="")
 
 
 def arguments_of(action: Action) -> dict[str, Any]:
-    """The parsed arguments, or nothing where the model wrote no object."""
+    """Return the parsed arguments, or an empty dict if the model did not write an object."""
     return cast("dict[str, Any]", action.arguments) if isinstance(action.arguments, dict) else {}
 
 
 def answer_of(finish: Action | None, last: str | None) -> str | None:
-    """The answer that an outcome reports: the accepted finish's, else the newest text."""
+    """Return the answer for the outcome: that of the accepted `finish`, otherwise the newest text."""
     given = arguments_of(finish).get("answer") if finish is not None else None
     return str(given) if given else last
 
 
 def paths_read(actions: Iterable[Action]) -> set[str]:
-    """What the calls that went well named as their path."""
+    """Return the `path` arguments of all successful calls."""
     return {str(arguments_of(action)["path"]) for action in actions if action.ok and "path" in arguments_of(action)}

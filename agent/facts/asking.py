@@ -1,4 +1,4 @@
-"""What was asked of a person, from the events: proposals and questions, open and answered."""
+"""Proposals and questions to a person, open and answered, derived from events."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from ..protocol import (
 
 @dataclass(slots=True)
 class Asking:
-    """Derived from events alone."""
+    """Proposals and questions of a run, derived from events only."""
 
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Those that wait, by their id."""
+    """Open proposals, by their id."""
     conflicts: dict[str, str] = field(default_factory=dict[str, str])
-    """Digest of a proposal that is in conflict, by its id; `proposals` has the newest that did fit."""
+    """Proposal id to the digest of its conflict; `proposals` has the newest version that did fit."""
     turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
-    """Of the newest step: what the policy refused because nobody was there to ask."""
+    """What the policy refused in the newest step because nobody was available to ask."""
     proposal_ids: list[str] = field(default_factory=list[str])
-    """The newest of each call that has no result yet, and of what is not a call: a call's id comes only once."""
+    """Newest id of each call without a result, and of proposals without a call. Call ids occur only once."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Those that were approved and whose call has no result yet, by the call's id: they may have happened."""
+    """Approved proposals whose call has no result yet, by call id: the action may have happened."""
     decisions: dict[str, ProposalDecided] = field(default_factory=dict[str, ProposalDecided])
-    """How those were approved, by the call's id."""
+    """The decisions that approved them, by call id."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
-    """Those that wait, by their id."""
+    """Open questions, by their id."""
     answers: dict[str, str] = field(default_factory=dict[str, str])
-    """A person's answers, by the question's id."""
+    """A person's answers, by question id."""
 
     def apply(self, event: Event) -> None:
-        """Takes in the next of `ASKED`, in order."""
+        """Fold the next event of the types in `ASKED`."""
         match event:
             case StepStarted():
                 self.turned_down = []
@@ -55,14 +55,14 @@ class Asking:
                 self.proposals[opened.proposal_id] = opened
                 self._forget_ids(base_of(opened.proposal_id))
                 self.proposal_ids.append(opened.proposal_id)
-                self.approved.pop(opened.call_id, None)  # it went stale: only a new decision counts
+                self.approved.pop(opened.call_id, None)  # the approval is stale: only a new decision counts
                 self.decisions.pop(opened.call_id, None)
             case ProposalRebased() as rebased:
                 self._rebase(rebased)
             case ProposalDecided() as decided:
                 self._decide(decided)
             case Rewound():
-                self.proposals.clear()  # their calls are gone
+                self.proposals.clear()  # their calls no longer exist
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id, text=text):
@@ -72,7 +72,7 @@ class Asking:
                 pass
 
     def waiting_for(self, call_id: str) -> ProposalOpened | None:
-        """The open proposal of a call."""
+        """Return the open proposal of a call."""
         return next((opened for opened in self.proposals.values() if call_id and opened.call_id == call_id), None)
 
     def _forget_ids(self, base: str) -> None:
@@ -112,11 +112,11 @@ ASKED = frozenset[type[Event]](
         Rewound,
     )
 )
-"""What `Asking` takes in; others change nothing."""
+"""The events that change `Asking`; all others are ignored."""
 
 
 def proposal_base(call_id: str) -> str:
-    """Return the id of the first proposal of a call; empty: of what is not a call."""
+    """Return the id of the first proposal of a call; an empty `call_id` means a proposal without a call."""
     return f"p_{call_id or 'x'}"
 
 
@@ -126,14 +126,14 @@ def base_of(proposal_id: str) -> str:
 
 
 def next_proposal_id(call_id: str, given: Iterable[str]) -> str:
-    """Return an id that is unique in the run. `given`: ids so far, at least the newest one of this call."""
+    """Return an id that is unique in the run. `given` has at least the newest earlier id of this call."""
     base = proposal_base(call_id)
     numbers = [int(name.partition(".")[2] or 1) for name in given if base_of(name) == base]
     return f"{base}.{max(numbers) + 1}" if numbers else base
 
 
 def as_rebased(opened: ProposalOpened, rebased: ProposalRebased) -> ProposalOpened:
-    """Return the proposal as it waits after it was rebased."""
+    """Return the proposal with the changes of a rebase."""
     return msgspec.structs.replace(
         opened,
         diff=rebased.diff,

@@ -1,4 +1,4 @@
-"""The changes of a run, and which of them still stand: what `undo` can take back, folded from the events."""
+"""The changes of a run that are not undone, derived from events: `undo` can revert these."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _BY_TOOLS = ("model", "person", "command", "background", "restore", "undo")
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a change did to one file."""
+    """Effect of a change on one file."""
 
     before: str | None
-    """Blob; None: there was no file, or it was too large to keep."""
+    """Blob of the old content; None: there was no file, or it was too large to store."""
     after: str | None
     added: int = 0
     removed: int = 0
@@ -55,40 +55,40 @@ class Moved:
 
 @dataclass(slots=True)
 class Landed:
-    """One change: an edit of one file, or a command with all that it changed."""
+    """One change: an edit of one file, or a command with all files that it changed."""
 
     seq: int
     step: int | None
     command: str | None
     """The command line; None: an edit."""
     world: str | None
-    """The workspace before it: of an edit, as it was last looked at; of a command, right before it ran."""
+    """Snapshot of the workspace before the change: the last one before an edit, or a new one right before a command."""
     world_after: str | None = None
-    """Right after a command."""
+    """Snapshot right after a command."""
     files: dict[str, Moved] = field(default_factory=dict[str, Moved])
-    """By path; of a command in a workspace that is too large for snapshots nothing is known."""
+    """Changed files by path. Empty for a command in a workspace that is too large for snapshots."""
     is_background: bool = False
-    """By a command that runs beside the steps: found at a look, not by its end."""
+    """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
 
     @property
     def title(self) -> str:
-        """What a person calls it: `edit src/calc.py`, or the command line."""
+        """Title for people: `edit src/calc.py`, or the command line."""
         return f"edit {', '.join(self.files)}" if self.command is None else self.command.strip()
 
 
 @dataclass(slots=True, eq=False)
 class LandedLog(PackedLog[Landed]):
-    """A list of changes, older ones packed."""
+    """List of changes with older ones packed."""
 
     packed: list[bytes | None] = field(default_factory=list[bytes | None])
     newest: list[Landed] = field(default_factory=list[Landed])
 
     def decoder(self) -> msgspec.msgpack.Decoder[list[Landed]]:
-        """Reads the changes of a chunk."""
+        """Return the decoder for the changes of a chunk."""
         return _decoder()
 
     def after(self, seq: int) -> Sequence[Landed]:
-        """Those that landed after that place in the journal."""
+        """Return the changes after that position in the journal."""
         found = list(takewhile(lambda landed: landed.seq > seq, reversed(self)))
         found.reverse()
         return found
@@ -96,70 +96,70 @@ class LandedLog(PackedLog[Landed]):
 
 @dataclass(slots=True)
 class _Running:
-    """A command that was let through and has no result yet."""
+    """A command that was approved and has no result yet."""
 
     call_id: str
     command: str
     is_looked_at: bool = False
     world: str | None = None
-    """The workspace as it was looked at right before it."""
+    """Snapshot of the workspace right before the command."""
     landed: Landed | None = None
 
 
 @dataclass(slots=True)
 class Changes:
-    """The fold. A change that was undone is gone from it; undoing further goes further back."""
+    """Changes of a run. An undone change is removed, so that the next undo reverts an earlier one."""
 
     standing: LandedLog = field(default_factory=LandedLog)
-    """Those that are not undone, oldest first."""
+    """Changes that are not undone, oldest first."""
     undone: int = 0
-    """How many were."""
+    """Number of undone changes."""
     files: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
-    """Path to (first blob before, newest blob after) of what the run's tools changed."""
+    """Path to (first blob before, newest blob after) for files changed by the run's tools."""
     world: str | None = None
-    """The workspace as it was last looked at."""
+    """The newest snapshot of the workspace."""
     _world_before: str | None = None
-    """As it was at the last look that showed something else."""
+    """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
-    """How many stood when the newest pass started."""
+    """Number of changes that were not undone when the newest pass started."""
     _steps: StepPlaces = field(default_factory=StepPlaces)
-    """Step to where it began."""
+    """Step to the position of its start."""
     _proposed: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """Of commands: proposal to call and command line."""
+    """For commands: proposal id to call id and command line."""
     _running: dict[tuple[int | None, str | None], _Running] = field(
         default_factory=dict[tuple[int | None, str | None], _Running]
     )
-    """By step and work: in a step, commands run one after the other."""
+    """Running commands by step and work: within a step, commands run one after the other."""
 
     @property
     def paths_in_pass(self) -> frozenset[str]:
-        """Files that stand changed since the newest pass started."""
+        """Files with changes since the newest pass started that are not undone."""
         return frozenset(path for landed in self.standing[self._before_pass :] for path in landed.files)
 
     @property
     def is_look_due(self) -> bool:
-        """A command is about to run: the look before it counts, whatever it shows."""
+        """Whether a command is about to run, so that the next look at the workspace counts in any case."""
         return any(not running.is_looked_at for running in self._running.values())
 
     def world_before(self, call_id: str) -> str | None:
-        """The workspace right before a command that has no result yet; None: it is not known."""
+        """Return the snapshot right before a command that has no result yet; None: unknown."""
         return next((running.world for running in self._running.values() if running.call_id == call_id), None)
 
     def began(self, step: int | None) -> int:
-        """Where a step began; 0 for none."""
+        """Return the position at which a step started; 0 for None."""
         return self._steps.get(step) or 0
 
     def after(self, seq: int) -> Sequence[Landed]:
-        """What stands of all that was changed after that place in the journal."""
+        """Return the changes after that position in the journal that are not undone."""
         return self.standing.after(seq)
 
     def since(self, step: int) -> Sequence[Landed] | None:
-        """What stands of a step and all that came after its start; None: there was no such step."""
+        """Return the changes since the start of a step that are not undone; None: there is no such step."""
         start = self._steps.get(step)
         return None if start is None else self.standing.after(start)
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         match stamped.event:
             case RunStarted(world=world):
                 self.world = world
@@ -201,7 +201,7 @@ class Changes:
             self._running[key] = _Running(call_id, command)
 
     def _finish(self, stamped: Stamped, call_id: str) -> None:
-        """A command that ran where nothing could be looked at counts as a change of which nothing is known."""
+        """Record a command that ran without snapshots as a change with unknown files."""
         key = (stamped.step, stamped.work)
         running = self._running.get(key)
         if running is None or running.call_id != call_id:
@@ -233,7 +233,7 @@ class Changes:
         self.standing.pack_older(lambda old: any(old is one for one in running))
 
     def _command(self, stamped: Stamped, path: str, moved: Moved) -> None:
-        """Told twice (a runner died while it told, or the command ran again), the first and the last state count."""
+        """Record a file change by a command. If reported twice (after a crash), keep the first and last state."""
         key = (stamped.step, stamped.work)
         running = self._running.setdefault(key, _Running("", "a command"))
         landed = running.landed
@@ -245,7 +245,7 @@ class Changes:
         landed.files[path] = Moved(first.before, moved.after, moved.added, moved.removed)
 
     def _background(self, stamped: Stamped, changed: FileChanged, moved: Moved) -> None:
-        """What one look showed is one change of what runs there."""
+        """Record a change by a background command. All files found by one look are one change."""
         last = self.standing[-1] if self.standing else None
         if last is None or not last.is_background or last.world_after != self.world or last.command != changed.command:
             last = Landed(
@@ -260,7 +260,7 @@ class Changes:
         last.files[changed.path] = moved
 
     def _restored(self, stamped: Stamped, path: str) -> None:
-        """What a command did to a guarded file was put back already."""
+        """Remove the change of a guarded file that was already restored."""
         running = self._running.get((stamped.step, stamped.work))
         if running is None or running.landed is None:
             last = self.standing[-1] if self.standing else None
@@ -274,7 +274,7 @@ class Changes:
 
 
 def standing_changes(journal: Journal) -> Changes:
-    """What a view asks before it has something undone. Reads no other events. Raises JournalError."""
+    """Return the changes that a view needs before an undo. Reads no other events. Raises JournalError."""
     changes = Changes()
     marks = ", ".join("?" for _ in _OF_CHANGES)
     query = f"SELECT seq, at, step, work, type, body FROM events WHERE type IN ({marks}) ORDER BY seq"

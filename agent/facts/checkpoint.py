@@ -1,6 +1,6 @@
-"""What the journal says so far, without reading all of it: a long run is resumed and shown from the newest checkpoint.
+"""Checkpoints of the facts: a long run is resumed and displayed without reading its whole journal.
 
-A checkpoint is derived and may be missing: whatever cannot be read is folded from the events again.
+A checkpoint is derived data and may be missing: what cannot be read is folded from the events again.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .logs import PackedLog, drop_stored, read_from, store, with_digest, without
 from .search.finder_facts import FinderFacts
 
 EVERY = 2_000
-"""Events between two checkpoints: what is folded at most when a run is taken up."""
+"""Events between two checkpoints: the maximum to fold when a run is resumed."""
 VIEW = 2
-"""Row of the state of a view; that of the run's facts is 1."""
+"""Row of the view state; the row of the run's facts is 1."""
 _FACTS = 1
 _BATCH = 10_000
 _ACTIONS, _CHANGES = "actions", "changes"
-"""Names of the logs whose older parts are stored apart."""
+"""Names of the logs whose older parts are stored separately."""
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
 _TURN = f"SELECT type, body FROM events WHERE {LANDMARKS} AND type IN (?, ?) ORDER BY seq DESC LIMIT 1"
 _SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)"
@@ -52,7 +52,7 @@ class _OfSearch(msgspec.Struct):
 
 
 def facts_of(journal: Journal) -> RunFacts:
-    """The fold of all events."""
+    """Fold all events of a journal."""
     facts = _saved(journal) or RunFacts(journal.spec)
     while events := journal.read(facts.last_seq, _BATCH):
         for stamped in events:
@@ -62,9 +62,9 @@ def facts_of(journal: Journal) -> RunFacts:
 
 
 def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
-    """Keep messages that are not sent again only in the journal; read them there when this event brings them back."""
+    """Keep messages that are not sent again only in the journal, and read them there if this event restores them."""
     if stamped.work is not None or facts.finder is not None:
-        return  # these are short, or end soon
+        return  # these logs are short, or end soon
     if isinstance(stamped.event, ContextTrimmed | ConversationCut):
         facts.main.forget_dropped()
     elif isinstance(stamped.event, Rewound | ConversationRestored) and facts.main.is_partial:
@@ -72,7 +72,7 @@ def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
 
 
 def last_end(journal: Journal) -> RunEnded | None:
-    """How the run ended; None: it has not, or it was resumed since."""
+    """Return how the run ended; None: it has not, or it was resumed since."""
     for kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
         event = decode(kind, body)
         return event if isinstance(event, RunEnded) else None
@@ -80,18 +80,18 @@ def last_end(journal: Journal) -> RunEnded | None:
 
 
 def checkpoint_seq(journal: Journal) -> int:
-    """The last event that the newest checkpoint covers; 0 where there is no checkpoint."""
+    """Return the number of the last event in the newest checkpoint; 0: there is no checkpoint."""
     saved = _saved(journal)
     return saved.last_seq if saved is not None else 0
 
 
 def checkpoint_bytes(journal: Journal) -> int:
-    """The size of the newest checkpoint; 0 where there is none."""
+    """Return the size of the newest checkpoint; 0: there is none."""
     return len(saved_body(journal, _FACTS) or b"")
 
 
 def save(journal: Journal, facts: RunFacts) -> int:
-    """Store what was folded up to `facts.last_seq`; return its size in bytes, without its logs."""
+    """Store the facts up to `facts.last_seq`; return their size in bytes, without the logs."""
     with journal.transaction():
         stored = copy(facts)
         stored.changes = copy(facts.changes)
@@ -103,7 +103,7 @@ def save(journal: Journal, facts: RunFacts) -> int:
 
 
 def drop_saved(journal: Journal, facts: RunFacts) -> None:
-    """Free the memory of what the journal stores: these facts were saved, and that was committed."""
+    """Free the memory of data that the journal stores. Call it after these saved facts were committed."""
     drop_stored(journal, _logs_of(facts))
 
 
@@ -116,7 +116,7 @@ def save_body(journal: Journal, row: int, body: bytes) -> None:
 
 
 def saved_body(journal: Journal, row: int) -> bytes | None:
-    """The bytes in a row of the checkpoint; None: this version cannot use what is there."""
+    """Return the bytes in a row of the checkpoint; None: this version cannot use them."""
     if not journal.rows(_EXISTS):
         return None
     for maker, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):
@@ -126,7 +126,7 @@ def saved_body(journal: Journal, row: int) -> bytes | None:
 
 
 def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
-    """The facts of a search after that event, where the checkpoint is of that event."""
+    """Return the facts of a search after that event, if the checkpoint is of that event."""
     body = saved_body(journal, _FACTS)
     try:
         found = msgspec.msgpack.decode(body, type=_OfSearch) if body is not None else None
@@ -137,7 +137,7 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 
 @cache
 def made_by() -> str:
-    """Another version may count otherwise, or does not know the digest behind the body."""
+    """Identify the version: another one may count differently, or not know the digest after the body."""
     return f"{version('rundry')} with view, facts and logs"
 
 

@@ -1,4 +1,4 @@
-"""The conversation that the events tell: the same fold serves a live run and a resumed one."""
+"""The conversation with the model, folded from events in the same way for a live and a resumed run."""
 
 from __future__ import annotations
 
@@ -38,44 +38,44 @@ CUT_OFF = "[cut off here]"
 
 @dataclass(slots=True)
 class Cut:
-    """What stood before a cut, for the person who takes it back."""
+    """State before a cut of the conversation, so that a person can undo the cut."""
 
     seq: int
     messages: list[Message]
     seqs: list[int]
     upto: int
     after: int
-    """How many messages stood right after it."""
+    """Number of messages right after the cut."""
     is_summary: bool
 
 
 @dataclass(slots=True)
 class Conversation:
-    """Messages in the order in which the model hears them. Legal at every step's end: each call has its result."""
+    """Messages in the order in which the model receives them. After each step, each call has its result."""
 
     messages: list[Message] = field(default_factory=list[Message])
     seqs: list[int] = field(default_factory=list[int])
-    """Where each message began in the journal."""
+    """Position of each message's start in the journal."""
     cuts: list[Cut] = field(default_factory=list[Cut])
-    """Those that can be taken back, oldest first."""
+    """Cuts that can be undone, oldest first."""
     upto: int = 0
-    """Messages before this index are dropped, but for the kept ones."""
+    """Messages before this index are dropped, except the kept ones."""
     pending: str = ""
-    """Text of the answer that streams."""
+    """Text of the answer that is being streamed."""
     opaque: OpaqueRef | None = None
-    """Its parts that go back to their maker."""
+    """Its parts that must be sent back to their maker."""
     is_partial: bool = False
     """Messages that are not sent again are not in memory."""
     forgotten: int = 0
-    """How many of those stood before `upto` since the newest cut: the journal counts them, too."""
+    """Number of these messages before `upto` since the newest cut; the journal counts them, too."""
 
     def apply(self, event: Event, seq: int = 0) -> None:
-        """Takes in one event of the journal's place `seq`; others than those of the conversation change nothing."""
+        """Fold the event at position `seq`. Events that do not concern the conversation are ignored."""
         self._take_in(event, seq)
         self._place(seq)
 
     def _place(self, seq: int) -> None:
-        """What was added last began there."""
+        """Record the position of the newest message."""
         self.seqs += [seq] * (len(self.messages) - len(self.seqs))
 
     def _take_in(self, event: Event, seq: int) -> None:
@@ -86,7 +86,7 @@ class Conversation:
                 self._settle()
                 self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):
-                pass  # the model hears of it when it gets the wheel back
+                pass  # the model is informed when it gets control back
             case TextArrived(text=text):
                 self.pending += text
             case Fault(retry_in=wait):
@@ -132,23 +132,23 @@ class Conversation:
                 pass
 
     def unanswered(self) -> list[ToolCall]:
-        """Calls of the last answer that have no result yet."""
+        """Return the calls of the last answer that have no result yet."""
         answered = {m.call_id for m in self.messages if m.role == "tool"}
         return [call for m in self.messages for call in m.calls if call.call_id not in answered]
 
     def kept(self) -> set[int]:
-        """Indexes that are never dropped: the system prompt, the task, and the person's or program's newest message."""
+        """Indexes that are never dropped: the system prompt, the task, and the newest user message."""
         users = [i for i, m in enumerate(self.messages) if m.role == "user"]
         systems = {i for i, m in enumerate(self.messages) if m.role == "system"}
         return systems | set(users[:1]) | set(users[-1:])
 
     def current(self) -> list[Message]:
-        """What goes to the model now."""
+        """Return the messages that are sent to the model now."""
         kept = self.kept()
         return [m for i, m in enumerate(self.messages) if i >= self.upto or i in kept]
 
     def forget_dropped(self) -> None:
-        """Drop messages that are not sent again, unless the run goes back: then fold the events again."""
+        """Drop messages that are not sent again. If the run is rewound, fold the events again."""
         kept = self.kept()
         end = min(self.upto, len(self.messages))
         head = [index for index in range(end) if index in kept]
@@ -161,13 +161,13 @@ class Conversation:
             cut.messages, cut.seqs = [], []
 
     def _settle(self, *, with_calls: bool = False) -> None:
-        """The answer is over. An answer of nothing but reasoning is not a message, unless its calls follow."""
+        """End the answer. An answer that has only reasoning is not a message, unless calls follow."""
         if self.pending.strip() or (with_calls and self.opaque is not None):
             self.messages.append(Message(role="assistant", text=self.pending, opaque=self.opaque))
         self.pending, self.opaque = "", None
 
     def _break_off(self) -> None:
-        """What arrived of an answer that never ended is kept, and said to be a part."""
+        """Keep what arrived of an unfinished answer, and mark it as incomplete."""
         self.opaque = None
         if self.pending.strip():
             self.pending = f"{self.pending} {CUT_OFF}"
@@ -181,7 +181,7 @@ class Conversation:
             self.messages.append(Message(role="assistant", calls=[call]))
 
     def _add_result(self, result: Message) -> None:
-        """Results stand in the order of their calls, however they came in."""
+        """Insert a result. Results are in the order of their calls, in whatever order they arrive."""
         self.messages.append(result)
         start = len(self.messages) - 1
         while start and self.messages[start - 1].role == "tool":
@@ -192,7 +192,7 @@ class Conversation:
         self.messages[start:] = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
 
     def _cut(self, summary: str | None, kept: int, seq: int) -> None:
-        """The system prompt stays; beside a summary also the task, and the newest `kept` messages."""
+        """Keep the system prompt; with a summary also the task and the newest `kept` messages."""
         old = list(zip(self.messages, self.seqs, strict=True))
         head = [each for each in old if each[0].role == "system"]
         tail: list[tuple[Message, int]] = []
@@ -207,7 +207,7 @@ class Conversation:
         self.upto = self.forgotten = 0
 
     def _restore(self) -> None:
-        """What came since the newest cut stays."""
+        """Undo the newest cut, and keep the messages since then."""
         if not self.cuts:
             return
         cut = self.cuts.pop()
@@ -216,7 +216,7 @@ class Conversation:
         self.upto = cut.upto
 
     def _rewind(self, upto: int) -> None:
-        """What began at that place of the journal or after it is gone; cuts since then are too."""
+        """Remove messages that started at or after that position, and cuts made since then."""
         self.pending = ""
         while self.cuts and self.cuts[-1].seq >= upto:
             cut = self.cuts.pop()
@@ -244,16 +244,16 @@ SPOKEN: tuple[type[Event], ...] = (
     Rewound,
     PassStarted,
 )
-"""What a conversation takes in; others change nothing."""
+"""The events that change a conversation; all others are ignored."""
 
 
 def last_text(messages: Sequence[Message]) -> str | None:
-    """The newest words of the model, or None."""
+    """Return the newest text of the model, or None."""
     return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
 
 
 def main_conversation(journal: Journal, upto: int) -> Conversation:
-    """The run's conversation after the event of that number, folded from the events. Raises JournalError."""
+    """Return the main conversation after event number `upto`, folded from the events. Raises JournalError."""
     found = Conversation()
     kinds = [str(kind.__struct_config__.tag) for kind in SPOKEN]
     marks = ", ".join("?" for _ in kinds)

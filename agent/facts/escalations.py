@@ -1,4 +1,4 @@
-"""How far a run was handed on: who was asked already, and whether another model has taken over."""
+"""State of a hand-off: which tiers were asked, and whether another model has taken over."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from ..protocol import Event, Fault, HandoffClosed, HandoffOpened, ModelSwitched, Said, TierAsked, TierPassed
 
 ESCALATE, TIER = "escalate", "tier"
-"""Whose doing a change of models was, beside a person's."""
+"""Who caused a change of models, other than a person."""
 
 
 @dataclass(slots=True)
 class Handing:
-    """Derived from events alone. The ladder of tiers begins anew once a person said something or took the run up."""
+    """Hand-off state, derived from events only. Tiers start again after a person's message or resume."""
 
     reason: str = ""
-    """Of the newest hand-off."""
+    """Reason of the newest hand-off."""
     tier: TierAsked | None = None
-    """Who is asked now, or who took it up: a model has its time."""
+    """The tier that is being asked, or that accepted the hand-off: a model continues until its time limit."""
     passed: int = 0
-    """Tiers that are not asked again."""
+    """Number of tiers that are not asked again."""
     escalated: bool = False
-    """The rule for a stall was used, or could not be."""
+    """The rule for a stall was applied, or could not be applied."""
 
     def apply(self, event: Event) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         match event:
             case HandoffOpened(reason=reason):
                 self.reason = reason

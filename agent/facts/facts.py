@@ -1,4 +1,4 @@
-"""What a journal says so far: the one fold of events that the runner, resume, reports and views share."""
+"""The state of a run, derived from its events and shared by the runner, resume, reports and views."""
 
 from __future__ import annotations
 
@@ -67,35 +67,35 @@ from .verdicts import JUDGED, Verdicts
 
 @dataclass(slots=True)
 class RunFacts:
-    """Derived from events alone, so that a resumed run knows what the live one knew."""
+    """Facts of a run, derived from events only, so that a resumed run has the same state as the live one."""
 
     spec: RunSpec
-    """As the run began, with the limits that were changed since."""
+    """The spec at the start of the run, with the limits that were changed since."""
     budget: Budget = field(init=False)
     gate_mode: GateMode = field(init=False)
     rules: list[Rule] = field(init=False)
-    """Of the policy, and what a person added to the run."""
+    """Rules of the policy, and rules that a person added to the run."""
     model: str = field(init=False)
     model_spec: ModelSpec = field(init=False)
-    """The one that answers now: the spec's, or what a person switched to."""
+    """The current model: the one in the spec, or the one that a person switched to."""
     spending: Spending = field(default_factory=Spending)
     conversations: dict[str | None, Conversation] = field(default_factory=dict[str | None, Conversation])
     last_seq: int = 0
     step: int = 0
     step_seq: int = 0
-    """Where the newest step started."""
+    """Position of the start of the newest step."""
     open_steps: dict[int, str | None] = field(default_factory=dict[int, str | None])
-    """Steps that began and have no end yet, with their works."""
+    """Steps that started and have not ended, with their works."""
     passes: int = 0
     started: bool = False
     reply: ReplyFinished | None = None
     """The newest answer of a step in the main conversation, until the next step starts."""
     wrapped_up: bool = False
-    """The last words were said, and no step came after them."""
+    """The closing summary was made, and no step followed."""
     interrupted: bool = False
-    """A person ended what ran, and nobody has said since that it goes on."""
+    """A person interrupted the run, and nobody has continued it since."""
     verdicts: Verdicts = field(default_factory=Verdicts)
-    """Of checks and predicates."""
+    """Results of checks and predicates."""
     finish: Action | None = None
     """The newest accepted `finish`."""
     finish_seq: int = 0
@@ -103,19 +103,19 @@ class RunFacts:
     """Blobs of results that were too long to show."""
     actions: ActionLog = field(default_factory=ActionLog)
     last_edit: int = 0
-    """Where the newest change of a file by the model, its commands, or a person who decided on one stands."""
+    """Position of the newest file change by the model, its commands, or a person who decided on a proposal."""
     last_result: int = 0
-    """Where the newest result of a tool stands."""
+    """Position of the newest result of a tool."""
     changes: Changes = field(default_factory=Changes)
-    """What can be undone, and which files are not as they were."""
+    """Changes that can be undone, and files that differ from the start."""
     sealing: SealFacts = field(default_factory=SealFacts)
-    """The approved content of what decides."""
+    """The approved content of guarded files."""
     hands: Hands = field(default_factory=Hands)
-    """What a person does themselves, and what runs in the background."""
+    """Actions of a person in control, and background commands."""
     queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
-    """Messages that wait for the step's end, by their id."""
+    """Messages that wait for the end of the step, by their id."""
     refused_images: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Images that a model does not get again, by the model's name; an empty list: it gets none at all."""
+    """Images that are not sent to a model again, by the model's name; an empty list: it gets no images at all."""
     asking: Asking = field(default_factory=Asking)
     """Proposals and questions."""
     paused: bool = False
@@ -123,12 +123,12 @@ class RunFacts:
     handing: Handing = field(default_factory=Handing)
     stalls: list[StallDetected] = field(default_factory=list[StallDetected])
     stall: StallDetected | None = None
-    """The newest firing that the loop has not yet answered with a prompt."""
+    """The newest stall that the loop has not yet answered with a prompt."""
     ended: RunEnded | None = None
     world: str | None = None
     finder: FinderFacts | None = None
     passing: PassFacts | None = None
-    """Of a loop whose passes stand on a clock, a delay or a score."""
+    """State of passes, in a run with a clock, a delay or a score."""
 
     def __post_init__(self) -> None:
         if hasattr(self, "budget"):  # it was read from a checkpoint
@@ -144,23 +144,23 @@ class RunFacts:
 
     @property
     def may_change_files(self) -> bool:
-        """Most searches only read, and have no changes that could be undone."""
+        """Whether the run may change files. Most searches only read, so they have nothing to undo."""
         return self.spec.finder is None or self.spec.finder.recipe is Recipe.MIGRATE
 
     @property
     def search(self) -> FinderSpec:
-        """What is searched, with the limits as they are now. Only an until-dry run has it."""
-        assert self.spec.finder is not None  # the caller belongs to a search
+        """Settings of the search with the current limits. Only for an until-dry run."""
+        assert self.spec.finder is not None  # only code for searches calls this
         return self.spec.finder
 
     @property
     def spent(self) -> Spent:
-        """By the whole run."""
+        """The usage of the whole run."""
         return self.spending.spent
 
     @property
     def message_spent(self) -> Spent:
-        """By the newest message of a chat."""
+        """The usage since the newest message of a chat."""
         return self.spending.since_message
 
     @property
@@ -170,26 +170,26 @@ class RunFacts:
 
     @property
     def admitted(self) -> dict[str | None, CallAdmitted]:
-        """Calls that were admitted and neither charged nor given up yet, by work."""
+        """Admitted calls that were neither charged nor abandoned yet, by work."""
         return self.spending.admitted
 
     @property
     def next_step(self) -> int:
-        """The number of the step that comes next."""
+        """The number of the next step."""
         return self.step + 1
 
     @property
     def open_step(self) -> int | None:
-        """The run's own step that began and has no end yet."""
+        """The run's own step that started and has not ended yet."""
         return next((number for number, work in self.open_steps.items() if work is None), None)
 
     @property
     def main(self) -> Conversation:
-        """The run's one conversation."""
+        """The main conversation of the run."""
         return self.conversation(None)
 
     def conversation(self, work: str | None) -> Conversation:
-        """That of an item or lens, or the run's."""
+        """Return the conversation of an item or lens, or the main one."""
         found = self.conversations.get(work)
         if found is None:
             found = self.conversations[work] = Conversation()
@@ -197,12 +197,12 @@ class RunFacts:
 
     @property
     def files_changed(self) -> list[str]:
-        """Sorted paths whose content differs from what it was before the run's tools touched it."""
+        """Sorted paths whose content differs from that before the run's tools first changed them."""
         return sorted(path for path, (before, after) in self.changes.files.items() if before != after)
 
     @property
     def answer(self) -> str | None:
-        """What an outcome would report as the answer now."""
+        """The answer that an outcome would report now."""
         return answer_of(self.finish, last_text(self.main.messages))
 
     @property
@@ -216,7 +216,7 @@ class RunFacts:
         return paths_read(self.actions) | set(self.changes.files)
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         self.last_seq = stamped.seq
         event = stamped.event
         if isinstance(event, TextArrived):  # most events are text
@@ -238,7 +238,7 @@ class RunFacts:
             self.conversation(stamped.work).apply(event, stamped.seq)
         if self.passing is not None:
             self.passing.apply(stamped)
-        is_step = kind is StepStarted or kind is StepFinished  # the most of those that come so far
+        is_step = kind is StepStarted or kind is StepFinished  # most of the events that get this far
         if not is_step:
             self._apply_frame(stamped)
             self.handing.apply(event)
@@ -254,13 +254,13 @@ class RunFacts:
             self.hands.apply(stamped)
 
     def _apply_common(self, stamped: Stamped) -> None:
-        """What a run and its tries have together: the cost, and what a person is asked."""
+        """Fold what a run shares with its tries: cost, proposals and questions."""
         self.spending.apply(stamped)
         if type(stamped.event) in ASKED:
             self.asking.apply(stamped.event)
 
     def _apply_of_try(self, stamped: Stamped) -> None:
-        """A try works on files of its own: here count its steps, its cost, its calls and its proposals."""
+        """Fold an event of a try, which works on its own files: only steps, cost, calls and proposals count here."""
         event = stamped.event
         if isinstance(event, SPOKEN):
             self.conversation(stamped.work).apply(event, stamped.seq)
@@ -284,10 +284,10 @@ class RunFacts:
                 pass
 
     def hear(self, stamped: Stamped) -> None:
-        """Take in an event of the run that this is a part of; the facts of a run are a part of nothing."""
+        """Fold an event of the run to which these facts belong. Does nothing, except for a try."""
 
     def _forget_conversation(self, stamped: Stamped) -> None:
-        """Lenses go on with theirs in the next pass; the other works of a finder have a fresh one each time."""
+        """Drop the conversation of an ended work. Lenses keep theirs for the next pass; other works start new."""
         if isinstance(stamped.event, WorkFinished) and stamped.event.kind != "lens":
             self.conversations.pop(stamped.work, None)
         elif isinstance(stamped.event, RunResumed):
@@ -324,7 +324,7 @@ class RunFacts:
                     self.stall = None
             case PassStarted(number=number, fresh=fresh):
                 self.passes = number
-                if fresh:  # what an earlier pass said does not count in this one
+                if fresh:  # results of an earlier pass do not count in this one
                     self.finish = self.reply = self.stall = None
                     for work in [work for work in self.conversations if is_try(work)]:
                         del self.conversations[work]
@@ -406,7 +406,7 @@ class RunFacts:
                 pass
 
     def _rewind(self, upto: int) -> None:
-        """Back to before that place; what was spent stays spent."""
+        """Return to the state before that position. Usage is not reduced."""
         self.finish = self.reply = self.stall = None
         self.wrapped_up = False
         self.interrupted = True
@@ -422,7 +422,7 @@ class RunFacts:
 
 
 def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:
-    """All events of a journal, taken in."""
+    """Fold all events of a journal."""
     facts = RunFacts(spec)
     for stamped in events:
         facts.apply(stamped)

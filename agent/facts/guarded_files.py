@@ -1,4 +1,4 @@
-"""The approved content of guarded files, as the journal's events tell it."""
+"""The approved content of guarded files, derived from events."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from ..protocol import FileChanged, GuardApproved, GuardSealed, Stamped
 
 _NOT_BY_A_DECISION = ("command", "background")
-"""What these change is approved by a `GuardApproved` of its own, or not at all."""
+"""Changes by these are approved only by a separate `GuardApproved`."""
 
 
 @dataclass(slots=True)
 class SealFacts:
-    """The newest seal and what was approved since."""
+    """The newest seal and the content approved since then."""
 
     seal: str | None = None
-    """Blob of the approved marks; None: nothing was sealed."""
+    """Blob of the approved digests; None: nothing was sealed."""
     not_held: list[str] = field(default_factory=list[str])
     written: dict[str, str | None] = field(default_factory=dict[str, str | None])
-    """Path to blob of what was written since with approval; None: removed."""
+    """Path to the blob of content approved since then; None: the file was removed."""
     kept: dict[str, GuardApproved] = field(default_factory=dict[str, GuardApproved])
     """Changes of commands that a person kept."""
 
     def apply(self, stamped: Stamped) -> None:
-        """Take in the next event."""
+        """Fold the next event into this state."""
         match stamped.event:
             case GuardSealed(seal=seal, not_held=not_held):
                 self.seal, self.not_held = seal, not_held

@@ -1,4 +1,4 @@
-"""What a person does with their own hands, and what runs in the background, folded from the events."""
+"""Actions of a person in control, and background commands, derived from events."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .actions import Action, close_action
 
 @dataclass(slots=True)
 class Hands:
-    """The fold."""
+    """Actions of a person in control, and background commands."""
 
     wheel: WheelTaken | None = None
-    """A person drives."""
+    """Set while a person is in control."""
     done: list[Action] = field(default_factory=list[Action])
-    """What they did since they took it."""
+    """The person's actions since taking control."""
     used: int = 0
-    """Tools that a person ever used: their calls are numbered so."""
+    """Number of tool calls by a person so far, which numbers the next one."""
     background: dict[str, BackgroundStarted] = field(default_factory=dict[str, BackgroundStarted])
-    """What runs, by name."""
+    """Running background commands, by name."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
-    """Blobs of what those printed that ended."""
+    """Blobs of the output of ended background commands."""
     shells: dict[int, ShellStarted] = field(default_factory=dict[int, ShellStarted])
-    """Commands of the person's own that have no end yet."""
+    """The person's own commands that have not ended yet."""
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         match stamped.event:
             case WheelTaken() as taken:
                 self.wheel = taken

@@ -1,4 +1,4 @@
-"""What a journal says of passes: of a clock, of a delay that the model picks, of a score that has to move."""
+"""State of passes in interval, paced and improve runs."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from ..protocol import (
 )
 
 OF_TRIES = (TryStarted, TryFinished, TryMeasured)
-"""Events of a try that say how its pass stands."""
+"""Events of a try that affect the state of its pass."""
 
 WAKE = "wake_after"
-"""The tool by which the model picks its delay."""
+"""The tool with which the model chooses its delay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A delay that the model asked for."""
+    """A delay that the model requested."""
 
     seconds: float
     reason: str
@@ -54,55 +54,55 @@ class Asked:
 
 @dataclass(slots=True)
 class PassFacts:
-    """The pass that is open, what earlier ones did, what the score was, and what the run sleeps for."""
+    """The open pass, earlier passes, scores, and the delay of the run."""
 
     open: PassStarted | None = None
     steps: int = 0
-    """Of the open pass."""
+    """Number of steps in the open pass."""
     silences: int = 0
-    """Answers without a tool in a row, in the open pass."""
+    """Number of answers without a tool call in a row, in the open pass."""
     going_back: PatchKept | None = None
-    """The open pass is being put back: its patch is kept, and what it changed is no longer looked at."""
+    """The open pass is being rolled back: its patch is stored, and its changes are no longer looked at."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
-    """Candidates of the open pass that began, by number; None: it has not ended."""
+    """Candidates of the open pass that started, by number; None: not ended yet."""
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
-    """Those that were judged."""
+    """Measurements of candidates, by number."""
     chosen: TryChosen | None = None
-    """The one whose files are in the run's tree, or are being written there."""
+    """The try whose files are in the run's tree or are being written there."""
     lost: list[TryStarted] = field(default_factory=list[TryStarted])
-    """Candidates that worked when their runner died, and whose worktrees may be there still."""
+    """Candidates whose runner died while they worked; their worktrees may still exist."""
     last: PassStarted | None = None
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     changes: dict[str, int] = field(default_factory=dict[str, int])
     """Hash of a change to the first pass that made it."""
     said: list[str] = field(default_factory=list[str])
-    """What the person said since the last pass ended."""
+    """The person's messages since the last pass ended."""
     images: list[ImageRef] = field(default_factory=list[ImageRef])
-    """Of what the person said."""
+    """Images in the person's messages."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
     reference: float = 0.0
-    """The best score when it last improved by more than `min_delta`: what the next improvement is compared with."""
+    """Best score when it last improved by more than `min_delta`: the next improvement is compared with it."""
     best_noise: float | None = None
-    """Of the measurements of the best score."""
+    """Noise of the measurements of the best score."""
     stale: int = 0
-    """Passes in a row that did not improve the best score by more than `min_delta`."""
+    """Number of passes in a row that did not improve the best score by more than `min_delta`."""
     unmeasured: int = 0
-    """Passes in a row whose score could not be measured; they are not stale."""
+    """Number of passes in a row whose score could not be measured; these do not count as stale."""
     skipped: int = 0
-    """Passes in a row that could not start, since the last hand-off."""
+    """Number of passes in a row that could not start, since the last hand-off."""
     asked: Asked | None = None
-    """The newest delay that the model asked for, and that was not slept yet."""
+    """The newest delay that the model requested, if it has not been slept yet."""
     asleep: Sleeping | None = None
     slept: Woken | None = None
-    """How the last sleep ended; None once it is answered."""
+    """How the last sleep ended; None once the model was informed."""
     prompt_tokens: int = 0
-    """Of the newest call."""
+    """Tokens of the newest call's prompt."""
     _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
     _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
 
     @property
     def number(self) -> int:
-        """Of the newest pass."""
+        """The number of the newest pass."""
         return 0 if self.last is None else self.last.number
 
     @property
@@ -111,7 +111,7 @@ class PassFacts:
         return self.scores[-1].best if self.scores else None
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         match stamped.event:
             case PassStarted() as started:
                 self._start(started)
@@ -170,7 +170,7 @@ class PassFacts:
                 self.measured[candidate] = event
             case TryChosen():
                 self.chosen = event
-            case RunResumed():  # their worktrees were the earlier runner's
+            case RunResumed():  # their worktrees belonged to the earlier runner
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
                 self._forget_tries()
 
@@ -208,7 +208,7 @@ class PassFacts:
 
 
 def passing_of(spec: RunSpec) -> PassFacts | None:
-    """None: the run's loop has no such passes."""
+    """Return the state of passes; None: the run's loop does not have such passes."""
     return PassFacts() if spec.loop in (LoopKind.INTERVAL, LoopKind.PACED, LoopKind.IMPROVE) else None
 
 

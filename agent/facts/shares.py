@@ -1,4 +1,4 @@
-"""What each model used of a run."""
+"""Usage of a run by model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..protocol import Charged, ModelShare
 
 
 def add_charge(shares: dict[str, ModelShare], charged: Charged) -> None:
-    """Adds a call to its model's share."""
+    """Add a call to its model's share."""
     known = shares.get(charged.model) or ModelShare(model=charged.model)
     usd = None if known.usd is None or charged.usd is None else known.usd + charged.usd
     shares[charged.model] = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""What a run used of its budget, from the events: charged, held, and admitted but not yet charged."""
+"""Usage of a run's budget, derived from events: charged, held, and admitted but not yet charged."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from ..protocol import (
 from .shares import add_charge
 
 _REMEMBERED = 50
-"""Prompts from which the margin is learned."""
+"""Number of prompts from which the margin is learned."""
 
 SPENDS = (Charged, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
-"""Events that change what is used of a limit."""
+"""Events that change the usage of a limit."""
 
 
 @dataclass(slots=True)
 class Spending:
-    """Derived from events alone."""
+    """Usage of a run, derived from events only."""
 
     spent: Spent = field(default_factory=Spent)
     message_from: Spent = field(default_factory=Spent)
-    """What was spent when the newest message of a chat came: its budget starts there."""
+    """Usage when the newest message of a chat arrived: the message's budget starts there."""
     shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
-    """By model, in the order of their first calls."""
+    """Usage by model, in the order of their first calls."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
-    """Calls that were admitted and neither charged nor given up yet, by work."""
+    """Admitted calls that were neither charged nor abandoned yet, by work."""
     holds: dict[int, Charged] = field(default_factory=dict[int, Charged])
-    """Charges of which the provider may still bill more, by their place in the journal."""
+    """Charges for which the provider may still bill more, by their position in the journal."""
     message_at: int = 0
-    """Where the newest message of a chat stands in the journal."""
+    """Position of the newest message of a chat in the journal."""
     is_damaged: bool = False
-    """An event could not be read: it may have been a charge."""
+    """An event could not be read and may have been a charge."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
 
     @property
     def since_message(self) -> Spent:
-        """What the newest message of a chat has used."""
+        """Usage since the newest message of a chat."""
         a, b = self.spent, self.message_from
         return Spent(
             steps=a.steps - b.steps,
@@ -72,7 +72,7 @@ class Spending:
 
     @property
     def used(self) -> Used:
-        """What counts against the limits of the run, calls in flight at their worst."""
+        """What counts against the limits of the run; running calls count with their worst case."""
         spent, calls = self.spent, self.admitted.values()
         return Used(
             spent.steps,
@@ -82,7 +82,7 @@ class Spending:
         )
 
     def used_with(self, admitted: CallAdmitted, work: str | None) -> Used:
-        """The same with a call that is about to be admitted."""
+        """Return the same, including a call that is about to be admitted."""
         used, before = self.used, self.admitted.get(work)
         return used._replace(
             tokens=used.tokens + admitted.worst_tokens - (before.worst_tokens if before else 0),
@@ -90,7 +90,7 @@ class Spending:
         )
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         match stamped.event:
             case StepStarted():
                 self.spent += Spent(steps=1)
@@ -141,7 +141,7 @@ class Spending:
 
 
 def spent_by(charged: Charged) -> Spent:
-    """What one call used, and what its provider may still bill."""
+    """Return the usage of one call, including what its provider may still bill."""
     return Spent(
         tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
         usd=charged.usd or 0.0,

@@ -1,4 +1,4 @@
-"""Where each step of a run began, in 16 bytes a step."""
+"""Positions in the journal at which the steps of a run start, stored in 16 bytes per step."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _PAIR = Struct("<qq")
 
 @dataclass(slots=True)
 class StepPlaces:
-    """Step numbers with the places of their starts in the journal."""
+    """Map of step numbers to the positions of their starts in the journal."""
 
     pairs: bytearray = field(default_factory=bytearray)
-    """Number and place of each, ordered by number."""
+    """Number and position of each step, ordered by number."""
 
     def put(self, number: int, seq: int) -> None:
-        """That step began there."""
+        """Record that this step started at this position."""
         at = self._find(number)
         end = at + 1 if self._number(at) == number else at
         self.pairs[at * _PAIR.size : end * _PAIR.size] = _PAIR.pack(number, seq)
 
     def get(self, number: int | None) -> int | None:
-        """Where that step began; None: there was no such step."""
+        """Return the position at which the step started; None: there is no such step."""
         if number is None:
             return None
         at = self._find(number)
@@ -31,7 +31,7 @@ class StepPlaces:
 
     def _find(self, number: int) -> int:
         count = len(self.pairs) // _PAIR.size
-        if not count or self._number(count - 1) < number:  # most often it is the newest
+        if not count or self._number(count - 1) < number:  # the usual case: the newest step
             return count
         return bisect_left(range(count), number, key=self._number)
 

@@ -1,4 +1,4 @@
-"""What the journal says of one try: the fold of its own events, on top of what holds for the whole run."""
+"""Facts about one try: its own events are folded on top of the facts of the whole run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .passes import PassFacts
 
 
 class TryFacts(RunFacts):
-    """A try sees its own events as those of its main conversation. Cost, proposals and limits are the run's."""
+    """Facts of a try, whose events count as its main conversation. Cost, proposals and limits are those of the run."""
 
     def __init__(self, run: RunFacts, started: PassStarted, workspace: str) -> None:
-        """`workspace`: its worktree."""
+        """Start from the run's facts; `workspace` is the worktree of the try."""
         super().__init__(msgspec.structs.replace(run.spec, workspace=workspace))
         self._run = run
         self.said: list[str] = []
-        """What the person said to the run, and this try has not read yet."""
+        """The person's messages to the run that this try has not read yet."""
         self.budget, self.gate_mode, self.paused = run.budget, run.gate_mode, run.paused
         self.model, self.model_spec, self.refused_images = run.model, run.model_spec, run.refused_images
         self.spending, self.asking = run.spending, run.asking
@@ -40,16 +40,16 @@ class TryFacts(RunFacts):
 
     @property
     def next_step(self) -> int:
-        """Steps are numbered in the run."""
+        """The number of the next step; steps are numbered across the run."""
         return self._run.next_step
 
     def apply(self, stamped: Stamped) -> None:
-        """Take in an event of this try, for the run as well."""
+        """Fold an event of this try, also into the facts of the run."""
         self._run.apply(stamped)
         super().apply(msgspec.structs.replace(stamped, work=None))
 
     def hear(self, stamped: Stamped) -> None:
-        """Take in an event of the run."""
+        """Fold an event of the run."""
         match stamped.event:
             case BudgetChanged() | LimitsChanged() | GateModeChanged() | ModelSwitched() | Paused() | Unpaused():
                 self._apply_frame(stamped)
@@ -61,5 +61,5 @@ class TryFacts(RunFacts):
                 pass
 
     def _apply_common(self, stamped: Stamped) -> None:
-        """The run has done it: both have the same."""
+        """Do nothing: the run, which shares these objects, has already folded the event."""
         del stamped

@@ -1,4 +1,4 @@
-"""What checks and predicates said of the work, from the events, and what of it the model has heard."""
+"""Results of checks and predicates, derived from events, and which of them the model has received."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from ..protocol import (
     WheelGiven,
 )
 
-_ASIDE = ("shell", "undo", "wheel", "background", "handover", "guard")
-"""What a person did meanwhile: it does not stand in for what the loop has to say."""
+_BY_PERSON = ("shell", "undo", "wheel", "background", "handover", "guard")
+"""Kinds of prompts about a person's actions: they do not replace what the loop has to send to the model."""
 SUSPECT_QUESTION = "suspect-"
-"""What the id of a question about a suspect check begins with."""
+"""Prefix of the id of a question about a suspect check."""
 _NOT_STARTED = (126, 127)
-"""Exit codes of a shell that found no such command, or may not execute it."""
+"""Exit codes of a shell that did not find the command, or could not execute it."""
 
 
 def digest_of(answer: str | None) -> str:
-    """Tells one answer from another; empty where there is none."""
+    """Return a digest of an answer; empty if there is no answer."""
     return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()[:32] if answer else ""
 
 
 def cannot_start(check: CheckFinished) -> bool:
-    """The shell could not start what the check names."""
+    """Return whether the shell could not start the command of the check."""
     return check.exit_code in _NOT_STARTED
 
 
@@ -54,7 +54,7 @@ def result_of(check: CheckFinished) -> str:
 
 
 def counts_of(check: CheckFinished) -> TestCounts | None:
-    """What a check counted; None: nothing."""
+    """Return the test counts of a check; None: it counted nothing."""
     if check.ran is None and check.failing is None:
         return None
     return TestCounts(check.ran, check.failing or 0)
@@ -62,45 +62,45 @@ def counts_of(check: CheckFinished) -> TestCounts | None:
 
 @dataclass(slots=True)
 class Verdicts:
-    """Derived from events alone."""
+    """Verdicts of a run, derived from events only."""
 
     checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
-    """The newest verdict of each, by its command."""
+    """The newest verdict of each check, by its command."""
     checked_seq: int = 0
-    """Where the newest one stands."""
+    """Position of the newest check in the journal."""
     predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
     judged_seq: int = 0
-    """Where the newest verdict of a check or another predicate stands."""
+    """Position of the newest verdict of a check or another predicate."""
     confirmation: ConfirmationFinished | None = None
-    """The newest one; None: there was none since the last message or undo."""
+    """The newest confirmation; None: there was none since the last message or undo."""
     confirmation_seq: int = 0
     dependencies: DependenciesRecorded | None = None
     """The dependency folders at the start."""
     prompted_seq: int = 0
-    """Where the model was last told something."""
+    """Position of the newest message from the program to the model."""
     told: dict[str, str] = field(default_factory=dict[str, str])
-    """Each check's output as the model last heard it, while that stands in its window."""
+    """Output of each check as it was last sent to the model, while that message is in the context window."""
     references: dict[str, str] = field(default_factory=dict[str, str])
-    """Command to the blob of what it counted first, or at the start of the pass; of items, too."""
+    """Command to the blob of its reference counts: the first, or those at the start of the pass. Also for items."""
     starts: dict[str, TestCounts | None] = field(default_factory=dict[str, TestCounts | None])
     """Command to the counts of its first run."""
     accepted: list[str] = field(default_factory=list[str])
-    """Commands whose newest verdict was suspect, and that a person accepted."""
+    """Commands whose newest verdict was suspect and accepted by a person."""
     asked: set[str] = field(default_factory=set[str])
-    """Suspect results that a person was asked about since the pass began, each by `result_of`."""
+    """Suspect results about which a person was asked since the pass began, by `result_of`."""
     accepted_results: set[str] = field(default_factory=set[str])
-    """Those of them that the person accepted."""
+    """The suspect results that the person accepted."""
     is_check_due: bool = False
-    """Something was undone since the predicates were asked: what they said no longer holds."""
+    """Something was undone since the last verdicts, so they no longer hold."""
 
     @property
     def suspects(self) -> list[CheckFinished]:
-        """Newest results whose exit code 0 was not taken for a pass, and that nobody accepted."""
+        """The newest results with exit code 0 that do not count as a pass and that nobody accepted."""
         return [check for check in self.checks.values() if check.suspect is not None and not check.passed]
 
     @property
     def suspect_digest(self) -> str:
-        """What a person accepts: these results of these checks, whenever they ran. Empty: no check is suspect."""
+        """Digest of the results that a person accepts, independent of when they ran. Empty: no check is suspect."""
         found = sorted((c.command, c.suspect, c.exit_code, c.missing_count, c.missing) for c in self.suspects)
         return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
 
@@ -110,27 +110,27 @@ class Verdicts:
         return sorted({line for judged in self.predicates.values() if judged.passed for line in judged.not_guaranteed})
 
     def is_about(self, name: str, answer: str | None) -> bool:
-        """The newest verdict of this predicate is about this answer."""
+        """Return whether the newest verdict of this predicate is about this answer."""
         judged = self.predicates.get(name)
         return judged is not None and judged.answer == digest_of(answer)
 
     @property
     def is_confirmation_due(self) -> bool:
-        """The predicates were asked since the newest confirmation, or there is none."""
+        """Whether the predicates were evaluated since the newest confirmation, or there is no confirmation."""
         return self.confirmation is None or self.judged_seq > self.confirmation_seq
 
     @property
     def is_unconfirmed(self) -> bool:
-        """What holds in the workspace failed in a clean checkout."""
+        """Whether the checks pass in the workspace but failed in a clean checkout."""
         failed = self.confirmation is not None and self.confirmation.result is Confirmed.FAILED
         return failed and not self.is_confirmation_due
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next of `JUDGED`, in order."""
+        """Fold the next event of the types in `JUDGED`."""
         match stamped.event:
             case StepStarted():
                 self.is_check_due = False
-            case Prompted(kind=kind) if kind not in _ASIDE:
+            case Prompted(kind=kind) if kind not in _BY_PERSON:
                 self.prompted_seq = stamped.seq
                 if kind != "system" and self.checked_seq:
                     self.told = {command: check.output for command, check in self.checks.items()}
@@ -209,4 +209,4 @@ JUDGED = frozenset[type[Event]](
         DependenciesRecorded,
     )
 )
-"""What `Verdicts` takes in; others change nothing."""
+"""The events that change `Verdicts`; all others are ignored."""

@@ -1,4 +1,4 @@
-"""What triggers the next pass, by kind of loop. Each is a pure `decide(state)`: no clock, no I/O."""
+"""Decide what a run does next, by loop kind. Each loop is a pure `decide(state)`: no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LoopState", "decider", "met", "never_started"]
 
 
 def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
-    """Return the function that decides for this kind of loop what comes next."""
+    """Return the `decide` function of a loop kind."""
     match kind:
         case LoopKind.CHAT:
             return chat.decide

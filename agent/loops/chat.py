@@ -1,4 +1,4 @@
-"""chat: the person's next message triggers the next pass; the person sees and may stop every step."""
+"""The chat loop: each message of the person starts a pass; the person sees every step and can stop it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .state import LoopState, ends, is_silent
 
 
 def decide(state: LoopState) -> Decision:
-    """Steps until the model has answered, then waits for the next message."""
+    """Run steps until the model has answered, then wait for the next message."""
     facts = state.facts
     match ends(state):
         case Finish(reason=Reason.BUDGET) as end:

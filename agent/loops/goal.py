@@ -1,4 +1,4 @@
-"""goal: goes on while a check still fails. Done is a check that passed, never a claim."""
+"""The goal loop: continues while a check fails. Done means that a check passed, never that the model said so."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NUDGE = (
 )
 CUT = (
     "Your answer was cut off: it was longer than an answer may be here, so no tool was called. "
-    "Say less and call the next tool at once; write a long file in several shorter edits."
+    "Say less and call the next tool immediately; write a long file in several shorter edits."
 )
 
 
 def decide(state: LoopState) -> Decision:
-    """The next step, with what the model has to hear first; or the end."""
+    """Return the next step, with what the model must be told first, or the end of the run."""
     facts = state.facts
     if fired := met(state):
         if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
@@ -38,7 +38,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def next_words(facts: RunFacts) -> tuple[str, str | None]:
-    """What the program has to say before the next step, if anything."""
+    """Return what the program must send to the model before the next step, if anything."""
     parts: list[tuple[str, str]] = []
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
@@ -52,7 +52,7 @@ def next_words(facts: RunFacts) -> tuple[str, str | None]:
         if not judged.passed and (claimed or is_silent(facts))
     ]
     if claimed:
-        parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Go on."))
+        parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
     if is_silent(facts):
         was_cut = facts.reply is not None and facts.reply.finish == "length"
         said = NOTHING if facts.spec.edit_format == CONSTRAINED else NUDGE

@@ -1,4 +1,4 @@
-"""improve: measure, change, measure; keep what is better, until the score stops moving (docs/requirements.md 2.7)."""
+"""The improve loop: measure, change, measure, and keep improvements, until the score stops improving."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NO_BUDGET = (
 
 
 def decide(state: LoopState) -> Decision:
-    """The baseline, then passes until the score stops moving or the budget is used up."""
+    """Measure the baseline, then run passes until the score stops improving or the budget is used up."""
     spec, passing = state.facts.spec.improve, passing_of(state)
-    assert spec is not None  # the command line makes it for this loop
+    assert spec is not None  # the command line sets it for this loop
     if not passing.scores:
         return _baseline(state, spec)
     if passing.open is not None and passing.open.tries > 1:
@@ -36,7 +36,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:
-    """Nothing is changed before there is a score."""
+    """Measure the score before anything is changed."""
     if not spec.bounded or not is_finite(state.facts.budget):
         return Finish(reason=Reason.REFUSED, detail=NO_BUDGET)
     for result in state.results:
@@ -46,14 +46,14 @@ def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:
 
 
 def _not_measured(passing: PassFacts, spec: ImproveSpec) -> Finish:
-    """Without measurements the run knows nothing about its changes: that is an error, never a plateau."""
+    """End the run with an error: without measurements the effect of changes is unknown, so it is not a plateau."""
     why = f"the score could not be measured in {passing.unmeasured} passes in a row"
     last = passing.done[-1].why if passing.done else ""
     return Finish(reason=Reason.ERROR, detail=f"{why} (`{spec.score}`): {last}", retryable=True)
 
 
 def is_finite(budget: Budget) -> bool:
-    """At least one limit holds."""
+    """Return whether the budget has at least one limit."""
     return any(
         limit is not None for limit in (budget.steps, budget.tokens, budget.usd, budget.seconds, budget.deadline)
     )

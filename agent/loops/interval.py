@@ -1,4 +1,4 @@
-"""interval: a fresh pass on a clock; an overrun delays the next, passes never overlap (docs/requirements.md 2.5)."""
+"""The interval loop: a fresh pass at fixed times. An overrun delays the next pass; passes never overlap."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from .passes import BEGIN, go_on, passing_of, used_up
 from .state import LoopState, ends, never_started
 
 SKIPS = 3
-"""Passes in a row that could not start, after which a person is asked."""
+"""After this many passes in a row that could not start, a person is asked."""
 
 
 def decide(state: LoopState) -> Decision:
-    """The pass goes on, the next one begins, or the run sleeps until it is due. It has no end of its own."""
+    """Continue the pass, start the next one, or sleep until it is due. The loop never ends by itself."""
     spec, passing = state.facts.spec.interval, passing_of(state)
-    assert spec is not None  # the command line makes it for this loop
+    assert spec is not None  # the command line sets it for this loop
     if refused := never_started(state.facts):
         return refused
     if passing.open is not None:
@@ -32,7 +32,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def seconds_to_next(state: LoopState, passing: PassFacts, spec: IntervalSpec) -> float:
-    """0 or less: it is due. The first is at once; one that the person woke is, too."""
+    """Return the seconds until the next pass; 0 or less: it is due, as is the first pass or a woken one."""
     if passing.last is None or passing.last.began is None or passing.slept is not None:
         return 0.0
     return min(spec.every, passing.last.began + spec.every - state.now)  # the clock may have been set back since

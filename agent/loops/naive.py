@@ -1,4 +1,4 @@
-"""naive: the contrast. It believes the model's silence, and its outcome says `claimed`."""
+"""The naive loop, for comparison: it trusts the model when it stops, and its outcome is `claimed`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .state import LoopState, ends, is_silent
 
 
 def decide(state: LoopState) -> Decision:
-    """Ends when the model stops calling tools, or calls `finish`."""
+    """End when the model stops calling tools, or calls `finish`."""
     if end := ends(state):
         return end
     if is_silent(state.facts) or state.facts.finish is not None:

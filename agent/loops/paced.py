@@ -1,4 +1,4 @@
-"""paced: a goal whose next step waits as the model asked, weighed against the cache (docs/requirements.md 2.6)."""
+"""The paced loop: like goal, but the model chooses the delay before the next step, adjusted to the prompt cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOW = {"person": "the person woke you", "message": "a message woke you"}
 
 
 def decide(state: LoopState) -> Decision:
-    """Sleeps where the model asked for it, else goes on as a goal does."""
+    """Sleep if the model requested it, otherwise continue like the goal loop."""
     passing = passing_of(state)
     is_over = met(state) is not None or suspect(state) is not None or ends(state) is not None
     if passing.asked is not None and state.facts.finish is None and not is_over:
@@ -32,7 +32,7 @@ def decide(state: LoopState) -> Decision:
     if work.prompt_kind == "nudge" and work.prompt:
         work = msgspec.structs.replace(work, prompt=f"{work.prompt} {_NUDGE}")
     if passing.slept is not None:
-        how = _HOW.get(passing.slept.by, "the time is over")
+        how = _HOW.get(passing.slept.by, "the delay is over")
         told = f"You slept {passing.slept.slept:.0f} s: {how}."
         told = f"{told}\n\n{work.prompt}" if work.prompt else told
         work = msgspec.structs.replace(work, prompt=told, prompt_kind="wake" if not work.prompt else work.prompt_kind)

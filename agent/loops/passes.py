@@ -1,4 +1,4 @@
-"""What loops whose passes change files have in common: a pass begins, takes its steps, is over, and is closed."""
+"""Common code of loops whose passes change files: a pass begins, runs its steps, is over, and is closed."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from .goal import next_words
 from .state import LoopState, ends, met, undecided
 
 BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
-"""Kinds of works that no model does."""
+"""Kinds of works that do not call a model."""
 TRY = "try"
 """Kind of the work of one candidate."""
 _ANY_WINDOW = 32_000
-"""Tokens. What counts is whether anything is left at all."""
+"""A context window in tokens, only to find out whether any budget is left."""
 SILENCES = 2
-"""Answers without a tool in a row after which a pass is over: the first one is nudged."""
+"""A pass is over after this many answers in a row without a tool call; after the first one, the model gets a nudge."""
 
 
 def passing_of(state: LoopState) -> PassFacts:
-    """The passes of a loop that has some."""
-    assert state.facts.passing is not None  # the fold makes them for these loops
+    """Return the passes of a loop that has passes."""
+    assert state.facts.passing is not None  # the facts create it for these loops
     return state.facts.passing
 
 
 def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
-    """The next step of the open pass; its close; or why the run ends in the middle of it."""
+    """Return the next step of the open pass, its close, or why the run ends before that."""
     if passing.going_back is not None:
         return Again([Work(kind=CLOSE)])
     doubt = undecided(state)
@@ -41,21 +41,21 @@ def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
 
 
 def over(state: LoopState, passing: PassFacts, cap: int, assured: str | None) -> str | None:
-    """Why the open pass is over, in words; None: it continues. `assured`: what holds."""
+    """Return why the open pass is over; None: it continues. `assured`: the conditions that hold."""
     facts = state.facts
     if assured is not None and passing.steps and passing.open is not None and not passing.open.green:
         return assured
     if facts.finish is not None and (assured is not None or not facts.spec.predicates.exist):
         return "the model called finish"
     if passing.silences >= SILENCES:
-        return "the model fell silent"
+        return "the model stopped calling tools"
     if passing.steps >= cap:
         return f"it took its {cap} steps"
     return None
 
 
 def used_up(state: LoopState) -> Finish | None:
-    """No call is left for another pass: the run need not begin it, nor sleep until then."""
+    """End the run if no model call is left for another pass, so that it neither starts it nor sleeps until then."""
     facts = state.facts
     found = admit(
         facts.budget,

@@ -1,4 +1,4 @@
-"""What a loop decides from: the facts of the journal and what came of the last works."""
+"""The input of a loop's decision: the facts of the run and the results of the last works."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ..finder.state import FinderState
 from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
 
 _NAMED = 3
-"""Missing tests in a reason."""
+"""Number of missing tests named in a reason."""
 _SAID = 300
-"""Characters of what a check printed last, in a reason."""
+"""Number of characters of a check's last output quoted in a reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """Everything that `decide` may look at."""
+    """Everything that `decide` may read."""
 
     facts: RunFacts
     results: Sequence[WorkResult] = ()
-    """Of the works that were ordered last; empty at the start and after a wait."""
+    """Results of the last work orders; empty at the start and after a wait."""
     watched: bool = False
     """A view is attached, so that a person can be asked."""
     finder: FinderState | None = None
-    """The search, of an until-dry loop."""
+    """The search, in an until-dry loop."""
     busy: frozenset[str] = frozenset()
-    """Names of the works that run."""
+    """Names of the running works."""
     now: float = 0.0
-    """Unix seconds."""
+    """Current time in Unix seconds."""
     price: Price | None = None
-    """Of the model that answers."""
+    """Price of the current model."""
 
 
 def ends(state: LoopState) -> Finish | Wait | None:
-    """What ends every loop alike: a fault for good, a budget, a stall. None: nothing does."""
+    """End the run for reasons that all loops share: a permanent fault, a budget, a stall. None: continue."""
     for result in state.results:
         if result.exhausted is not None:
             return Finish(reason=Reason.BUDGET, detail=result.exhausted, wrap_up=True)
@@ -54,16 +54,16 @@ def ends(state: LoopState) -> Finish | Wait | None:
 
 
 def stall_reason(kind: str) -> Reason:
-    """The outcome's word for a detector's (docs/requirements.md 4.3, 4.4)."""
+    """Return the outcome's reason for a kind of stall (docs/requirements.md 4.3, 4.4)."""
     if kind in ("cycle", "oscillation"):
         return Reason.OSCILLATION
     return Reason.TOOL_ERRORS if kind == "tool-errors" else Reason.STAGNATION
 
 
 def met(state: LoopState) -> str | None:
-    """Which success predicates hold, in words, if enough of them do; None: not yet.
+    """Describe which success predicates hold, if enough of them do; None: not yet.
 
-    What failed in a clean checkout does not hold.
+    A predicate that failed in a clean checkout does not hold.
     """
     if state.facts.verdicts.is_unconfirmed:
         return None
@@ -78,27 +78,27 @@ def met(state: LoopState) -> str | None:
 
 
 def suspect(state: LoopState) -> Finish | None:
-    """The hand-off where suspect checks are all that is left to be met, and the model has not been told of them."""
+    """Return the hand-off if only suspect checks are left, and the model has not received their results."""
     verdicts, found = state.facts.verdicts, suspects_left(state.facts)
     return doubt(found) if found and verdicts.checked_seq > verdicts.prompted_seq else None
 
 
 def undecided(state: LoopState) -> Finish | None:
-    """The hand-off of a pass that is over: the same as `suspect`, or nobody was asked about this result yet."""
+    """Return the same hand-off for an ended pass, also if nobody was asked about this result yet."""
     found = suspects_left(state.facts)
     is_new = any(result_of(check) not in state.facts.verdicts.asked for check in found)
     return doubt(found) if is_new else suspect(state)
 
 
 def suspects_left(facts: RunFacts) -> list[CheckFinished]:
-    """The suspect checks, where they are all that is left to be met."""
+    """Return the suspect checks if nothing else is left to be met."""
     found = [check for check in failing_checks(facts) if check.suspect is not None]
     rest = [name for name, ok in _verdicts(facts).items() if not ok]
     return found if len(rest) <= len(found) or facts.spec.predicates.any else []
 
 
 def doubt(found: Sequence[CheckFinished]) -> Finish:
-    """The hand-off where these suspect checks wait for a decision."""
+    """Return the hand-off in which these suspect checks wait for a decision."""
     more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
     return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}{more}", suspect=True)
 
@@ -110,13 +110,13 @@ def _what_is_missing(check: CheckFinished) -> str:
 
 
 def failing_checks(facts: RunFacts) -> list[CheckFinished]:
-    """Checks whose newest verdict is not a pass, in the order of the command line."""
+    """Return the checks whose newest verdict is not a pass, in the order of the command line."""
     checks = facts.verdicts.checks
     return [c for c in map(checks.get, facts.spec.predicates.until) if c and not c.passed]
 
 
 def never_started(facts: RunFacts) -> Finish | None:
-    """A check that cannot be started before the first step: the run is refused. None: each of them ran."""
+    """Refuse the run if a check cannot be started before the first step. None: each of them ran."""
     if facts.step or facts.spent.steps:
         return None
     for check in failing_checks(facts):
@@ -129,12 +129,12 @@ def never_started(facts: RunFacts) -> Finish | None:
 
 
 def is_silent(facts: RunFacts) -> bool:
-    """The newest answer asked for no tool."""
+    """Return whether the newest answer called no tool."""
     return facts.reply is not None and facts.reply.calls == 0
 
 
 def _verdicts(facts: RunFacts) -> dict[str, bool]:
-    """Each wanted predicate, with whether it holds by its newest verdict."""
+    """Return each required predicate, with whether it holds according to its newest verdict."""
     wanted = facts.spec.predicates
     verdicts = {f"check passed: {c}": bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
     of_answer = [*(f"until-py {p}" for p in wanted.until_py), *([f"schema {wanted.schema}"] if wanted.schema else [])]

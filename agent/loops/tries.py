@@ -1,4 +1,4 @@
-"""The tries of a pass of `improve`: several candidates at the same time, then one close for all of them."""
+"""The tries of an `improve` pass: several candidates run at the same time, then one work closes the pass."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .state import LoopState, ends
 
 
 def decide_tries(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:
-    """Start the tries that have not ended, as many at once as may be; close the pass when all have."""
+    """Start the tries that have not ended, up to the concurrency limit; close the pass when all have ended."""
     if passing.going_back is not None or passing.chosen is not None:
         return Again([Work(kind=CLOSE)])
     if end := ends(state):
         return end
     names = {candidate: try_name(started.number, candidate) for candidate in range(1, started.tries + 1)}
     left = [candidate for candidate in names if passing.tries.get(candidate) is None]
-    if left or state.busy:  # a try has recorded its end before its work is over
+    if left or state.busy:  # a try records its end before its work is over
         idle = [candidate for candidate in left if names[candidate] not in state.busy]
         room = max(0, spec.concurrency - len(state.busy))
         return Again([Work(kind=TRY, work=names[one], about=str(one)) for one in idle[:room]])

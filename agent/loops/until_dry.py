@@ -1,4 +1,4 @@
-"""until-dry: continue while new keys surface, whatever the model says about it (docs/requirements.md 2.4)."""
+"""The until-dry loop: continues while it finds new keys, whatever the model claims (docs/requirements.md 2.4)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
 from .state import LoopState, doubt
 
 AGAIN = 5.0
-"""Seconds after which workers that are all busy are looked at again."""
+"""Seconds until the loop is asked again while all workers are busy."""
 
 
 def decide(state: LoopState) -> Decision:
-    """Who works next; or why the run ends."""
+    """Return the next works, or why the run ends."""
     finder = state.finder
-    assert finder is not None  # the runner makes it for this loop
+    assert finder is not None  # the runner creates it for this loop
     if end := _ends(finder, state.results):
         return end if not finder.in_flight else Again([])
     wanted = works(finder)
@@ -27,7 +27,7 @@ def decide(state: LoopState) -> Decision:
     if finder.due_in is not None:
         deadline = state.facts.budget.deadline
         if deadline is not None and finder.now + finder.due_in >= deadline:
-            detail = f"time budget: the next try is due in {finder.due_in:,.0f} s, and the deadline comes before"
+            detail = f"time budget: the next attempt is due in {finder.due_in:,.0f} s, after the deadline"
             return Finish(reason=Reason.BUDGET, detail=detail + _left(finder))
         return Wait(max(0.01, finder.due_in), "retry")
     if found := finder.facts.suspects.checks:
@@ -40,7 +40,7 @@ def _within(finder: FinderState) -> float | None:
 
 
 def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
-    """What ends a search before it is dry."""
+    """Return why a search ends before it is dry, if it does."""
     if finder.exhausted is not None:
         return Finish(reason=Reason.BUDGET, detail=finder.exhausted + _left(finder))
     for result in results:
@@ -55,7 +55,7 @@ def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
 
 
 def _left(finder: FinderState) -> str:
-    """What the budget kept from being worked, where items are."""
+    """Describe what the budget did not allow to work, for searches with items."""
     left = 0 if finder.by_lenses and not finder.works_leads else finder.facts.queued + finder.facts.working
     return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
 
@@ -69,7 +69,7 @@ def _dry(finder: FinderState) -> Finish:
     found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else _keys_seen(facts.seen)
     if facts.taken:
         judged = f"; {facts.confirmed - facts.taken} confirmed, {facts.refuted} refuted"
-        found = f"{facts.taken} found and judged by nobody{judged if len(facts.findings) > facts.taken else ''}"
+        found = f"{facts.taken} found and not judged{judged if len(facts.findings) > facts.taken else ''}"
     if finder.spec.check is not None:
         how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:

@@ -190,7 +190,7 @@ def test_a_delay_that_was_asked_for_is_slept_once_and_one_that_failed_is_not():
     assert isinstance(decision, Wait) and decision.seconds == 1800.0 and decision.sleep is not None
     told.tell(decision.sleep, Woken(by="clock", slept=1800.0))
     again = told.decide(at=1800.0)
-    assert isinstance(again, Again) and again.works[0].prompt == "You slept 1800 s: the time is over."
+    assert isinstance(again, Again) and again.works[0].prompt == "You slept 1800 s: the delay is over."
     assert kinds(paced().asks(1800.0, ok=False).decide()) == ["main"]
 
 

@@ -44,7 +44,7 @@ async def test_hours_of_sleep_take_milliseconds_and_nothing_of_the_time_budget(p
     assert outcome.reason == "answered" and outcome.seconds < 60
     assert clock.now() - 1_800_000_000 == 6 * 3600
     assert [event["by"] for event in run.of("woken")] == ["clock"] * 6
-    assert "You slept 3600 s: the time is over." in run.heard(2)
+    assert "You slept 3600 s: the delay is over." in run.heard(2)
     run.assert_legal()
 
 

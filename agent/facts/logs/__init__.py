@@ -1,4 +1,4 @@
-"""Lists that grow with a run: only their newest items are in memory."""
+"""Lists that grow with a run and keep only their newest items in memory."""
 
 from .packed import PackedLog
 from .stored import drop_stored, read_from, store, with_digest, without_digest

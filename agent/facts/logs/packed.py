@@ -1,4 +1,4 @@
-"""A list whose older items are packed in chunks, which the journal can store."""
+"""A list whose older items are packed in chunks that the journal can store."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import msgspec
 
 T = TypeVar("T")
 CHUNK = 200
-"""Items of a chunk; at least as many of the newest are not packed."""
+"""Items per chunk; at least this many of the newest items are not packed."""
 
 
 class PackedLog(Sequence[T]):
-    """The newest items as they are, older ones in packed chunks. Subclasses are dataclasses for one type of item."""
+    """List with its newest items in memory and older ones packed. Subclasses are dataclasses for one item type."""
 
     __slots__ = ("load",)
     load: Callable[[int], bytes] | None
-    """Reads the chunk with that number from the journal."""
+    """Reads the chunk with this number from the journal."""
     packed: list[bytes | None]
-    """Chunks, oldest first; None: only the journal stores it."""
+    """Chunks, oldest first; None: the chunk is only in the journal."""
     newest: list[T]
 
     def __post_init__(self) -> None:
         self.load = None
 
     def decoder(self) -> msgspec.msgpack.Decoder[list[T]]:
-        """Reads the items of a chunk."""
+        """Return the decoder for the items of a chunk."""
         raise NotImplementedError
 
     def append(self, item: T) -> None:
-        """Add one at the end."""
+        """Add one item at the end."""
         self.newest.append(item)
 
     def pack_older(self, is_open: Callable[[T], bool]) -> None:
-        """Pack the oldest of the newest items where there are enough of them and none is open: those may change."""
+        """Pack the oldest unpacked items if there are enough and none is open; open items may still change."""
         if len(self.newest) > 2 * CHUNK and not any(is_open(item) for item in self.newest[:CHUNK]):
             self.packed.append(zlib.compress(msgspec.msgpack.encode(self.newest[:CHUNK])))
             del self.newest[:CHUNK]

@@ -1,4 +1,4 @@
-"""Chunks of packed logs in a table of the journal: a checkpoint then stores only the newest items of each log."""
+"""Chunks of packed logs in a table of the journal, so that a checkpoint stores only the newest items of each log."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def store(journal: Journal, name: str, log: _Log) -> _Log:
 
 
 def drop_stored(journal: Journal, logs: Mapping[str, PackedLog[Any]]) -> None:
-    """Free the memory of all chunks: `store` wrote them, and that was committed."""
+    """Free the memory of all chunks. Call it after the transaction of `store` was committed."""
     for log in logs.values():
         log.packed = [None] * len(log.packed)
     read_from(journal, logs)
 
 
 def read_from(journal: Journal, logs: Mapping[str, PackedLog[Any]]) -> None:
-    """Read the stored chunks of these logs from this journal when they are needed."""
+    """Set up these logs to read their stored chunks from this journal when needed."""
     for name, log in logs.items():
         log.load = lambda place, name=name: _chunk(journal, name, place)
 
@@ -58,12 +58,12 @@ def _chunk(journal: Journal, name: str, place: int) -> bytes:
 
 
 def with_digest(body: bytes) -> bytes:
-    """The bytes with their digest behind them."""
+    """Return the bytes followed by their digest."""
     return body + _digest(body)
 
 
 def without_digest(stored: bytes) -> bytes | None:
-    """The bytes that `with_digest` made longer; None: they are damaged, or without a digest."""
+    """Return the bytes without the digest that `with_digest` added; None: damaged, or without a digest."""
     body = stored[:-_DIGEST_BYTES]
     return body if stored[-_DIGEST_BYTES:] == _digest(body) else None
 

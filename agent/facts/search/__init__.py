@@ -1,1 +1,1 @@
-"""What a search says about itself beside its findings: what was read, and an estimate of what nobody found."""
+"""State of a search: items, findings, coverage, and an estimate of what was not found."""

@@ -1,4 +1,4 @@
-"""A search that ended, as a report lists it."""
+"""The result of an ended search, as listed in a report."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from ...protocol import Coverage, Estimate, RunEnded
 
 
 class Searched(msgspec.Struct, frozen=True, kw_only=True):
-    """A search by lenses that ended."""
+    """The result of an ended search by lenses."""
 
     run_id: str
     reason: str
     complete: bool
     found: int
-    """Confirmed findings."""
+    """Number of confirmed findings."""
     estimate: Estimate | None
-    """Of what no lens found."""
+    """Estimate of the findings that no lens found."""
     coverage: Coverage
 
 
 def searched(run_id: str, ended: RunEnded | None) -> Searched | None:
-    """None: it has not ended, or is not a search by lenses."""
+    """Return the result of a search by lenses; None: the run has not ended, or is not such a search."""
     if ended is None or ended.coverage is None:
         return None
     return Searched(

@@ -1,4 +1,4 @@
-"""How many findings nobody found: an estimate from how many were found by one searcher alone, and by two."""
+"""Estimate how many findings nobody found, from how many were found by exactly one searcher and by exactly two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Z = 1.959964
 
 
 class Richness(msgspec.Struct, frozen=True):
-    """The estimated number of things there are, found or not, with a 95 % interval."""
+    """The estimated total number of things, found or not, with a 95 % interval."""
 
     total: float
     low: float
@@ -20,12 +20,11 @@ class Richness(msgspec.Struct, frozen=True):
 
 
 def richness(times_found: Sequence[int], searchers: int | None) -> Richness | None:
-    """Estimate how many things there are from how many of the searchers found each; None: nothing was found.
+    """Estimate the total number of things from how many searchers found each; None: nothing was found.
 
     With `searchers` this is Chao2, for searchers who each find a thing or do not; without, Chao1, for things that are
-    counted. Where no thing was found exactly twice, the bias-corrected form takes the place of the classic one. The
-    estimate is a lower bound: it is low where some things are much harder to find than others, and where the searchers
-    look in the same places.
+    counted. If no thing was found exactly twice, the bias-corrected form is used. The estimate is a lower bound: it is
+    low if some things are much harder to find than others, or if the searchers look in the same places.
 
     Sources: A. Chao, Nonparametric estimation of the number of classes in a population, Scandinavian Journal of
     Statistics 11 (1984) 265-270; A. Chao, Estimating the population size for capture-recapture data with unequal
@@ -52,13 +51,13 @@ def _variance(once: int, twice: int, share: float, total: float) -> float:
 
 
 def _log_normal(found: int, unseen: float, variance: float) -> Richness:
-    """The interval never goes below what was found."""
+    """Compute a log-normal interval, which never goes below the number of found things."""
     factor = math.exp(_Z * math.sqrt(math.log(1 + max(0.0, variance) / unseen**2)))
     return Richness(found + unseen, found + unseen / factor, found + unseen * factor)
 
 
 def _bounded_below(found: int, times: int) -> Richness:
-    """Nothing seems to be missing: an interval from the mean number of times that things were found."""
+    """Compute the interval from the mean number of finds per thing, for the case that nothing seems to be missing."""
     missed = math.exp(-times / found)
     variance = found * missed * (1 - missed)
     middle, spread = found / (1 - missed), _Z * math.sqrt(variance) / (1 - missed)

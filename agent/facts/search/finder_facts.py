@@ -1,6 +1,6 @@
-"""What a finder's journal says so far, without its keys: those stand in the frontier's table, millions of them.
+"""State of a finder run without its keys: the frontier's table stores those, which can be millions.
 
-The runner decides from this fold, and the board is drawn from it.
+The runner decides from this state, and the board displays it.
 """
 
 from __future__ import annotations
@@ -47,51 +47,51 @@ from .suspects import SuspectItems
 
 @dataclass(slots=True)
 class FinderFacts(ReadingFacts):
-    """Counts, lenses, findings, streak. Its size does not grow with the keys that were seen."""
+    """Counts, lenses, findings and streak. The size does not depend on the number of keys seen."""
 
     flights: dict[str, Flight] = field(default_factory=dict[str, Flight])
     pass_lenses: list[str] = field(default_factory=list[str])
-    """Who takes part in it."""
+    """The lenses of the pass."""
     pass_leads: set[str] = field(default_factory=set[str])
-    """Keys of the leads that the prompts of its lenses list."""
+    """Keys of the leads in the prompts of its lenses."""
     pass_done: int = 0
-    """Items that were worked in it."""
+    """Number of items that were worked in the pass."""
     said_seq: int = 0
-    """Where a person said something last: each lens has to hear it."""
+    """Position of the person's newest message, which each lens must receive."""
     critic: CriticSpoke | None = None
     critic_seq: int = 0
-    """When a model was asked last."""
+    """Position at which a model critic was last asked."""
     chance_seq: int = 0
-    """When the plain half gave lenses that had failed another chance."""
+    """Position at which the program's critic last let failed lenses run again."""
     critic_failures: int = 0
     critic_due: float = 0.0
     scanned: str | None = None
-    """migrate: what the newest full scan said; None: something was worked since, or the run was taken up."""
+    """migrate: result of the newest full scan; None: an item was worked or the run was resumed since."""
     scan_pass: int = 0
-    """Number of the pass in which that was."""
+    """Number of the pass in which that scan ran."""
     ended: bool = False
-    """The run had an end, and was not taken up since."""
+    """The run ended and was not resumed since."""
     lead_steps: int = 0
-    """Steps that went into leads, where lenses search and leads are worked."""
+    """Number of steps spent on leads, in a search by lenses that works them."""
     suspects: SuspectItems = field(default_factory=SuspectItems)
     broken_off: list[Flight] = field(default_factory=list[Flight])
-    """Items that a runner left in the middle, until the next one begins on an item."""
+    """Items whose work a dead runner did not finish, until the next work on an item starts."""
 
     @staticmethod
     def of(spec: FinderSpec) -> FinderFacts:
-        """Before anything happened."""
+        """Return the state before the first event."""
         return FinderFacts(
             lenses={lens.name: LensFacts(lens.name, lens.prompt, model=lens.model) for lens in spec.lenses}
         )
 
     @property
     def judging(self) -> int:
-        """Findings that nobody judged yet."""
+        """Number of findings that nobody has judged yet."""
         return len(self.unjudged)
 
     @property
     def failed_lenses(self) -> dict[str, str]:
-        """Lenses that never ran to their end, or are set aside, with why."""
+        """Lenses that never ran to their end or failed permanently, with the reason."""
         return {
             lens.name: lens.failed or "never ran"
             for lens in self.lenses.values()
@@ -99,7 +99,7 @@ class FinderFacts(ReadingFacts):
         }
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         event = stamped.event
         if isinstance(event, ItemDuplicate):  # most events of a crawl
             self.duplicates += 1
@@ -126,8 +126,8 @@ class FinderFacts(ReadingFacts):
             case LensAdded() | CriticSpoke():
                 self._critic(stamped, event)
             case RunResumed() | RunEnded():
-                self._land()
-                self._hope_again(is_over=isinstance(event, RunResumed) and self.ended)
+                self._requeue_flights()
+                self._reset_failures(is_over=isinstance(event, RunResumed) and self.ended)
                 self.ended = isinstance(event, RunEnded)
             case LensBriefed(leads=leads):
                 self.pass_leads.update(leads)
@@ -135,20 +135,20 @@ class FinderFacts(ReadingFacts):
             case ToolCalled() | ToolFinished() | ScopeCounted() | ReadsPlaced():
                 self.read(stamped, event)
             case Unpaused():
-                self._hope_again(is_over=False)
+                self._reset_failures(is_over=False)
             case Said(kind=kind) if kind != "task":
                 self.said_seq = stamped.seq
             case _:
                 pass
 
-    def _hope_again(self, *, is_over: bool) -> None:
-        """A person wants it to go on: where every lens failed for good each gets its tries again.
+    def _reset_failures(self, *, is_over: bool) -> None:
+        """Reset failures when a person continues: if all lenses failed permanently, each gets its attempts again.
 
-        `is_over`: the run had ended, and so do the sceptics and critics that never answered.
+        `is_over`: the run had ended, so that verifiers and critics that never answered are reset, too.
         """
         if self.lenses and all(lens.failed is not None for lens in self.lenses.values()):
             for lens in self.lenses.values():
-                lens.hope_again()
+                lens.reset_failures()
         if is_over:
             self.critic_failures, self.critic_due = 0, 0.0
             for key in self.unjudged:
@@ -232,9 +232,9 @@ class FinderFacts(ReadingFacts):
             lens.missed = 0
 
     def _note_missed_leads(self) -> None:
-        """A lens that failed was not sent the leads that the others of its pass were sent."""
+        """Count the leads that a failed lens did not receive, but other lenses of its pass did."""
         if not any(self.lenses[name].ran_in == self.pass_number for name in self.pass_lenses if name in self.lenses):
-            return  # nobody was: they wait in the queue
+            return  # no lens received them: they wait in the queue
         for lens in self.lenses.values():
             if lens.failed is not None and lens.ran_in < self.pass_number:
                 lens.missed += len(self.pass_leads)
@@ -253,8 +253,8 @@ class FinderFacts(ReadingFacts):
                     if lens.name in names:
                         lens.failed, lens.due = None, 0.0
 
-    def _land(self) -> None:
-        """A runner is gone: what it had in flight is in the queue again."""
+    def _requeue_flights(self) -> None:
+        """Return the works of a dead runner to the queue."""
         self.scanned = None
         for flight in self.flights.values():
             if flight.kind == "item":
@@ -286,7 +286,7 @@ FINDER_ONLY = frozenset[type[Event]](
         ReadsPlaced,
     )
 )
-"""What nothing else of a run's facts takes in."""
+"""Events that no other part of a run's facts uses."""
 FINDER_EVENTS = FINDER_ONLY | {
     CheckAccepted,
     CheckFinished,
@@ -300,4 +300,4 @@ FINDER_EVENTS = FINDER_ONLY | {
     ToolFinished,
     Unpaused,
 }
-"""What `FinderFacts` takes in; others change nothing."""
+"""The events that change `FinderFacts`; all others are ignored."""

@@ -1,4 +1,4 @@
-"""What a finder's facts are made of: lenses, findings, works in flight, and what each makes of its own events."""
+"""Parts of a search's state: lenses, findings and running works, each folding its own events."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from ...protocol import EvidenceAdded, FindingJudged, FindingReopened, VoteCast, WorkFinished
 
 BACKOFF = 0.5
-"""Seconds before the first retry; each further one waits twice as long."""
+"""Seconds before the first retry; the delay doubles for each further one."""
 LONGEST_BACKOFF = 60.0
 
 
 def backoff(attempt: int) -> float:
-    """Seconds to wait after the `attempt`-th failure."""
+    """Return the seconds to wait after the `attempt`-th failure."""
     return min(LONGEST_BACKOFF, BACKOFF * 2 ** (attempt - 1))
 
 
 @dataclass(slots=True)
 class LensFacts:
-    """One lens and what came of it."""
+    """One lens and its results."""
 
     name: str
     prompt: str
@@ -26,46 +26,46 @@ class LensFacts:
     model: str | None = None
     once: bool = False
     passes: int = 0
-    """In which it ran to its end."""
+    """Number of passes in which the lens ran to its end."""
     new: int = 0
-    """Keys that it was the first to surface."""
+    """Number of keys that the lens reported first."""
     confirmed: int = 0
     refuted: int = 0
     last: str = ""
-    """`nothing new`, `2 new`, or the error of its last failure."""
+    """Result of the last pass: `nothing new`, `2 new`, or the error of its last failure."""
     found_new: bool | None = None
-    """Its own word in the last pass."""
+    """Whether the lens itself claimed to have found something new in the last pass."""
     ran_in: int = 0
     """Number of the last pass in which it ran to its end."""
     ok_seq: int = 0
-    """Where that ended in the journal."""
+    """Position of the end of that work in the journal."""
     failures: int = 0
-    """In a row."""
+    """Number of failures in a row."""
     due: float = 0.0
-    """Unix time before which it is not tried again."""
+    """Unix time before which the lens is not tried again."""
     failed: str | None = None
-    """Why it is set aside."""
+    """Why the lens failed permanently."""
     since: float | None = None
-    """Unix time since when it runs now."""
+    """Unix time at which its current work started."""
     possible: int = 0
-    """Findings of its newest work that stand at a known place under another title."""
+    """Number of findings of its newest work at a known place under another title."""
     missed: int = 0
-    """Leads of a pass that it did not end, and that were sent to others."""
+    """Number of leads of an unfinished pass that other lenses received."""
     reads: dict[str, list[tuple[int, int]]] = field(default_factory=dict[str, list[tuple[int, int]]])
-    """Path of a file to the lines of it that it read."""
+    """Path of a file to the lines of it that the lens read."""
     is_independent: bool = True
-    """It was not shown a finding of another lens so far."""
+    """The lens has not been shown a finding of another lens so far."""
     briefed: bool = False
-    """The journal says what it was shown in its newest work."""
+    """The journal records what the lens was shown in its newest work."""
     sampled: bool = False
-    """It ended a pass while it was independent."""
+    """The lens ended a pass while it was independent."""
 
     def begin_pass(self, at: float) -> None:
-        """Its work begins."""
+        """Record the start of the lens's work."""
         self.since, self.possible, self.briefed = at, 0, False
 
     def end_pass(self, event: WorkFinished, number: int, seq: int, at: float) -> None:
-        """It ran to its end in the pass of that number, or did not."""
+        """Record the end of the lens's work in the pass with that number, successful or not."""
         self.since = None
         if event.ok:
             self.passes += 1
@@ -84,14 +84,14 @@ class LensFacts:
             if event.set_aside:
                 self.failed = event.error
 
-    def hope_again(self) -> None:
-        """It gets all of its tries once more."""
+    def reset_failures(self) -> None:
+        """Reset the failures, so that the lens gets all of its attempts again."""
         self.failed, self.failures, self.due = None, 0, 0.0
 
 
 @dataclass(slots=True)
 class Finding:
-    """One finding and its fate."""
+    """One finding with its votes and its verdict."""
 
     key: str
     title: str
@@ -102,23 +102,23 @@ class Finding:
     pass_number: int = 0
     votes: list[VoteCast] = field(default_factory=list[VoteCast])
     round: int = 1
-    """Of judging: a finding that was sent back is judged anew."""
+    """Number of the judging round: a finding that was sent back is judged again."""
     verdict: str | None = None
-    """`confirmed`, `refuted`, or None while nobody judged it."""
+    """`confirmed`, `refuted`, or None as long as nobody judged it."""
     by: str = ""
     reasons: list[str] = field(default_factory=list[str])
     duplicate_of: str | None = None
     wants_evidence: str | None = None
-    """Why a person sent it back; None: they did not."""
+    """Why a person asked for more evidence; None: nobody did."""
     failures: dict[str, int] = field(default_factory=dict[str, int])
-    """Name of a work on it to its failures."""
+    """Name of a work about the finding to its number of failures."""
     due: dict[str, float] = field(default_factory=dict[str, float])
     place: str = ""
-    """The cited line; empty: none is cited."""
+    """The cited line; empty: no line is cited."""
     may_repeat: str | None = None
-    """Key of a finding under another title where this one stands."""
+    """Key of a finding with another title at the same place."""
     counted_seq: int = 0
-    """Where it counted as new; 0: it did not."""
+    """Position at which the finding counted as new; 0: it did not count."""
     counted_in: int = 0
     """Number of the pass in which it counted."""
     caught_by: list[str] = field(default_factory=list[str])
@@ -126,46 +126,46 @@ class Finding:
 
     @property
     def is_distinct(self) -> bool:
-        """Someone looked at it, and it repeats no other finding."""
+        """Whether the finding was judged and does not repeat another one."""
         return self.verdict == "confirmed" and self.by != "none" and self.duplicate_of is None
 
     @property
     def stands_alone(self) -> bool:
-        """It is not refuted, and repeats no other finding as far as is known."""
+        """Whether the finding is not refuted and, as far as known, does not repeat another one."""
         may_repeat = self.may_repeat is not None and not self.is_distinct
         return self.verdict != "refuted" and self.duplicate_of is None and not may_repeat
 
     @property
     def stands(self) -> int:
-        """Sceptics who failed to refute it."""
+        """Number of verifiers that could not refute the finding."""
         return sum(vote.verdict == "stands" for vote in self.votes)
 
     def judge(self, event: FindingJudged) -> None:
-        """That is its fate, until another word on it."""
+        """Record a verdict, which holds until the next one."""
         self.verdict, self.by, self.reasons = event.verdict, event.by, event.reasons
         self.duplicate_of, self.wants_evidence = event.duplicate_of, None
 
     def reopen(self, event: FindingReopened) -> None:
-        """It was sent back, to be judged anew."""
+        """Record that the finding was sent back and must be judged again."""
         self.verdict, self.wants_evidence = None, event.reason or "more evidence"
         self.votes, self.round = [], self.round + 1
         self.failures, self.due = {}, {}
 
     def add_evidence(self, event: EvidenceAdded) -> None:
-        """What was missing stands in it now."""
+        """Record that the missing evidence was added."""
         self.wants_evidence = None
         self.detail = "\n\n".join(part for part in (self.detail, event.detail) if part)
         self.evidence = event.evidence or self.evidence
 
     def work_failed(self, work: str, at: float) -> None:
-        """A sceptic, or who looks for evidence, did not come to an end."""
+        """Record that a verifier, or a search for evidence, failed."""
         count = self.failures[work] = self.failures.get(work, 0) + 1
         self.due[work] = at + backoff(count)
 
 
 @dataclass(slots=True)
 class Flight:
-    """A worker that works now."""
+    """A work in progress."""
 
     work: str
     kind: str
@@ -173,4 +173,4 @@ class Flight:
     since: float
     attempt: int
     seq: int = 0
-    """Where it began in the journal."""
+    """Position of its start in the journal."""

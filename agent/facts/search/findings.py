@@ -1,4 +1,4 @@
-"""What a search found, folded from its events: each finding with its verdict, and which of them count as new."""
+"""The findings of a search with their verdicts, and which of them count as new."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from .item_counts import ItemCounts
 
 @dataclass(slots=True)
 class FindingFacts(ItemCounts):
-    """Lenses, findings, and the pass that is open."""
+    """Lenses, findings, and the open pass."""
 
     lenses: dict[str, LensFacts] = field(default_factory=dict[str, LensFacts])
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
     places: dict[str, str] = field(default_factory=dict[str, str])
     """Cited place to the key of the first finding there."""
     unjudged: dict[str, bool] = field(default_factory=dict[str, bool])
-    """Keys of findings without a verdict, oldest first: all others need not be looked at to go on."""
+    """Keys of findings without a verdict, oldest first. The search needs no others to continue."""
     confirmed: int = 0
-    """Findings."""
+    """Number of confirmed findings."""
     taken: int = 0
-    """Of the confirmed ones: those that nobody was asked about."""
+    """Number of confirmed findings that no verifier judged."""
     refuted: int = 0
-    """Findings."""
+    """Number of refuted findings."""
     pass_number: int = 0
     pass_open: bool = False
     pass_new: int = 0
     streak: int = 0
     discovery_seq: int = 0
-    """Where the newest key that counts surfaced."""
+    """Position of the newest counted key in the journal."""
     item_seq: int = 0
-    """Where the newest item surfaced that counts."""
+    """Position of the newest counted item in the journal."""
 
     @property
     def found(self) -> list[Finding]:
-        """Distinct findings that nobody refuted."""
+        """The distinct findings that nobody refuted."""
         return [finding for finding in self.findings.values() if finding.stands_alone]
 
     def estimate(self) -> Estimate | None:
-        """How many findings no lens found; None where fewer than two lenses searched independently, or found nothing.
+        """Estimate of the findings that no lens found. None: fewer than two independent lenses, or no finding.
 
-        The sample are the lenses that ended a pass before they were shown a finding of another lens.
+        The sample consists of the lenses that ended a pass before they were shown a finding of another lens.
         """
         lenses = sum(lens.sampled for lens in self.lenses.values())
         if lenses < 2:
@@ -70,7 +70,7 @@ class FindingFacts(ItemCounts):
         return Estimate(unseen=unseen, low=low, high=high, sample=len(caught), lenses=lenses)
 
     def _root(self, finding: Finding) -> Finding | None:
-        """The finding that this one repeats, or itself; None: it was refuted."""
+        """Return the finding that this one repeats, or itself; None: it was refuted."""
         seen = {finding.key}
         while finding.duplicate_of is not None:
             other = self.findings.get(finding.duplicate_of)
@@ -81,14 +81,14 @@ class FindingFacts(ItemCounts):
         return finding if finding.stands_alone else None
 
     def surfaced(self, stamped: Stamped, *, counts: bool) -> None:
-        """A new key came up, of an item or of a finding; seeds do not count as found."""
+        """Record a new key of an item or a finding. Seeds do not count as found."""
         self.seen += 1
         if counts:
             self.pass_new += 1
             self.discovery_seq = stamped.seq
 
     def reported(self, stamped: Stamped, event: FindingReported) -> None:
-        """A finding came in. Under another title than the one that stands there before it, it only may be new."""
+        """Record a reported finding. It is only possibly new if its place has one with another title."""
         finding = self.findings[event.key] = Finding(
             event.key, event.title, event.detail, event.evidence, event.source, stamped.seq, self.pass_number
         )
@@ -104,7 +104,7 @@ class FindingFacts(ItemCounts):
         self.caught(event.source, finding)
 
     def caught(self, source: str, finding: Finding | None) -> None:
-        """A lens reported it, first or again: part of the sample where the lens searched independently."""
+        """Record that a lens reported a finding. It joins the sample if the lens searched independently."""
         lens = self.lenses.get(source)
         if lens is None or finding is None:
             return
@@ -113,12 +113,12 @@ class FindingFacts(ItemCounts):
             finding.caught_by.append(source)
 
     def repeated(self, event: ItemDuplicate) -> None:
-        """A lens reported a finding once more."""
+        """Record that a lens reported a known finding."""
         if event.key in self.findings:
             self.caught(event.source, self.findings[event.key])
 
     def briefed(self, event: LensBriefed) -> None:
-        """A lens that is shown what another one found searches independently no longer."""
+        """Record the prompt of a lens. A lens that is shown another lens's finding no longer searches independently."""
         lens = self.lenses.get(event.name)
         if lens is not None:
             shown = (self.findings[key].source for key in event.shown if key in self.findings)
@@ -126,7 +126,7 @@ class FindingFacts(ItemCounts):
             lens.briefed = True
 
     def fate(self, stamped: Stamped, event: VoteCast | FindingJudged | FindingReopened | EvidenceAdded) -> None:
-        """Something was said of a finding."""
+        """Record a vote, a verdict or other news about a finding."""
         finding = self.findings.get(event.key)
         if finding is None:
             return
@@ -152,7 +152,7 @@ class FindingFacts(ItemCounts):
             self._uncount(finding)
         elif finding.is_distinct and not finding.counted_seq:
             self._count(finding, stamped)
-            if not self.pass_open:  # a person judged it after the pass
+            if not self.pass_open:  # a person judged the finding after the pass
                 self.streak = 0
 
     def _count(self, finding: Finding, stamped: Stamped) -> None:
@@ -162,7 +162,7 @@ class FindingFacts(ItemCounts):
             self.lenses[finding.source].new += 1
 
     def _uncount(self, finding: Finding) -> None:
-        """It repeats another one: it does not make its pass a pass with something new, nor is it a discovery."""
+        """Stop counting a finding that repeats another one: it is not a discovery and not new in its pass."""
         if finding.counted_seq and finding.counted_in == self.pass_number:
             self.pass_new = max(0, self.pass_new - 1)
         if finding.counted_seq and finding.counted_seq == self.discovery_seq:

@@ -1,4 +1,4 @@
-"""How many items of a search there are of each kind, and when the new ones came up."""
+"""Numbers of a search's items by state, and of new items over time."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from ...protocol import ItemDuplicate, ItemFailed
 
 _MOST_POINTS = 400
-"""Of the plot of discoveries: neighbours are added up where there would be more."""
+"""Points in the plot of discoveries; neighbouring points are merged if there would be more."""
 _MOST_RECENT = 200
-"""Duplicates and failures that are remembered for the board; all of them stand in the journal."""
+"""Number of duplicates and failures kept for the board; the journal has all of them."""
 
 
 FORBIDDEN_PAGE = "skipped by robots.txt"
-"""What a crawl says of a page that it may not fetch."""
+"""Detail of a page that robots.txt forbids the crawl to fetch."""
 
 
 @dataclass(slots=True)
 class ItemCounts:
-    """Its size does not grow with the items, but for those that failed again after they were done."""
+    """Counts of items. The size depends only on the number of items that failed again after success."""
 
     queued: int = 0
     working: int = 0
@@ -29,17 +29,17 @@ class ItemCounts:
     set_aside: int = 0
     skipped: int = 0
     forbidden: int = 0
-    """Of the done ones: pages that robots.txt forbids."""
+    """Number of done items that are pages forbidden by robots.txt."""
     recent: list[ItemDuplicate | ItemFailed] = field(default_factory=list[ItemDuplicate | ItemFailed])
-    """The newest ones, oldest first."""
+    """The newest duplicates and failures, oldest first."""
     regressed: dict[str, int] = field(default_factory=dict[str, int])
     """Key to how often it failed again after it was done."""
     points: list[int] = field(default_factory=list[int])
-    """New keys, by stretches of `stretch` passes."""
+    """Number of new keys in each group of `stretch` passes."""
     stretch: int = 1
 
     def left(self, state: str | None) -> None:
-        """An item that was at rest is not in that state any more."""
+        """Record that an item left this state."""
         match state:
             case "done":
                 self.done = max(0, self.done - 1)
@@ -53,13 +53,13 @@ class ItemCounts:
                 pass
 
     def remember(self, event: ItemDuplicate | ItemFailed) -> None:
-        """Among the newest ones."""
+        """Add the event to the newest ones."""
         self.recent.append(event)
         if len(self.recent) > 2 * _MOST_RECENT:
             del self.recent[:_MOST_RECENT]
 
     def plot(self, number: int, new: int) -> None:
-        """So many new keys came of the pass of that number."""
+        """Add the number of new keys in the pass with that number."""
         place = (number - 1) // self.stretch
         while len(self.points) <= place:
             self.points.append(0)

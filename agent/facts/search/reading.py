@@ -1,4 +1,4 @@
-"""The part of a search's facts that says what its lenses read."""
+"""The part of a search's state that records what its lenses read."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from .reads import add_range, count_lines, coverage, in_scope, lens_of, lines_sh
 
 @dataclass(slots=True)
 class ReadingFacts(FindingFacts):
-    """Its size grows with the files that were read, not with how often."""
+    """Files that lenses read. The size depends on the number of files, not on the number of reads."""
 
     scope: ScopeCounted | None = None
     """The files that lenses may read; None: they were not counted."""
     placed: dict[str, str] = field(default_factory=dict[str, str])
-    """Path as a lens named it to the file in scope that it means; empty: none."""
+    """Path as a lens named it to the file in scope; empty: not in scope."""
     open_reads: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
-    """Reads of lenses without a result so far."""
+    """Calls of `read_file` that have no result so far."""
 
     def coverage(self) -> Coverage:
-        """What the lenses read of the files in scope."""
+        """How much of the files in scope the lenses read."""
         return coverage({lens.name: lens.reads for lens in self.lenses.values()}, self.placed, self.scope)
 
     def read_by(self, lens: str) -> LensCoverage:
-        """What one lens read of the files in scope."""
+        """Return how much of the files in scope one lens read."""
         found = in_scope(self.lenses[lens].reads, self.placed)
         return LensCoverage(lens, len(found), sum(map(count_lines, found.values())))
 
     def read(self, stamped: Stamped, event: ToolCalled | ToolFinished | ScopeCounted | ReadsPlaced) -> None:
-        """A lens reads, or the files that it may read were counted."""
+        """Record a read of a lens, or the count of the files in scope."""
         match event:
             case ToolCalled(call_id=call_id):
                 if lens_of(stamped.work) in self.lenses and path_called(event) is not None:

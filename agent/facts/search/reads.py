@@ -1,4 +1,4 @@
-"""Which lines of which files each lens read, folded from its calls of `read_file`. Hits of a search do not count."""
+"""The lines of each file that a lens read with `read_file`. Lines shown by a text search do not count."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, cast
 from ...protocol import Coverage, LensCoverage, ScopeCounted, ToolCalled, ToolFinished
 
 Ranges = list[tuple[int, int]]
-"""First and last line of each stretch, in order, with gaps between them."""
+"""First and last line of each range, in order and with gaps between them."""
 _LENS = "lens:"
 _COUNT = re.compile(r"([\d,]+) lines?\Z")
 
 
 def lens_of(work: str | None) -> str | None:
-    """The lens that a work belongs to."""
+    """Return the lens that a work belongs to."""
     return work[len(_LENS) :] if work is not None and work.startswith(_LENS) else None
 
 
 def path_called(called: ToolCalled) -> str | None:
-    """The path that a call of `read_file` names, without `./` and the like; None: it is another call."""
+    """Return the normalized path that a call of `read_file` names; None: it is another call."""
     if called.tool != "read_file" or not isinstance(called.arguments, dict):
         return None
     path = cast("dict[str, Any]", called.arguments).get("path")
@@ -29,7 +29,7 @@ def path_called(called: ToolCalled) -> str | None:
 
 
 def lines_shown(called: ToolCalled, finished: ToolFinished) -> tuple[int, int] | None:
-    """The first and the last line that the call showed; None: the file is empty."""
+    """Return the first and the last line that the call showed; None: the file is empty."""
     found = _COUNT.match(finished.summary or "")
     if found is None:
         return None
@@ -40,7 +40,7 @@ def lines_shown(called: ToolCalled, finished: ToolFinished) -> tuple[int, int] |
 
 
 def add_range(ranges: Ranges, first: int, last: int) -> None:
-    """Add the lines from `first` to `last`. Stretches that overlap or touch become one."""
+    """Add the lines from `first` to `last`, and merge ranges that overlap or touch."""
     apart = [each for each in ranges if each[1] < first - 1 or each[0] > last + 1]
     joined = [each for each in ranges if not (each[1] < first - 1 or each[0] > last + 1)]
     apart.append((min([first, *(low for low, _ in joined)]), max([last, *(high for _, high in joined)])))
@@ -48,12 +48,12 @@ def add_range(ranges: Ranges, first: int, last: int) -> None:
 
 
 def count_lines(ranges: Iterable[tuple[int, int]]) -> int:
-    """How many lines the stretches have together."""
+    """Return the total number of lines in the ranges."""
     return sum(last - first + 1 for first, last in ranges)
 
 
 def in_scope(reads: Mapping[str, Ranges], placed: Mapping[str, str]) -> dict[str, Ranges]:
-    """The files in scope that were read. `placed` says which file a path means; empty: none that is in scope."""
+    """Return the files in scope that were read. `placed` maps a path to its file; empty: the file is not in scope."""
     found: dict[str, Ranges] = {}
     for path, ranges in reads.items():
         if name := placed.get(path, path):
@@ -66,7 +66,7 @@ def in_scope(reads: Mapping[str, Ranges], placed: Mapping[str, str]) -> dict[str
 def coverage(
     reads: Mapping[str, Mapping[str, Ranges]], placed: Mapping[str, str], scope: ScopeCounted | None
 ) -> Coverage:
-    """What each lens read, and all of them together, of what is in scope."""
+    """Compute how much of the scope each lens read, and how much all lenses read together."""
     whole: dict[str, Ranges] = {}
     lenses: list[LensCoverage] = []
     for lens, files in reads.items():

@@ -1,4 +1,4 @@
-"""Items whose check is suspect and that wait for a person's decision (decision 0015)."""
+"""Items with a suspect check that wait for a person's decision (decision 0015)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...protocol import CheckAccepted, CheckFinished, ItemFailed, ItemQueued, It
 from ..verdicts import result_of
 
 _ITEM = "item:"
-"""What the name of an item's work begins with; its key follows."""
+"""Prefix of the name of an item's work; the item's key follows."""
 
 
 def work_of(key: str) -> str:
-    """The name of the work on an item."""
+    """Return the name of the work on an item."""
     return f"{_ITEM}{key}"
 
 
 class SuspectItem(msgspec.Struct, frozen=True):
-    """The result of an item's check, and the file that it was about."""
+    """The suspect check result of an item, and the file that it is about."""
 
     check: CheckFinished
     content: str
@@ -28,41 +28,41 @@ class SuspectItem(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """The same result about the same file has the same one."""
+        """A digest that is equal for the same result about the same file."""
         return f"{result_of(self.check)} {self.content}"
 
 
 @dataclass(slots=True)
 class SuspectItems:
-    """Derived from events alone."""
+    """Suspect items of a search, derived from events only."""
 
     waiting: dict[str, SuspectItem] = field(default_factory=dict[str, SuspectItem])
-    """By key: items that a person has to decide about."""
+    """Items that a person must decide about, by key."""
     accepted: dict[str, str] = field(default_factory=dict[str, str])
     """Key to the digest of the result that a person accepted last."""
     said: dict[str, str] = field(default_factory=dict[str, str])
-    """Key to what the person answered who did not accept the result."""
+    """Key to the answer of a person who did not accept the result."""
     seq: int = 0
-    """Where the newest item that waits was recorded."""
+    """Position of the newest waiting item in the journal."""
     _newest: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
 
     @property
     def checks(self) -> list[CheckFinished]:
-        """The results that a person has to decide about."""
+        """The results that a person must decide about."""
         return [one.check for one in self.waiting.values()]
 
     @property
     def digest(self) -> str:
-        """What a person accepts: these results about these files. Empty: no item waits."""
+        """Digest of the results and files that a person accepts. Empty: no item waits."""
         found = sorted(one.digest for one in self.waiting.values())
         return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
 
     def is_accepted(self, key: str, check: CheckFinished, content: str) -> bool:
-        """A person accepted this very result about this very file."""
+        """Return whether a person accepted exactly this result about exactly this file content."""
         return check.suspect is not None and self.accepted.get(key) == SuspectItem(check, content).digest
 
     def apply(self, stamped: Stamped) -> None:
-        """Take in the next event, in order."""
+        """Fold the next event into this state."""
         key = (stamped.work or "").removeprefix(_ITEM)
         match stamped.event:
             case CheckFinished() as check:
