@@ -1,4 +1,4 @@
-"""Proposals, policy and hunks: nothing changes and no command runs before it passed here."""
+"""Decide whether a file change or a command may happen: proposals, policy and hunks."""
 
 from .change.diff import compare_contents, hunk_text, split_bytes, unified
 from .change.hunks import Hunk, Sides, Split, split, take

@@ -1,4 +1,4 @@
-"""A person's decision on a proposal, turned into a ruling. Pure."""
+"""Turn a person's decision on a proposal into a ruling. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .ruling import Ruling, approved
 
 
 def answer(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
-    """The ruling, or why the decision cannot be taken. `rule` is what `always` would write, if anything can."""
+    """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
     match command.verdict:
         case "reject":
             return rejected(command, draft, parts)
@@ -25,18 +25,18 @@ def answer(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None
             return _edited(command, command.text, draft)
         case "approve" if command.always:
             if rule is None:
-                return "there is no rule that would let this pass by itself: approve it once"
+                return "no rule could allow this proposal in future: approve it once"
             return msgspec.structs.replace(_whole(command, draft), rule=rule_text(rule))
         case "approve":
             return _whole(command, draft)
         case "again" | "mine":
-            return "this proposal is not in conflict: approve it, take a part of it, or reject it"
+            return "this proposal is not in conflict: approve it, accept some of its hunks, or reject it"
         case other:
             return f"a decision is `approve`, `reject`, `part`, `again` or `mine`, not `{other}`"
 
 
 def rejected(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
-    """Nothing of it happens."""
+    """Return the ruling for a rejected proposal: nothing is written or run."""
     if wrong := _unknown(command, parts):
         return wrong
     return Ruling(
@@ -56,10 +56,10 @@ def _whole(command: Decide, draft: Draft) -> Ruling:
 
 def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
     if not isinstance(draft, FileDraft) or parts is None or draft.after is None or draft.landed:
-        return "this proposal has no hunks that can be taken one by one: approve it or reject it"
+        return "this proposal has no hunks to choose from: approve it or reject it"
     chosen = set(command.hunks or [])
     if not chosen:
-        return "no hunk was taken: reject the proposal instead"
+        return "no hunk was accepted: reject the proposal instead"
     if wrong := _unknown(command, parts):
         return wrong
     try:
@@ -76,7 +76,7 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
 
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if not isinstance(draft, FileDraft) or draft.landed:
-        return "only a change of a file can be edited before it is approved"
+        return "only a file change can be edited before approval"
     try:
         after = draft.before.encode(text)
     except WriteFailed as error:
@@ -87,7 +87,7 @@ def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
 
 
 def edited(command: Decide, draft: FileDraft, after: bytes) -> Ruling:
-    """The person's own bytes land instead of the proposed ones."""
+    """Return the ruling that writes the person's own bytes instead of the proposed ones."""
     proposed = msgspec.structs.replace(draft.before, data=draft.after or b"", exists=True)
     note = edited_note(draft, split_bytes(proposed, after), command.reason)
     reason = command.reason or "the person changed the text"
@@ -97,4 +97,4 @@ def edited(command: Decide, draft: FileDraft, after: bytes) -> Ruling:
 def _unknown(command: Decide, parts: Split | None) -> str | None:
     there = len(parts.hunks) if parts else 0
     unknown = [index for index in command.hunk_reasons if not 0 <= index < there]
-    return f"there is no hunk {unknown[0]} that a reason could be for: there are {there}" if unknown else None
+    return f"a reason names hunk {unknown[0]}, which does not exist: there are {there}" if unknown else None

@@ -1,4 +1,4 @@
-"""What is put before the gate: the bytes themselves, not instructions for making them (docs/attacks.md (a))."""
+"""Drafts: the exact bytes or command that the gate decides on, not instructions to make them (docs/attacks.md (a))."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from ..workspace import FileState, Workspace, read_state
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one file: what was there, and the exact bytes that would be there."""
+    """A change of one file: its state before, and the exact bytes after."""
 
     tool: str
     path: str
-    """Relative to the workspace, links followed."""
+    """Relative to the workspace, with links followed."""
     before: FileState
     """`before.path` is the path as the model gave it."""
     after: bytes | None
-    """None: the file goes away."""
+    """None: the file is deleted."""
     notes: list[str] = []
-    """What the model should know (a match that was tolerated), a line each."""
+    """Notes for the model, such as an inexact match that was tolerated; one line each."""
     again: Callable[[FileState], bytes | str]
-    """Plans the same change on other content; a text says why that is not possible."""
+    """Plans the same change on other content; a returned text says why that is not possible."""
     misfit: str | None = None
-    """Why it does not fit what the file holds now, one line: it comes before the gate in conflict."""
+    """Why the change does not fit the file's present content, in one line: the proposal opens in conflict."""
     edited: bool = False
-    """`after` is a text of the person's, approved once already."""
+    """`after` is the person's text, which they approved already."""
     landed: str | None = None
-    """The command that made this change already: to approve is to keep it, nothing is written."""
+    """The command that made this change already: approving keeps it, and nothing is written."""
 
 
 class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line for `bash --noprofile --norc -c`, in the workspace's root."""
+    """A command line for `bash --noprofile --norc -c` in the workspace's root."""
 
     tool: str
     command: str
     timeout: float
-    """Seconds."""
+    """Time-out in seconds."""
     cwd: Path
     beyond: str | None = None
-    """It ran and the sandbox refused it this: to approve is to run it once more, with that let through."""
+    """What the sandbox refused when the command ran: approving runs the command once more with that allowed."""
     network: bool = False
     writable: tuple[Path, ...] = ()
     unsandboxed: bool = False
-    """What is let through: all of it, or no sandbox at all."""
+    """What is allowed in that run: everything, without a sandbox."""
 
 
 Draft = FileDraft | CommandDraft
 
 
 def look(ws: Workspace, given: str) -> FileState:
-    """The file behind a path as it is now, no link followed after the path was judged.
+    """Read the present state of the file at a path; no link is followed after the path was checked.
 
     Raises PathRefused and UnreadableFile.
     """
@@ -63,7 +63,7 @@ def look(ws: Workspace, given: str) -> FileState:
 
 
 def changed_draft(path: str, before: bytes | None, after: bytes | None, command: str) -> FileDraft:
-    """The change that a command made to a guarded file, to be kept or put back (docs/requirements.md 2.3.6)."""
+    """Return the change that a command made to a guarded file, to keep or to restore (docs/requirements.md 2.3.6)."""
     state = FileState(
         path=Path(path),
         real=Path(path),
@@ -83,7 +83,7 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
 
 
 def digest_of(draft: Draft, sandbox: str | None) -> str:
-    """Hex digest of exactly what would be done: which file, from which bytes to which; or which command line, where."""
+    """Return a hex digest of exactly what would happen: the file with both contents, or the command line and place."""
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
         if draft.beyond is not None:

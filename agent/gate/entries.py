@@ -1,4 +1,4 @@
-"""A proposal's entries in the journal, made from what is decided on and nothing else."""
+"""Make the journal entries of a proposal from exactly what is decided on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rules import rule_text
 from .ruling import Ruling
 
 Keep = Callable[[bytes], str]
-"""Stores bytes and answers their hash."""
+"""Stores bytes and returns their hash."""
 
 
 def opened(
@@ -31,7 +31,7 @@ def opened(
     sandbox: str | None,
     who: str = "",
 ) -> ProposalOpened:
-    """What waits, or passed by the policy."""
+    """Return the event of a new proposal, which waits or was decided by the policy."""
     common = ProposalOpened(
         proposal_id=proposal_id,
         tool=draft.tool,
@@ -67,7 +67,7 @@ def rebased(
     digest: str,
     why: str,
 ) -> ProposalRebased:
-    """The same change on what the file holds now."""
+    """Return the event of the same change on the file's present content."""
     return ProposalRebased(
         proposal_id=proposal_id,
         diff=unified(draft.path, draft.before, draft.after, parts),
@@ -84,7 +84,7 @@ def rebased(
 def in_conflict(
     draft: FileDraft, conflict: Conflict, keep: Keep, *, proposal_id: str, digest: str, why: str
 ) -> ProposalRebased:
-    """From what stands there now to what would be put there, and both in one text."""
+    """Return the event of a conflict: the diff from the file on disk to the proposal, and both in one text."""
     absent = msgspec.structs.replace(draft.before, exists=False, data=b"", size=0, is_binary=False)
     there = msgspec.structs.replace(draft, before=conflict.now or absent)
     parts = split_bytes(there.before, draft.after)
@@ -94,7 +94,7 @@ def in_conflict(
 
 
 def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
-    """How it ended."""
+    """Return the event of a decision."""
     is_own = ruling.approved and isinstance(ruling.draft, FileDraft) and ruling.after not in (None, ruling.draft.after)
     decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
     return ProposalDecided(
@@ -110,10 +110,10 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
 
 
 def _form(draft: Draft) -> list[str]:
-    """Bytes that are not what they would be in most files."""
+    """Note an encoding that most files do not have."""
     if not isinstance(draft, FileDraft) or not draft.before.exists or draft.before.encoding in ("utf-8", ""):
         return []
-    return [f"it is {draft.before.encoding}, not UTF-8: it is written so"]
+    return [f"the file is {draft.before.encoding}, not UTF-8, and stays so"]
 
 
 def _before(draft: FileDraft, keep: Keep) -> str | None:

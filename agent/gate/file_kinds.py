@@ -1,4 +1,4 @@
-"""Why a change of a file that exists reaches further than its path says (docs/attacks.md (e))."""
+"""Find why a change of an existing file reaches further than its path shows (docs/attacks.md (e))."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MAY_RUN = 0o111
 
 
 def unlike_a_plain_file(draft: FileDraft, root: Path) -> list[str]:
-    """Return a reason for each: it has other names, it is a program, or a link leads to it.
+    """Return the reasons: hard links, an executable file, or a link that leads to it.
 
-    `root`: the workspace, with links followed.
+    `root` is the workspace with links followed.
     """
     if draft.landed is not None:
-        return []  # the command already changed it: the person decides about content only
+        return []  # the command already changed it: the person decides on its content only
     before = draft.before
     why: list[str] = []
     if before.links > 1:
@@ -34,11 +34,11 @@ def _others(links: int) -> str:
 
 
 def _link_on_the_way(given: Path, root: Path) -> str | None:
-    """The first link below the workspace on the way to the file, as the model spelled it."""
+    """Return the first link on the way to the file below the workspace, as the model spelled it."""
     whole = root / given
     inside = next((above for above in reversed(whole.parents) if os.path.realpath(above) == str(root)), None)
     if inside is None:
-        return str(given)  # a link outside of the workspace leads into a folder of it
+        return str(given)  # a link outside the workspace leads into one of its folders
     at = inside
     for part in whole.relative_to(inside).parts:
         at = at.parent if part == ".." else at / part

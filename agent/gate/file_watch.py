@@ -1,4 +1,4 @@
-"""Tells when the file behind a waiting proposal may have changed: at once where the system says so, else soon."""
+"""Watch the file of a waiting proposal: report changes immediately if the system can, else within a second."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .draft import FileDraft
 from .ruling import Ruling
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks with two stats each: file systems like NFS tell nothing."""
+"""Seconds between two checks with two stats each: file systems like NFS report no changes."""
 
 
 class Lookout:
-    """Over one file, by its name and behind its link. `close` ends it."""
+    """Watches one file, by its name and at its link's target. `close` ends it."""
 
     def __init__(self, ws: Workspace, draft: FileDraft, clock: Clock) -> None:
         self._clock = clock
@@ -30,12 +30,12 @@ class Lookout:
         self._task.add_done_callback(_heard)
 
     def close(self) -> asyncio.Task[None]:
-        """No more is told. The task ends by itself within a tenth of a second: nobody has to wait for it."""
+        """Stop reporting. The task ends by itself within 0.1 s: nobody has to wait for it."""
         self._stop.set()
         return self._task
 
     async def wait(self, until: asyncio.Future[Ruling]) -> bool:
-        """True as soon as the file may have changed; false when a second went by, or `until` is done."""
+        """Return True as soon as the file may have changed, False after a second or when `until` is done."""
         pause = asyncio.ensure_future(self._clock.sleep(LOOK_EVERY))
         news = asyncio.ensure_future(self._news.wait())
         try:
@@ -48,12 +48,12 @@ class Lookout:
         return not until.done() and (told or before != self._seen)
 
     def _stamp(self) -> tuple[int, ...]:
-        """What a change of the file, or of a link in its place, changes too."""
+        """Values that change with the file, or with a link in its place."""
         return tuple(part for path in self._looked_at for part in _status(path))
 
 
 def _heard(task: asyncio.Task[None]) -> None:
-    """A folder that cannot be watched (no watches left, or it is gone) is no fault: the looks go on."""
+    """Ignore a folder that cannot be watched (no watches left, or deleted): the checks continue."""
     if not task.cancelled() and isinstance(error := task.exception(), Exception) and not isinstance(error, OSError):
         raise error
 

@@ -1,4 +1,4 @@
-"""Where every edit and every command waits: opened, judged, decided, and kept in step with the disk meanwhile."""
+"""Hold each file change and command until it is decided, and keep it up to date with the disk meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .stored.later import Kept, Later, OpenProposal
 
 
 class Gate:
-    """One run's gate. Proposals of several works may wait at once."""
+    """The gate of one run. Proposals of several searchers may wait together."""
 
     def __init__(
         self,
@@ -39,28 +39,28 @@ class Gate:
         clock: Clock,
         persist: Callable[[Rule], None] | None = None,
     ) -> None:
-        """`persist` writes a rule of `always` where it lasts; what it raises is told, and the rule holds here."""
+        """`persist` stores a rule of `always`. If it raises, the person sees why; the rule holds in this session."""
         self.policy = policy
         self.mode = policy.mode
         self.unsandboxed_ok = policy.unsandboxed_ok
         self.rules = list(policy.rules)
-        """Of the policy, and what the person said `always` to in this session."""
+        """Rules of the policy, and those that the person added with `always` in this session."""
         self._ws, self._keep, self._guard, self._sandbox = workspace, keep, guard, sandbox
         self._attended, self._clock, self._persist = attended, clock, persist
         self.given_ids: Callable[[], Iterable[str]] = tuple
-        """Ids that this run gave to its proposals, as `next_proposal_id` needs them."""
+        """Ids that this run gave to its proposals; `next_proposal_id` needs them."""
         self._open: dict[str, OpenProposal] = {}
         self._endings: set[asyncio.Task[None]] = set()
-        """Watches that end by themselves."""
+        """File watches that are about to end by themselves."""
         self.later = Later()
-        """What stays open when nobody is here to decide."""
+        """Proposals that stay open because nobody is here to decide."""
         self._is_leaving = False
         self._origin, self._who = self, ""
         self._beside: list[Gate] = []
-        """Gates of other trees of the same run."""
+        """Gates of other worktrees of this run."""
 
     def beside(self, workspace: Workspace, guard: Callable[[str], bool], who: str) -> Gate:
-        """Return the gate of another tree of this run, for `who`. A person decides there as here, by the same rules."""
+        """Return the gate of another worktree of this run, for `who`. The person and the rules are the same."""
         other = Gate(
             workspace=workspace,
             keep=self._keep,
@@ -76,12 +76,12 @@ class Gate:
         return other
 
     def forget(self, other: Gate) -> None:
-        """The other tree is gone."""
+        """Remove the gate of a worktree that no longer exists."""
         self._beside.remove(other)
 
     @property
     def open(self) -> Sequence[str]:
-        """Ids of the proposals that wait, oldest first."""
+        """Ids of the waiting proposals, oldest first."""
         return [*self._open, *(name for other in self._beside for name in other.open)]
 
     async def pass_(
@@ -93,10 +93,10 @@ class Gate:
         may_stay: bool = False,
         kept: Kept | None = None,
     ) -> Ruling:
-        """Open a proposal and return the ruling on it. When it is cancelled, it rejects the proposal first.
+        """Open a proposal and return its ruling. A cancelled call rejects the proposal first.
 
-        `may_stay`: where nobody is here to decide, the proposal can stay open in the journal. `kept`: the proposal is
-        open there already, `draft` is what it holds, and it is shown again as it is.
+        `may_stay`: the proposal can stay open in the journal if nobody is here to decide. `kept`: it is open already,
+        with `draft` as its content, and is shown again as it is.
         """
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
@@ -114,7 +114,7 @@ class Gate:
         return await self._wait(waiting)
 
     async def _open_again(self, waiting: OpenProposal) -> Ruling:
-        """A proposal that outlived its runner: the person's decision, a rule that covers it now, or it waits on."""
+        """Decide a proposal that outlived its runner by the person's decision or a new rule, or let it wait."""
         why = "; ".join(waiting.verdict.why)
         if isinstance(waiting.draft, FileDraft):
             waiting.parts = split_bytes(waiting.draft.before, waiting.draft.after)
@@ -147,24 +147,24 @@ class Gate:
         return left_open(waiting.draft, why)
 
     def pass_person(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
-        """What a person does who has the wheel: recorded like any proposal, and approved by them who made it."""
-        verdict = Verdict(action="allow", why=["the person has the wheel"])
+        """Record an action of the person in control like any proposal, approved by that person."""
+        verdict = Verdict(action="allow", why=["the person is in control"])
         name, _, _ = self._announce(draft, verdict, call_id, record)
         ruling = approved(draft, by="person")
         record(decided(name, ruling, self._keep))
         return ruling
 
     def decide(self, command: Decide) -> str | None:
-        """Take a person's decision. None: it was taken; else why it was not, for the person."""
+        """Apply a person's decision. Returns None, or for the person why it was not applied."""
         for other in self._beside:
             if command.proposal_id in other.open:
                 return other.decide(command)
         waiting = self._open.get(command.proposal_id) or self.later.proposals.get(command.proposal_id)
         if waiting is None or waiting.ruling.done():
-            return f"there is no open proposal {command.proposal_id}: it was decided already"
+            return f"proposal {command.proposal_id} is not open: it was decided already"
         self._refresh(waiting)
         if waiting.ruling.done():
-            return f"the file changed on disk, and that settled it: {waiting.ruling.result().reason}"
+            return f"the file changed on disk, which decided the proposal: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return CHANGED
         ruling = self._answer(command, waiting)
@@ -184,13 +184,13 @@ class Gate:
         return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
 
     def restrict(self, rule: Rule) -> None:
-        """Add a rule that denies; it also decides on what waits."""
+        """Add a rule that denies; it applies to waiting proposals too."""
         self.rules.append(rule)
         for gate in (self, *self._beside):
             gate.apply_denials()
 
     def apply_denials(self) -> None:
-        """Reject what waits and is denied by now."""
+        """Reject the waiting proposals that a rule now denies."""
         for waiting in (*self._open.values(), *self.later.proposals.values()):
             verdict = self._judge(waiting.draft)
             if verdict.action == "deny":
@@ -198,18 +198,18 @@ class Gate:
                 self._settle_by_policy(waiting)
 
     def settle_alone(self) -> None:
-        """Nobody is here any more: the policy decides on what waits, or it stays open where it can."""
+        """Decide waiting proposals by the policy because nobody is here; those that can stay open do."""
         for waiting in self._open.values():
             self._settle_by_policy(waiting)
         for other in self._beside:
             other.settle_alone()
 
     def leave_open(self) -> None:
-        """The runner goes away: what waits stays open in the journal, where it can outlive the runner."""
+        """Leave waiting proposals open in the journal when the runner ends, if they can outlive it."""
         self._is_leaving = True
 
     def cancel_all(self, why: str) -> None:
-        """Rejects everything that waits."""
+        """Reject everything that waits."""
         for waiting in self._open.values():
             if not waiting.ruling.done():
                 waiting.ruling.set_result(interrupted(waiting.draft, why))
@@ -230,7 +230,7 @@ class Gate:
         )
 
     def _announce(self, draft: Draft, verdict: Verdict, call_id: str, record: Record) -> tuple[str, str, Split | None]:
-        """Records that the proposal is there; its id, its digest and its hunks."""
+        """Record the new proposal; return its id, its digest and its hunks."""
         name = next_proposal_id(call_id, self.given_ids())
         digest = digest_of(draft, self._sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
@@ -258,7 +258,7 @@ class Gate:
         try:
             self._persist(rule)
         except (RundryError, OSError) as error:
-            why = f"the rule holds for this session only, it could not be written: {error}"
+            why = f"the rule could not be saved and holds for this session only: {error}"
             return msgspec.structs.replace(ruling, reason=why)
         return ruling
 
@@ -298,7 +298,7 @@ class Gate:
             ending.add_done_callback(self._endings.discard)
 
     def _refresh(self, waiting: OpenProposal) -> None:
-        """Plan the change again if its file is not what the proposal was made from (docs/requirements.md 6.5)."""
+        """Plan the change again if its file differs from what the proposal was made from (docs/requirements.md 6.5)."""
         draft = waiting.draft
         if isinstance(draft, CommandDraft) or draft.landed is not None:
             return
@@ -325,7 +325,7 @@ class Gate:
             waiting.ruling.set_result(by_policy(draft, waiting.verdict, self.policy.on_ask))
 
     def _conflict(self, waiting: OpenProposal, draft: FileDraft, conflict: Conflict) -> None:
-        """It waits on, in conflict. Where nobody is here and it cannot stay open, the model hears of it immediately."""
+        """Keep the proposal waiting in conflict. If nobody is here and it cannot stay, the model gets the conflict."""
         digest = conflict_digest(draft, conflict)
         is_known = waiting.conflict is not None and digest == waiting.digest
         waiting.conflict, waiting.digest = conflict, digest
@@ -337,7 +337,7 @@ class Gate:
             waiting.ruling.set_result(made_anew(draft, conflict.why, by="policy"))
 
     def _whose(self, draft: FileDraft) -> str:
-        """Who changed the file, for the person."""
+        """Say who changed the file, for the person."""
         if self._ws.ledger.is_ours(draft.before.real):
             return "another change of this run"
         return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"

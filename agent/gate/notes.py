@@ -1,4 +1,4 @@
-"""How the model hears of a decision: exactly what landed and what did not, with the person's words."""
+"""Notes for the model on a decision: exactly what was written, what was not, and the person's words."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from .change.hunks import Hunk, Split
 from .draft import CommandDraft, Draft, FileDraft
 
 _LONGEST = 4_000
-"""Characters of a diff that goes into a note."""
+"""Characters of a diff in a note."""
 _MOST = 40
 """Hunks that are named one by one."""
 
 
 def said(reason: str | None) -> str:
-    """What the person said of the whole answer, as a line; empty where they said nothing."""
+    """Return the person's comment on the whole proposal as a line, or an empty string."""
     return f"The person says: {reason}" if reason else ""
 
 
 def rejected_note(
     draft: Draft, reason: str | None, parts: Split | None = None, reasons: Mapping[int, str] | None = None
 ) -> str:
-    """For the tool result of what a person rejected."""
+    """Return the tool result of a call that a person rejected."""
     what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
     each = [_because(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
     if not reason and not each:
@@ -32,7 +32,7 @@ def rejected_note(
 
 
 def refused_note(draft: Draft, why: str) -> str:
-    """For what the policy does not let happen."""
+    """Return the tool result of a call that the policy refused."""
     what = "the command was not run" if isinstance(draft, CommandDraft) else f"{draft.path} was not changed"
     return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
 
@@ -40,13 +40,13 @@ def refused_note(draft: Draft, why: str) -> str:
 def part_note(
     draft: FileDraft, parts: Split, taken: Collection[int], reasons: Mapping[int, str], reason: str | None
 ) -> str:
-    """For a change of which the person took some hunks: what landed, by its lines now, and what did not, and why."""
+    """Return the note on a partly accepted change: the accepted hunks by their lines, the skipped ones with reasons."""
     left = [hunk.index for hunk in parts.hunks if hunk.index not in taken]
     places = _places(parts, taken)
     lines = [
-        f"the person took {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
-        f"Landed: {_named(sorted(taken), places)}.",
-        f"Left, and unchanged: {_named(left, places)}.",
+        f"the person accepted {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
+        f"Written: {_named(sorted(taken), places)}.",
+        f"Skipped, and unchanged: {_named(left, places)}.",
         _bounded("\n".join(_because(parts, i, why) for i, why in sorted(reasons.items()))),
         said(reason),
         "Not applied:",
@@ -56,41 +56,41 @@ def part_note(
 
 
 def edited_note(draft: FileDraft, parts: Split | None, reason: str | None) -> str:
-    """For a text that the person changed before it landed."""
+    """Return the note on a text that the person changed before approval."""
     lines = [f"the person changed your text of {draft.path} before approving it.", said(reason)]
     if parts is not None and parts.hunks:
-        lines += ["From your text to what landed:", _bounded(hunk_text(parts))]
+        lines += ["From your text to what was written:", _bounded(hunk_text(parts))]
     return "\n".join(line for line in lines if line)
 
 
 def again_note(draft: FileDraft, why: str, reason: str | None) -> str:
-    """For a change in conflict that is to be made anew."""
+    """Return the note on a change in conflict that the model should make again."""
     head = (
         f"conflict: {draft.path} changed on disk while your change waited, and it no longer fits ({why}). "
-        "Nothing was written. Read the file again, then make the change anew."
+        "Nothing was written. Read the file again, then make the change again."
     )
     return "\n".join(line for line in (head, said(reason)) if line)
 
 
 def mine_note(draft: FileDraft, why: str, theirs: Split | None, reason: str | None) -> str:
-    """For a change in conflict of which nothing is wanted. `theirs`: what was changed there since it was planned."""
+    """Return the note on a change in conflict that is dropped. `theirs`: what else changed in the file meanwhile."""
     lines = [
-        f"conflict: {draft.path} changed on disk while your change waited ({why}), and the person keeps what stands "
-        "there now. Nothing of yours was written. Do not make it again.",
+        f"conflict: {draft.path} changed on disk while your change waited ({why}), and the person keeps the file "
+        "as it is now. Nothing of yours was written. Do not make the change again.",
         said(reason),
     ]
     if theirs is not None and theirs.hunks:
-        lines += ["What was changed there since you read it:", _bounded(hunk_text(theirs))]
+        lines += ["Changes to the file since you read it:", _bounded(hunk_text(theirs))]
     return "\n".join(line for line in lines if line)
 
 
 def _because(parts: Split | None, index: int, why: str) -> str:
     hunk = next((hunk for hunk in parts.hunks if hunk.index == index), None) if parts else None
-    return f"Hunk {index + 1}{_first_line(parts, hunk) if parts and hunk else ''} was left because: {why}"
+    return f"Hunk {index + 1}{_first_line(parts, hunk) if parts and hunk else ''} was skipped because: {why}"
 
 
 def _first_line(parts: Split, hunk: Hunk) -> str:
-    """What tells the hunk from the others: its first changed line."""
+    """Return the hunk's first changed line, which tells it from the others."""
     change = hunk.changes[0]
     mark, lines = ("+", parts.new[change.b1 : change.b2]) if change.b2 > change.b1 else ("-", parts.old[change.a1 :])
     return f" ({mark}{lines[0].strip()[:60]})"
@@ -104,7 +104,7 @@ def _named(hunks: Sequence[int], places: Sequence[str]) -> str:
 
 
 def _places(parts: Split, taken: Collection[int]) -> list[str]:
-    """Where each hunk is in the text that landed, 1-based."""
+    """Return each hunk's lines in the written text, 1-based."""
     shift = 0
     places: list[str] = []
     for hunk in parts.hunks:

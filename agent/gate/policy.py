@@ -1,4 +1,4 @@
-"""Whether a draft passes, waits for a person or is refused (docs/requirements.md 6.2, 6.9). Pure, except for paths."""
+"""Decide whether a draft passes, waits for a person or is refused (docs/requirements.md 6.2, 6.9)."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from .repository import runs_code
 from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
 
 _SAID = 52
-"""Characters of a command that are said to have no rule."""
+"""Characters of a command that are shown when no rule allows it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says of a draft."""
+    """The policy's decision on a draft."""
 
     action: Literal["allow", "ask", "deny"]
     why: list[str]
-    """A line each, for the person."""
+    """Reasons for the person, one line each."""
     danger: bool = False
-    """Asked about in every mode, and never `always`."""
+    """The person must decide in every mode, and `always` is not possible."""
     rule: Rule | None = None
-    """What `always` would write; None where no rule could let this pass."""
+    """The rule that `always` would write; None if no rule could allow this."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verdict depends on besides the draft."""
+    """What a verdict depends on in addition to the draft."""
 
     workspace: Workspace
     mode: GateMode
@@ -52,7 +52,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(draft: Draft, standing: Standing) -> Verdict:
-    """The verdict for a draft. Never raises for what a model gave."""
+    """Return the verdict for a draft. Never raises for what a model sent."""
     if isinstance(draft, CommandDraft):
         verdict = _judge_command(draft.command, standing)
         return verdict if draft.beyond is None or verdict.action == "deny" else _beyond(draft.beyond)
@@ -60,7 +60,7 @@ def judge(draft: Draft, standing: Standing) -> Verdict:
 
 
 def _beyond(what: str) -> Verdict:
-    """Only a person lets a command out of the sandbox, and only once."""
+    """Ask the person: only they may run a command outside the sandbox, and only once."""
     return Verdict(action="ask", why=[f"the sandbox refused: {what}"], danger=True)
 
 
@@ -92,7 +92,7 @@ def _judge_file(draft: FileDraft, standing: Standing) -> Verdict:
 def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
     why: list[str] = []
     if standing.guard(draft.path):
-        why.append(f"{draft.path} decides whether the goal is met (it is guarded)")
+        why.append(f"{draft.path} is guarded: it decides whether the goal is met")
     ws = standing.workspace
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
@@ -114,7 +114,7 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
     if standing.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
     if line.unread is not None:
-        return Verdict(action="ask", why=[f"the command could not be read, so no rule can hold: {line.unread}"])
+        return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.unread}"])
     dangers = _touched(line, standing.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
@@ -139,22 +139,22 @@ def _judge_command(command: str, standing: Standing) -> Verdict:
 def _why_asked(rule: Rule, hit: Hit) -> str:
     if hit is Hit.SURE:
         return f"a rule asks: {rule_text(rule)}"
-    return f"a word of it is not known, and could make it what a rule is about: {rule_text(rule)}"
+    return f"a word of the command is unknown and could make this rule apply: {rule_text(rule)}"
 
 
 def _in_short(part: Part) -> str:
-    """Its beginning: the whole line stands below at the gate, and in the tool's call for the model."""
+    """Shorten a command: the gate shows the whole line below, and the model has it in its call."""
     text = " ".join(part.texts)
     return text if len(text) <= _SAID else f"{text[:_SAID].rstrip()}…"
 
 
 def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
-    """In `auto` the sandbox holds a command, not the rules; only what could slip past a rule that restricts asks."""
+    """Judge a command in `auto`, where the sandbox limits it: only what could evade a restricting rule must ask."""
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
     if hidden and any(_restricts(rule) and rule.command for rule in standing.rules):
         return Verdict(action="ask", why=[*dict.fromkeys(hidden), "so a rule that asks or refuses could be missed"])
     if standing.sandbox is not None:
-        return Verdict(action="allow", why=[f"the gate is set to `auto`; {standing.sandbox} holds the command"])
+        return Verdict(action="allow", why=[f"the gate is set to `auto`; {standing.sandbox} limits the command"])
     if standing.unsandboxed_ok:
         return Verdict(action="allow", why=["the gate is set to `auto`, unsandboxed, as you said"])
     return None
@@ -165,20 +165,20 @@ def _restricts(rule: Rule) -> bool:
 
 
 def _unnamed(line: Line) -> list[str]:
-    """Words of which nobody can say what file they mean: a rule for paths may hold for them."""
+    """Return doubts about words whose files are unknown: a rule for paths may apply to them."""
     if hidden := _hidden_signs(line):
         return hidden
     words = [word for part in line.parts for word in part.words[1:] if word.pattern or not word.known]
-    return [f"which files `{word.text}` means is not known, and a rule speaks of some" for word in words]
+    return [f"the files of `{word.text}` are unknown, and a rule names files" for word in words]
 
 
 def _hidden_signs(line: Line) -> list[str]:
-    """The doubt about signs that do not show: what was read of the line is not what it says, and is not to be named."""
+    """Return the doubt about invisible characters: the parsed words differ from the line's, so they are not shown."""
     return [doubt for doubt in line.doubts if doubt.startswith(HIDDEN)]
 
 
 def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
-    """The parts that no rule allows, and why no rule could decide at all."""
+    """Return the parts that no rule allows, and why rules cannot decide at all."""
     doubts, unruled, ruled = list(line.doubts), list[Part](), 0
     root = standing.workspace.root
     here = root
@@ -201,14 +201,14 @@ def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
         else:
             unruled.append(part)
     if not ruled and not unruled and not doubts:
-        doubts.append("it holds no command that a rule could allow")
+        doubts.append("it has no command that a rule could allow")
     return unruled, list(dict.fromkeys(doubts))
 
 
 def _moved(part: Part, root: Path) -> Path | str:
-    """Where `cd` leads, or why that is not known."""
+    """Return the folder that `cd` leads to, or why it is unknown."""
     if len(part.words) != 2 or not part.words[1].known or part.words[1].pattern or part.words[1].text.startswith("-"):
-        return "where `cd` leads is not known"
+        return "the target of `cd` is unknown"
     there = Path(os.path.realpath(root / part.words[1].text))
     if not there.is_relative_to(root):
         return f"it leaves the workspace: cd {part.words[1].text}"
@@ -216,10 +216,10 @@ def _moved(part: Part, root: Path) -> Path | str:
 
 
 def _out_of_place(part: Part, here: Path, root: Path) -> str | None:
-    """Why the part means something else here than what its rule was made for."""
+    """Return why the part means something else here than its rule intended."""
     name = part.name
     if name == "cd":
-        return "it changes the folder in the middle"
+        return "it changes the folder in the middle of the line"
     if "/" in name and not name.startswith("/") and here != root:
         return f"`{name}` is another file after `cd`"
     script = script_of(part)
@@ -244,7 +244,7 @@ def _is_below(word: str, here: Path, root: Path) -> bool:
 
 
 def _touched(line: Line, ws: Workspace) -> list[str]:
-    """Protected files inside of the workspace that the line surely writes to, by their real place."""
+    """Return the protected files in the workspace that the line surely writes to, by their real paths."""
     here = ws.root
     targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
     for part in line.parts:
@@ -255,7 +255,7 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
             targets += [(here, name) for name in names if not name.startswith("-")]
             if base(part.name) in WHOLE and any(_real(here, name) == ws.root for name in names):
-                return [f"`{part.name}` takes the whole workspace, with its repository"]
+                return [f"`{part.name}` affects the whole workspace, including its repository"]
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
 
 
@@ -271,11 +271,11 @@ def _protected(ws: Workspace, here: Path, target: str) -> str | None:
     try:
         lexical, real = Path(os.path.normpath(here / target)), Path(os.path.realpath(here / target))
         if not real.is_relative_to(ws.root) and not lexical.is_relative_to(ws.root):
-            return None  # outside: the sandbox's and the doubts' business
+            return None  # outside the workspace: the sandbox and the doubts cover it
         ws.resolve(str(lexical))
         why = ws.caution(lexical)
     except PathRefused as refused:
-        return f"it writes to {target}, where no tool may: {str(refused).rpartition(': refused, ')[2]}"
+        return f"it writes to {target}, where no tool may write: {str(refused).rpartition(': refused, ')[2]}"
     except ValueError:
         return f"it writes to an impossible name: {target!r}"
     return None if why is None else f"it writes to {target}: {why}"

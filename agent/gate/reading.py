@@ -1,4 +1,4 @@
-"""The person's rules for what only looks: it never waits at the gate, but `deny` holds for it as well."""
+"""Apply the person's rules to tools that only read: they never wait at the gate, but `deny` applies to them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LOOKING = ("read_file", "list_files", "search", "fetch_url")
 
 
 def kept_from(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
-    """The rule that keeps a looking tool from this path (as given, and with links followed), in words; None: none does.
+    """Describe the rule that denies this path (as given, and with links followed) to a reading tool; None if none does.
 
-    No paths: only a rule for the tool as a whole counts.
+    Without paths, only a rule for the tool as a whole counts.
     """
     for rule in rules:
         if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):

@@ -1,4 +1,4 @@
-"""Whether git, started in this folder, would run what the repository says (docs/attacks.md A.6)."""
+"""Detect whether git would run code of the repository when started in this folder (docs/attacks.md A.6)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _HARMLESS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _RUNS = re.compile(r"ext::|=\s*\"?!")
-"""A value that is a command, in a key that is harmless otherwise (`submodule.x.update = !command`)."""
+"""A value that is a command, in an otherwise harmless key (`submodule.x.update = !command`)."""
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 
 
 def runs_code(folder: Path) -> str | None:
-    """What git would run, for a person; None: nothing but git itself. Reads the repository's files, starts nothing."""
+    """Describe what git would run, for a person; None: only git itself. Reads files, starts nothing."""
     home = _git_folder(folder)
     if home is None:
         return None

@@ -1,4 +1,4 @@
-"""Rules that could never hold: a person who wrote one believes to be guarded."""
+"""Find rules that can never apply: a person who wrote one would believe to be protected."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ _COMMANDS = "run_command"
 
 
 def nonsense(rule: Rule) -> str | None:
-    """Why the rule would never do what it says, with the mend, or None."""
+    """Return why the rule can never do what it says, with the fix, or None."""
     wrong = _of_tool(rule) or _of_command(rule) or _of_path(rule)
     return f"[[gate.rules]] {rule_text(rule)}: {wrong}" if wrong else None
 
 
 def _of_tool(rule: Rule) -> str | None:
     if rule.path is not None and rule.command is not None:
-        return "a rule is about a path or about a command: write two"
+        return "it names a path and a command: write two rules"
     if rule.tool is None:
         return None
     if rule.tool == "start_command":
-        return "a rule for run_command is for start_command too: write that"
+        return "run_command rules apply to start_command too: name run_command"
     if rule.tool in LOOKING:
-        return (
-            None if rule.verdict == "deny" else "what only looks is never asked about: leave the rule out, or deny it"
-        )
+        return None if rule.verdict == "deny" else "a tool that only reads never asks: remove the rule, or use deny"
     if rule.tool not in (*_FILES, _COMMANDS):
-        return f"no rule is about {rule.tool}; there are {', '.join((*_FILES, _COMMANDS, *LOOKING))}"
+        return f"rules do not apply to {rule.tool}: use one of {', '.join((*_FILES, _COMMANDS, *LOOKING))}"
     return None
 
 
@@ -36,11 +34,11 @@ def _of_command(rule: Rule) -> str | None:
     if rule.command is None:
         return None
     if rule.tool not in (None, _COMMANDS):
-        return f"{rule.tool} runs no command: leave out the tool or the command"
+        return f"{rule.tool} does not run commands: remove the tool or the command"
     if not rule.command.strip():
         return "the command is empty: write its first words"
     if rule.verdict == "allow" and not words_of(rule.command):
-        return "what is allowed has to be one plain command: write a rule for each part"
+        return "an allow rule takes one plain command: write a rule for each part"
     return None
 
 
@@ -53,13 +51,13 @@ def _of_path(rule: Rule) -> str | None:
     if not path.strip(" /"):
         return "the path is empty: write a glob such as src/**"
     if rule.tool == "fetch_url":
-        return "a page has no path in the workspace: leave out the path"
+        return "a page has no path in the workspace: remove the path"
     if rule.tool == _COMMANDS and rule.verdict == "allow":
         return "a command is allowed by its words: write command instead of path"
     if ".." in path.split("/") or path.startswith("~"):
-        return "it leads out of the workspace, where nothing may be changed anyway: write a path within"
+        return "the path leads out of the workspace, where nothing may change: write a path inside"
     try:
         path_matches(rule, "x")
     except GitIgnorePatternError:
-        return "this is no glob: write it as in .gitignore, such as src/** or *.py"
+        return "this is not a glob: write it as in .gitignore, such as src/** or *.py"
     return None

@@ -1,4 +1,4 @@
-"""What the gate decided."""
+"""Rulings: the gate's decisions on proposals."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from .draft import Draft, FileDraft
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of one proposal."""
+    """The decision that ended one proposal."""
 
     approved: bool
     draft: Draft
-    """What was decided on: not the one that came in, where the file changed meanwhile."""
+    """The draft that was decided on: it differs from the original one if the file changed meanwhile."""
     after: bytes | None = None
-    """The bytes to write: all of the proposal, the hunks that were taken, or the person's own text."""
+    """The bytes to write: the whole proposal, the accepted hunks, or the person's own text."""
     by: str
     """`policy` or `person`."""
     reason: str | None = None
     note_for_model: str = ""
-    """Why not, or what of it landed, with the person's words; empty where all of it did and nothing was said."""
+    """Why the draft was not done, or which part was, with the person's words; empty if all was, without comment."""
     handoff: bool = False
-    """Nobody was there to ask, and the policy wants the run handed over."""
+    """Nobody was here to ask, and the policy hands the run over."""
     is_left_open: bool = False
     """Nobody decided: the proposal stays open in the journal, and the call has no result yet."""
     edited: bool = False
@@ -29,9 +29,9 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     refused_by: str | None = None
     """`policy`, `person`, `conflict` or `interrupt`; None: it was approved."""
     taken: int | None = None
-    """Hunks that the person took; None: all, or there was nothing to choose."""
+    """Number of hunks that the person accepted; None: all, or there was nothing to choose."""
     left: dict[int, str] = {}
-    """Why the person left a hunk, by its index."""
+    """Why the person skipped a hunk, by its index."""
     rule: str | None = None
     """The rule that `always` wrote."""
 
@@ -48,7 +48,7 @@ def approved(
     edited: bool = False,
     rule: str | None = None,
 ) -> Ruling:
-    """It may happen: with the draft's own bytes where no others are given."""
+    """Return an approval, with the draft's own bytes unless others are given."""
     return Ruling(
         approved=True,
         draft=draft,
@@ -64,7 +64,7 @@ def approved(
 
 
 def interrupted(draft: Draft, why: str) -> Ruling:
-    """It was taken back before anyone decided."""
+    """Return the ruling for a proposal that was withdrawn before anyone decided."""
     return Ruling(
         approved=False,
         draft=draft,
@@ -76,5 +76,5 @@ def interrupted(draft: Draft, why: str) -> Ruling:
 
 
 def left_open(draft: Draft, why: str) -> Ruling:
-    """Nobody is here to decide: the run is handed over, and the proposal waits in the journal."""
+    """Return the ruling when nobody is here to decide: the run is handed over, the proposal stays in the journal."""
     return Ruling(approved=False, draft=draft, by="policy", reason=why, handoff=True, is_left_open=True)

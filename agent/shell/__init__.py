@@ -1,1 +1,1 @@
-"""Command lines: parsed with bash's grammar, and what their programs and options can do."""
+"""Parse command lines with bash's grammar, and look up what their programs and options can do."""

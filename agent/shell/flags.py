@@ -1,4 +1,4 @@
-"""What a plain command may do beyond its name: see `known` for what is known of which."""
+"""Find what a plain command can do beyond its name. The data is in `known`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from .options.subcommands import subcommands
 __all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
 
 _PRINT = re.compile(r"\d+(,(\d+|\$))?p")
-"""A script of sed that only prints lines."""
+"""A sed script that only prints lines."""
 _PYTHON_PLAIN = re.compile(r"-[bBdEhIOPqsSuvVx]+|--version|--help|-[WX].+")
 _UNPACKS = frozenset({"-x", "--extract", "--get"})
 _EDITS = frozenset({"-e", "--edit"})
 
 
 def risk(part: Part) -> str | None:
-    """Why this command asks whatever rule allows it, or None. Its words are known (see `unknown_word`)."""
+    """Return why this command must ask even if a rule allows it, or None. All words are known (see `unknown_word`)."""
     name = base(part.name)
     given = part.texts[1:]
     if name in NEVER:
         return f"`{name}`: {NEVER[name]}"
     if name in SHELLS:
-        return f"`{name}`: it runs commands that are not seen here"
+        return f"`{name}`: it runs commands that are not visible here"
     if name == "git":
         return _git_risk(given)
     if name == "sed":
@@ -62,18 +62,18 @@ def risk(part: Part) -> str | None:
 
 
 def _launch_risk(part: Part) -> str | None:
-    """Why what a launcher runs asks, or that it is not known where that begins."""
+    """Return why a launched command must ask, also when it is unknown where that command begins."""
     launched = launch(part.texts)
     if launched is None:
         at = _module_at(part)
         return risk(Part(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
     if launched.unknown is not None:
-        return f"`{part.name} {launched.unknown}`: this option is not known"
+        return f"`{part.name} {launched.unknown}`: this option is unknown"
     return risk(Part(part.words[launched.at :], part.piped)) if launched.at < len(part.words) else None
 
 
 def _module_at(part: Part) -> int | None:
-    """Where the module stands that `python -m` runs: it is judged as the program of this name."""
+    """Return the index of the module that `python -m` runs: it is judged as the program of this name."""
     is_python = _language(base(part.name)) == "python"
     return part.texts.index("-m") + 1 if is_python and "-m" in part.texts else None
 
@@ -82,60 +82,60 @@ def _option_risk(name: str, given: Sequence[str]) -> str | None:
     launched = launch([name, *given])
     own = given if launched is None else given[: launched.at - 1]
     if (unknown := unlisted(ALIKE.get(name, name), own)) is not None:
-        return f"`{name} {unknown}`: this is not known to be harmless"
+        return f"`{name} {unknown}`: this option is not known to be harmless"
     risky = RISKY.get(ALIKE.get(name, name), frozenset())
     found = next((word for word in own if _is_risky(word, risky, name) or (word[:1] == "@" and name in LISTS)), None)
     return f"`{name} {found}`: this option can run or write something" if found else None
 
 
 def hides(part: Part) -> str | None:
-    """Why this part could be, or run, a command that a rule refuses and that is not seen here; None: it is itself."""
+    """Return why this part could be or run a command that a rule denies and that is not visible here, or None."""
     first = part.words[0] if part.words else None
     name = base(part.name)
     if first is not None and (not first.known or first.pattern):
-        return f"which program `{first.text}` runs is not known"
+        return f"the program behind `{first.text}` is unknown"
     if name in SHELLS or (name in NEVER and NEVER[name] in HIDING) or name in ("env", "xargs"):
-        return f"what `{name}` runs is not seen here"
+        return f"the commands of `{name}` are not visible here"
     return None
 
 
 def is_launcher(texts: Sequence[str], reach: int) -> bool:
-    """A rule of so many words reaches no further than to a program that runs what stands behind it."""
+    """Return whether these words end at or before the command of a launcher: such a rule would allow any command."""
     launched = launch(texts)
     return launched is not None and reach <= launched.at
 
 
 def script_of(part: Part) -> str | None:
-    """The file that an interpreter or a shell is given to run."""
+    """Return the script file that an interpreter or a shell is given."""
     if _language(base(part.name)) is None and base(part.name) not in SHELLS:
         return None
     return next((word for word in part.texts[1:] if not word.startswith("-")), None) if "-m" not in part.texts else None
 
 
 def unknown_word(part: Part) -> str | None:
-    """Why what reaches the command is not known, or None."""
+    """Return why part of the command is unknown, or None."""
     for i, word in enumerate(part.words):
         if word.known and not word.pattern:
             continue
         if i == 0:
-            return f"which program `{word.text}` runs is not known"
+            return f"the program behind `{word.text}` is unknown"
         if word.pattern and _is_files(word, base(part.name)):
             continue
         if base(part.name) == "echo" and (word.echoable or word.pattern):
             continue
-        return f"what `{word.text}` becomes is not known"
+        return f"the value of `{word.text}` is unknown"
     return None
 
 
 def _is_files(word: Word, name: str) -> bool:
-    """What the pattern becomes begins like it, so it is not an option; in a folder, it is not a subcommand either."""
+    """Return whether the file names that the glob becomes cannot be taken for options or subcommands."""
     if name in WRITERS or name in PLACED:
         return False
     return re.match(r"[\w./]" if name in READERS else r"[\w.]*/", re.split(r"[*?\[]", word.text)[0]) is not None
 
 
 def base(name: str) -> str:
-    """The program's name without its folder."""
+    """Return the program's name without its folder."""
     return name.rpartition("/")[2]
 
 
@@ -159,17 +159,17 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
             return f"`{name}`: it runs code from its standard input"
         if is_python and word.startswith("-m"):
             module = word[2:] or "".join(given[i + 1 : i + 2])
-            return f"`{name} -m {module}`: it runs what else it is given" if module in PYTHON_CODE else None
+            return f"`{name} -m {module}`: it runs other code that it is given" if module in PYTHON_CODE else None
         if _is_risky(word, risky, name):
             return f"`{name} {word}`: it runs code from the command line"
         if not word.startswith("-"):
             if not after_option:
-                return None  # the script: what follows is for it
+                return None  # the script: the rest is its arguments
             after_option = False  # the option's value, or the script
         elif is_python and word in ("-W", "-X"):
             after_option = True
         elif is_python and not _PYTHON_PLAIN.fullmatch(word) and "=" not in word:
-            return f"`{name} {word}`: this option is not known"
+            return f"`{name} {word}`: this option is unknown"
         elif not is_python and "=" not in word:
             after_option = True
     if all(word.startswith("-") for word in given):
@@ -178,7 +178,7 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
 
 
 def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
-    """The word is one of these options, also shortened (`--outp`), joined (`-ofile`) or bundled (`-ro`)."""
+    """Return whether the word is one of these options, also short (`--outp`), joined (`-ofile`) or bundled (`-ro`)."""
     if not word.startswith("-") or word == "-":
         return word in risky
     option = word.partition("=")[0]
@@ -192,23 +192,23 @@ def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
 
 
 def _tar_risk(given: Sequence[str]) -> str | None:
-    """Listing and packing by plain options are without risk: what is unpacked says itself where it goes."""
+    """Treat listing and packing with plain options as harmless; an unpacked archive decides which files it changes."""
     bundle = given[0] if given and not given[0].startswith("-") else ""
     for word in ([f"-{bundle}"] if bundle else []) + [word for word in given if word.startswith("-")]:
         if _is_risky(word, RISKY["tar"], "tar"):
             return f"`tar {word}`: this option can run or write something"
         if _is_risky(word, _UNPACKS, "tar"):
-            return "`tar`: what it unpacks decides which files it changes"
+            return "`tar`: the archive decides which files change"
     remote = next((word for word in given if ":" in word and "/" not in word.partition(":")[0]), None)
     return f"`tar {remote}`: it reaches another machine" if remote else None
 
 
 def _sed_risk(part: Part) -> str | None:
-    """Only printing lines by number is without risk: a script can write files and run commands."""
+    """Treat only printing lines by number as harmless: a script can write files and run commands."""
     given = part.texts[1:]
     if part.piped or len(given) < 3 or given[0] != "-n" or not _PRINT.fullmatch(given[1]):
         return "`sed`: its script can write files and run commands"
-    return "`sed`: it has further options" if any(word.startswith("-") for word in given[2:]) else None
+    return "`sed`: it has more options" if any(word.startswith("-") for word in given[2:]) else None
 
 
 def _git_risk(given: Sequence[str]) -> str | None:
@@ -216,7 +216,7 @@ def _git_risk(given: Sequence[str]) -> str | None:
     command = given[at] if at < len(given) else ""
     early = next((word for word in given[:at] if word not in GIT_BEFORE), None)
     if early is not None:
-        return f"`git {early}`: this option is not known to be harmless before a command"
+        return f"`git {early}`: before a command, this option is not known to be harmless"
     table = subcommands("git")
     if command and table is not None and command not in table.names:
         return f"`git {command}`: it may be an alias, which can run anything"
@@ -231,7 +231,7 @@ def _git_risk(given: Sequence[str]) -> str | None:
     if command in ("clone", "ls-remote") and _has(given, "-u"):
         return f"`git {command} -u`: it names the program at the other end"
     if command == "format-patch" and _has(given, "-o"):
-        return "`git format-patch -o`: it writes where it is told"
+        return "`git format-patch -o`: it writes to the given place"
     found = next((word for word in given if _is_git_risk(word)), None)
     return f"`git {found}`: this option can run or write something" if found else None
 

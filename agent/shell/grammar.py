@@ -1,8 +1,8 @@
-"""A command line, read with bash's grammar into the plain commands that it would run. Read it with `shell.read_line`.
+"""Parse a command line with bash's grammar into the plain commands that it would run. Call it with `shell.read_line`.
 
-Only what is surely understood counts as understood: everything else (expansions that make words, control flow, here
-documents, background jobs, odd signs) is a doubt, and a doubt asks. The commands are collected nevertheless, so that
-a rule that denies one still finds it.
+Whatever is not certainly understood (expansions that make words, control flow, here documents, background jobs, odd
+characters) is a doubt, and a doubt asks the person. Commands in such parts are collected too, so that a rule that
+denies one still finds it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
 
 _LONGEST = 8_000
-"""Characters of a command line that is looked into."""
+"""Characters of a command line that is parsed."""
 _DEEPEST = 60
 LONGEST_READING = 1.0
-"""Seconds of processor time. The grammar crawls on some lines: 3,000 characters were seen to take it 100 s."""
+"""Seconds of processor time. The grammar is very slow on some lines: 3,000 characters took it 100 s."""
 _GLUE = frozenset({"&&", "||", ";", "|", "|&", "(", ")", "{", "}", "!", "\n"})
 _JOINING = frozenset({"program", "list", "pipeline", "subshell", "compound_statement", "negated_command"})
-HIDDEN = "it holds a sign that does not show"
-"""Begins the doubt about a line with signs that nobody sees; a `?` stands for each in what was read of it."""
+HIDDEN = "it has an invisible character"
+"""Start of the doubt about a line with invisible characters; the parsed words have a `?` for each."""
 _PLAIN = re.compile(r"[\w./:=@%+,^#*?\[\]!-]+")
 _SPECIAL = {
-    "process_substitution": "it hands the output of a command over as a file",
-    "arithmetic_expansion": "it calculates, which can run commands",
+    "process_substitution": "it passes a command's output as a file",
+    "arithmetic_expansion": "it has an arithmetic expansion, which can run commands",
     "expansion": "it uses ${...}",
-    "ansi_c_string": "it hides signs in $'...'",
+    "ansi_c_string": "it has escaped characters in $'...'",
     "heredoc_redirect": "it has a here document",
     "herestring_redirect": "it has a here string",
     "function_definition": "it defines a function",
-    "declaration_command": "it changes variables of the shell",
-    "unset_command": "it changes variables of the shell",
+    "declaration_command": "it changes shell variables",
+    "unset_command": "it changes shell variables",
     "variable_assignment": "it sets a variable",
     "test_command": "it has a [ ] or [[ ]] test, which can run commands",
 }
@@ -49,63 +49,63 @@ class Word(msgspec.Struct, frozen=True):
     """One word of a plain command."""
 
     text: str
-    """Without its quotes; of an unknown word what can be read of it."""
+    """Text without quotes; of an unknown word, the part that can be read."""
     known: bool = True
-    """It reaches the command as exactly `text`."""
+    """The command receives exactly `text`."""
     pattern: bool = False
-    """An unquoted glob: it becomes file names that begin like `text` before its first `*`, `?` or `[`."""
+    """An unquoted glob: it becomes file names that begin like `text` up to its first `*`, `?` or `[`."""
     echoable: bool = False
-    """Unknown, but only a variable or the output of commands that are judged for themselves."""
+    """Unknown, but made only of variables or the output of commands that are judged separately."""
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One plain command: its words as bash hands them over."""
+    """One plain command: its words as bash passes them."""
 
     words: tuple[Word, ...]
     piped: bool = False
-    """It may read what another command prints."""
+    """It may read the output of another command."""
     then: bool = False
-    """It stands first in the line and what follows runs only if it succeeds (`&&`)."""
+    """It is first in the line, and the rest runs only if it succeeds (`&&`)."""
     start: int = 0
 
     @property
     def name(self) -> str:
-        """The program, as it was written."""
+        """Name of the program as written."""
         return self.words[0].text if self.words else ""
 
     @property
     def is_known(self) -> bool:
-        """Each word reaches the command as it stands here."""
+        """Whether the command receives each word exactly as it is here."""
         return all(word.known and not word.pattern for word in self.words)
 
     @property
     def texts(self) -> list[str]:
-        """All words."""
+        """All words as plain text."""
         return [word.text for word in self.words]
 
 
 class Line(msgspec.Struct):
-    """What a command line would do, as far as it can be read."""
+    """Effects of a command line, as far as they can be parsed."""
 
     parts: list[Part] = []
     doubts: list[str] = []
-    """Why it cannot be judged by rules; empty: it was understood whole."""
+    """Why rules cannot judge the line; empty: all of it was understood."""
     writes: list[str] = []
-    """Files that it redirects output into."""
+    """Files that the line redirects output to."""
     unread: str | None = None
-    """Why nothing at all is known of it: the process that reads lines failed. Then it asks in every mode."""
+    """Why nothing is known of the line: the process that parses lines failed. Then it asks in every mode."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the helper process answers."""
+    """Reply of the helper process."""
 
     of: str
-    """The digest of the line that was read: an answer to another line is no answer."""
+    """Digest of the parsed line: a reply for another line is rejected."""
     line: Line
 
 
 def digest(command: bytes) -> str:
-    """Names a line in an answer."""
+    """Return the digest that names a line in a reply."""
     return hashlib.sha256(command).hexdigest()
 
 
@@ -118,29 +118,29 @@ def _language() -> Language:
 
 
 def _parser() -> Parser:
-    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
+    """Make a new parser each time: the scanner keeps state of a broken line, and crashed on it."""
     from tree_sitter import Parser
 
     return Parser(_language())
 
 
 def parse(command: str) -> Line:
-    """Never raises: what cannot be read is a doubt."""
+    """Parse a line. Never raises: what cannot be parsed is a doubt."""
     line = Line()
     odd = _odd_sign(command)
     if odd is not None:
         line.doubts.append(odd)
     if len(command) > _LONGEST:
-        line.doubts.append(f"it is {len(command):,} characters long")
+        line.doubts.append(f"it has {len(command):,} characters, which is too long")
         return line
     readable = command if odd is None else "".join("?" if _odd_sign(sign) else sign for sign in command)
     source = readable.encode("utf-8", "surrogatepass")
     root = _parser().parse(source).root_node
     if root.has_error:
-        line.doubts.append("bash's grammar does not fit it")
+        line.doubts.append("it does not fit bash's grammar")
     _Reader(source, line).read(root, 0)
     if not _covered(source, root):
-        line.doubts.append("a part of it was not understood")
+        line.doubts.append("part of it was not understood")
     line.parts.sort(key=lambda part: part.start)
     line.doubts = list(dict.fromkeys(line.doubts))
     return line
@@ -157,7 +157,7 @@ def _odd_sign(command: str) -> str | None:
 
 
 def _covered(source: bytes, root: Node) -> bool:
-    """Nothing but blanks lies between the leaves: the tree leaves no text out."""
+    """Return whether only blanks lie between the leaves, so that the tree omits no text."""
     at, todo = 0, [root]
     while todo:
         node = todo.pop()
@@ -181,13 +181,13 @@ class _Reader:
         self.line.doubts.append(why)
 
     def read(self, node: Node, depth: int, *, piped: bool = False) -> None:
-        """Collects the plain commands below the node."""
+        """Collect the plain commands below the node."""
         if depth > _DEEPEST:
             self.doubt("it is nested too deeply")
             return
         kind = node.type
         if node.is_missing or kind == "ERROR":
-            self.doubt("bash's grammar does not fit it")
+            self.doubt("it does not fit bash's grammar")
         if kind == "ERROR":
             self.dig(node, depth)
             return
@@ -214,7 +214,7 @@ class _Reader:
             token = child.type
             after_pipe = token in ("|", "|&") or (after_pipe and token == "\n")
             if token == "&":
-                self.doubt("it leaves a command running in the background")
+                self.doubt("it starts a command in the background")
             elif token not in _GLUE and node.type in _JOINING:
                 self.doubt(f"it has a `{token}`")
 
@@ -241,7 +241,7 @@ class _Reader:
         operator = next((child.type for child in node.children if not child.is_named), "")
         target = node.child_by_field_name("destination")
         if target is None:
-            self.doubt("it redirects to something unknown")
+            self.doubt("it redirects to an unknown file")
             return
         word = self.word(target, depth + 1)
         if operator in (">&", "<&") and word.known and re.fullmatch(r"[0-9]", word.text):
@@ -256,7 +256,7 @@ class _Reader:
         self.line.writes.append(word.text)
 
     def dig(self, node: Node, depth: int) -> None:
-        """The commands somewhere below a node that is a doubt itself."""
+        """Collect the commands anywhere below a node that is itself a doubt."""
         if depth > _DEEPEST:
             return
         for child in node.children:
@@ -266,7 +266,7 @@ class _Reader:
                 self.dig(child, depth + 1)
 
     def word(self, node: Node, depth: int) -> Word:
-        """One word; what makes it unknown is noted."""
+        """Read one word and note what makes it unknown."""
         if depth > _DEEPEST:
             self.doubt("it is nested too deeply")
             return Word(self.text(node), known=False)
@@ -285,8 +285,8 @@ class _Reader:
             case "command_substitution":
                 self.children(node, depth, piped=False)
                 return Word(text, known=False, echoable=True)
-            case "number":  # `10#$x` and the like
-                self.doubt("it calculates, which can run commands")
+            case "number":  # such as `10#$x`
+                self.doubt("it has an arithmetic expansion, which can run commands")
             case other:
                 self.doubt(_SPECIAL.get(other, f"it has a {other.replace('_', ' ')}"))
                 self.dig(node, depth)
@@ -294,7 +294,7 @@ class _Reader:
 
     def bare(self, text: str) -> Word:
         if "\\" in text:
-            self.doubt("it escapes signs with a backslash")
+            self.doubt("it escapes characters with a backslash")
             return Word(re.sub(r"\\(.)", r"\1", text), known=False)
         if "{" in text or text.startswith("~") or not _PLAIN.fullmatch(text):
             return Word(text, known=text in ("{}", "{", "}"))
@@ -305,7 +305,7 @@ class _Reader:
         named = [child for child in node.children if child.is_named and child.type != "string_content"]
         whole = self.text(node)
         if not (whole.startswith('"') and whole.endswith('"')) or len(whole) < 2:
-            self.doubt("bash's grammar does not fit it")
+            self.doubt("it does not fit bash's grammar")
         inner = whole[1:-1]
         if not named and "$" not in inner and "`" not in inner:
             if "\\\n" in inner:
@@ -329,11 +329,11 @@ class _Reader:
 
 
 def serve() -> None:
-    """Answer lines on standard input with what they do, each behind its length, until there are no more."""
+    """Answer each line on standard input with its effects, prefixed with the length, until the input ends."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while head := requests.read(4):
         asked = requests.read(int.from_bytes(head, "big"))
-        signal.setitimer(signal.ITIMER_PROF, LONGEST_READING)  # its signal ends the process, in the midst of C code too
+        signal.setitimer(signal.ITIMER_PROF, LONGEST_READING)  # its signal ends the process, even inside C code
         line = parse(asked.decode("utf-8", "surrogatepass"))
         answer = msgspec.msgpack.encode(Answer(of=digest(asked), line=line))
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -1,4 +1,4 @@
-"""Commands that run other commands: `timeout 30 X` is judged as X, and what cannot be seen through asks."""
+"""Replace wrappers by the commands that they run: `timeout 30 X` is judged as X. An unclear wrapper asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEEPEST = 6
 
 
 def seen_through(line: Line, depth: int = 0) -> Line:
-    """The same line with the wrapped commands in place of their wrappers, and a doubt for each that stays unseen."""
+    """Return the line with wrapped commands in place of their wrappers, and a doubt for each that stays hidden."""
     out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), unread=line.unread)
     for part in line.parts:
         _see(part, out, depth)
@@ -49,7 +49,7 @@ def _see(part: Part, out: Line, depth: int) -> None:
 def _script(part: Part, out: Line, depth: int) -> None:
     word = part.words[2]
     if not word.known or part.piped:
-        out.doubts.append(f"what `{part.name} -c` runs is not known")
+        out.doubts.append(f"the commands of `{part.name} -c` are unknown")
         out.parts.append(part)
         return
     inner = seen_through(read_line(word.text), depth + 1)
@@ -60,8 +60,8 @@ def _script(part: Part, out: Line, depth: int) -> None:
 
 
 def _scripts_within(part: Part, out: Line, depth: int) -> None:
-    """What `bash -lc '...'`, `eval` or `su -c '...'` would run: found, for a rule that refuses it; never let pass."""
-    out.doubts.append(f"what `{part.name}` runs is not seen here")
+    """Collect the commands of `bash -lc '...'`, `eval` or `su -c '...'` for deny rules; the part is never allowed."""
+    out.doubts.append(f"the commands of `{part.name}` are not visible here")
     rest = [word.text for word in part.words[1:] if word.known]
     scripts = [" ".join(rest)] if base(part.name) == "eval" else [text for text in rest if re.search(r"\s", text)]
     for script in scripts:
@@ -93,7 +93,7 @@ def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
         words = [word for i, word in enumerate(words) if i or "=" not in word.text]
     if not words:
         if name not in ("time", "env"):
-            out.doubts.append(f"what `{name}` runs is not known")
+            out.doubts.append(f"the commands of `{name}` are unknown")
         out.parts.append(part)
         return
     if name == "xargs":
@@ -113,7 +113,7 @@ def _from_first_plain(words: Sequence[Word]) -> list[Word]:
 
 
 def _executed(words: Sequence[Word]) -> list[list[Word]]:
-    """The commands behind `-exec` and its kin, each up to its `;` or `+`."""
+    """Return the commands after `-exec` and similar options, each up to its `;` or `+`."""
     found: list[list[Word]] = []
     current: list[Word] | None = None
     for word in words:

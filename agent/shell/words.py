@@ -1,4 +1,4 @@
-"""The commands in a line of bash, as words that are known before it runs (tree-sitter-bash)."""
+"""Find the commands in a line of bash, as words that are known before it runs (tree-sitter-bash)."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ _CHANGES_SHELL = re.compile(
     r"\.|source|eval|exec|exit|return|break|continue|logout|trap|alias|unalias|set|shopt|enable|hash|bind|read|mapfile"
     r"|readarray|getopts|coproc|complete|fc|history|suspend|kill"
 )
-"""Builtins after which nobody knows what a later name means, or whether a later command runs."""
+"""Builtins after which a later name may mean anything, and a later command may not run."""
 DECIDES_PROGRAMS = re.compile(r"PATH|ENV|BASH_\w*|BASHOPTS|SHELLOPTS|LD_\w+|DYLD_\w+")
-"""Variables that decide which program a name stands for."""
+"""Variables that decide which program a name runs."""
 _HARMLESS_SET = re.compile(r"-[eux]*o?|[+-]?x|errexit|nounset|pipefail|xtrace")
 _DEEPEST = 60
 _LONGEST = 1.0
 """Seconds of processor time for one text."""
 _CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
-"""The grammar's scanner was seen to crash on what no script holds."""
+"""Characters that no script has, and on which the grammar's scanner crashed."""
 UNKNOWN = "\0"
-"""Stands in a word for a part that only the run knows: `$name`, `$(...)`."""
+"""Replaces a part of a word that is known only when the command runs: `$name`, `$(...)`."""
 
 
 class Simple(msgspec.Struct, frozen=True):
-    """One simple command, wherever it stands: in a list, a pipeline, a loop, a substitution."""
+    """One simple command, wherever it is: in a list, a pipeline, a loop, a substitution."""
 
     words: list[str]
     """Name and arguments, without quotes and without assignments before the name."""
     given: list[str] = []
-    """These assignments, as `NAME=value`."""
+    """Assignments before the name, as `NAME=value`."""
     is_sure: bool = False
-    """It surely ran and exited with 0 if the whole line exited with 0 and its name is that of a program."""
+    """If the whole line exits with 0, and the name is that of a program, this command surely ran and exited with 0."""
 
 
 def simple_commands(line: str) -> list[Simple]:
-    """All simple commands of a command line or script, in the order in which they stand. Never raises.
+    """Return all simple commands of a command line or script in their order. Never raises.
 
-    None where the grammar crashes on it or crawls: it is read in a process of its own.
+    Returns an empty list if the grammar crashes or takes too long: a separate process parses the line.
     """
     from .line_reader import Unreadable
 
@@ -68,7 +68,7 @@ def _reader() -> Apart:
 
 
 def _serve() -> None:
-    """The other side, as `gate.grammar.serve`."""
+    """Run the helper process, as `gate.grammar.serve` does."""
     while head := sys.stdin.buffer.read(4):
         line = sys.stdin.buffer.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
         signal.setitimer(signal.ITIMER_PROF, _LONGEST)
@@ -93,18 +93,18 @@ def _walk(node: Node, sure: set[int]) -> Iterator[Simple]:
 class _Sure:
     """Finds the commands whose own exit status is 0 whenever that of the whole line is 0.
 
-    What is not understood proves nothing: a grammar error, a function, a loop, a command that may change the shell.
+    What is not understood proves nothing: a grammar error, a function, a loop, a command that changes the shell.
     """
 
     def __init__(self, root: Node) -> None:
         self.found: set[int] = set()
-        """Where these commands begin, in bytes."""
+        """Start offsets of these commands, in bytes."""
         self._exits_on_error = self._pipes_fail = False
         if not root.has_error:
             self._sequence(root.children, 0)
 
     def _sequence(self, children: list[Node], depth: int) -> None:
-        """The last statement gives the status. With `set -e`, those before it have 0 too."""
+        """Follow a sequence: its last statement gives the status. With `set -e`, those before it have 0 too."""
         statements = [child for child in children if child.is_named and child.type != "comment"]
         in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
         leading = depth == 0
@@ -121,7 +121,7 @@ class _Sure:
                 return
 
     def _take_options(self, statement: Node) -> bool:
-        """`set -euo pipefail` at the beginning."""
+        """Read `set -euo pipefail` at the beginning."""
         words = [_text(child) for child in statement.named_children] if statement.type == "command" else []
         if words[:1] != ["set"] or not all(_HARMLESS_SET.fullmatch(word) for word in words[1:]):
             return False
@@ -131,7 +131,7 @@ class _Sure:
         return True
 
     def _zero(self, node: Node, depth: int) -> None:
-        """The status of this statement is 0."""
+        """Follow a statement whose status is 0."""
         named = [child for child in node.named_children if child.type != "comment"]
         if depth > _DEEPEST or not named:
             return
@@ -161,7 +161,7 @@ class _Sure:
 
 
 def _continues_line(node: Node) -> bool:
-    """A here document behind which the line goes on: the grammar puts that part inside of it."""
+    """Detect a here document whose line continues after it: the grammar puts that part inside the node."""
     parts = ("heredoc_start", "heredoc_body", "heredoc_end")
     return node.type == "heredoc_redirect" and any(child.type not in parts for child in node.named_children)
 
@@ -172,7 +172,7 @@ def _surely_fails(node: Node) -> bool:
 
 
 def _keeps_shell(node: Node) -> bool:
-    """After it, the shell goes on, and each name still stands for the same program."""
+    """Return whether the shell continues after this node, with each name still running the same program."""
     todo = [node]
     while todo:
         one = todo.pop()
@@ -207,7 +207,7 @@ def _assigned(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """The word's value; parts that the run decides become UNKNOWN. `$PWD` is where the command runs: a dot."""
+    """Return the word's value; parts known only at run time become UNKNOWN. `$PWD` is the working folder: a dot."""
     raw = (node.text or b"").decode("utf-8", "replace")
     match node.type:
         case "word" | "number" | "variable_name":
@@ -233,7 +233,7 @@ def _language() -> Language:
 
 
 def _parser() -> Parser:
-    """A new one each time: the scanner behind it keeps what a broken line left, and was seen to crash on it."""
+    """Make a new parser each time: the scanner keeps state of a broken line, and crashed on it."""
     from tree_sitter import Parser
 
     return Parser(_language())

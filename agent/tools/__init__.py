@@ -1,4 +1,4 @@
-"""The model's tools: what they take, what they would do, what comes back."""
+"""The model's tools: their arguments, the drafts that they plan, and their results."""
 
 from .acting import draft_of, land, plan_again, plan_command, read
 from .arguments import (

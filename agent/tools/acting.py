@@ -1,4 +1,4 @@
-"""From a call to a draft, and from a ruling to what it does: the only place where a tool changes or runs something."""
+"""Turn calls into drafts, and carry out rulings: the only place where a tool changes or runs something."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _LONGEST_COMMAND = 100_000
 _MOST_SECONDS = 3_600.0
 _REFUSED = {"person": "rejected", "conflict": "conflict"}
 _SHOWN = 60
-"""Changed lines that are shown after a write."""
+"""Number of changed lines that a result shows after a write."""
 
 
 async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
-    """Return the result of a tool that changes nothing. Never raises for what a model gave."""
+    """Run a tool that changes nothing and return its result. Never raises for arguments of a model."""
     if not isinstance(arguments, ReadFile | ListFiles | Search | FetchUrl):
         raise TypeError(f"{name} does not read")
     seconds = ctx.bounded_seconds(SECONDS) + 5
@@ -66,7 +66,7 @@ def _path_of(arguments: ReadFile | ListFiles | Search | FetchUrl) -> str | None:
 
 
 def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:
-    """What the call would do, for the gate; or the result, where there is nothing to decide."""
+    """Return the draft for the gate, or the result if there is nothing to decide."""
     try:
         match arguments:
             case EditFile():
@@ -84,14 +84,14 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
 
 
 def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResult:
-    """The command line, with its time-out in seconds."""
+    """Plan the command line, with its time-out in seconds."""
     command = args.command.strip("\n")
     if not command.strip():
         return failure("the command is empty", "no command")
     if "\0" in command:
-        return failure("the command holds a NUL character", "no command")
+        return failure("the command has a NUL character", "no command")
     if len(command) > _LONGEST_COMMAND:
-        return failure(f"the command is {len(command):,} characters long: write a script with write_file and run that")
+        return failure(f"the command is {len(command):,} characters long: write a script with write_file and run it")
     timeout = ctx.command_seconds() if args.timeout is None else args.timeout
     if not 0 < timeout <= _MOST_SECONDS:
         return failure(f"timeout is a number of seconds from 1 to {_MOST_SECONDS:g}, not {timeout:g}", "wrong timeout")
@@ -99,7 +99,7 @@ def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResul
 
 
 async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
-    """Does what was approved and nothing else; of what was not, says why."""
+    """Carry out exactly what was approved; if nothing was, say why."""
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
@@ -107,17 +107,17 @@ async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
         done = await _run(decided, ctx)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if decided.landed is not None:
-        return ToolResult(ok=True, text=f"{decided.path}: the change is kept", summary="kept")
+        return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
     if decided.before.exists and ruling.after == decided.before.data:
-        text = f"{decided.path} holds exactly this change already: someone made it meanwhile, nothing was written."
+        text = f"{decided.path} already has exactly this change: someone made it meanwhile. Nothing was written."
         return ToolResult(ok=True, text=text, summary="there already")
     return await _write(decided, ruling, ctx)
 
 
 def plan_again(ruling: Ruling, ctx: ToolContext) -> Draft:
-    """What was approved, on what the file holds now, for a result that was `stale`: it goes before the gate again.
+    """Plan an approved change again on the file's present content after a `stale` result; it passes the gate again.
 
-    A person's own text, or the hunks that they took, come back as such.
+    The person's own text, or the hunks that they accepted, are kept.
     """
     draft = ruling.draft
     if isinstance(draft, CommandDraft):
@@ -135,7 +135,7 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
     try:
         await asyncio.to_thread(write_file, ctx.workspace, draft.before, data)
     except StaleFile as error:
-        text = f"{error}. Nothing was written. Read the file again, then make the change anew."
+        text = f"{error}. Nothing was written. Read the file again, then make the change again."
         return ToolResult(ok=False, text=text, summary="changed meanwhile", stale=True)
     except (PathRefused, WriteFailed) as error:
         return failure(str(error), "not written")
@@ -159,7 +159,7 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
 
 
 def _surroundings(before: FileState, data: bytes) -> list[str]:
-    """The changed lines as they stand now, with what is around them."""
+    """Return the changed lines as they are now, with a few lines around them."""
     parts = split_bytes(before, data)
     if parts is None:
         return []
@@ -168,7 +168,7 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
         first, last = max(0, hunk.changes[0].b1 - 2), hunk.changes[-1].b2 + 2
         piece = numbered((line.rstrip("\r\n") for line in parts.new[first:last]), first + 1)
         if len(shown) + len(piece) > _SHOWN:
-            shown.append("[more was changed: read_file shows it]")
+            shown.append("[more lines changed: read_file shows them]")
             break
         shown += ["...", *piece] if shown else piece
     return ["It now reads:", *shown] if shown else []
@@ -187,7 +187,7 @@ async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
         network=draft.network,
         writable=draft.writable,
         read_only=ctx.read_only(),
-        may_configure=True,  # all that a command changed is judged after it
+        may_configure=True,  # the caller checks all changes after the command
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)
 
@@ -196,16 +196,14 @@ def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolRes
     if done.exit_code is None and not done.timed_out:
         return failure(f"the command did not start: {done.error}", "not started")
     if done.timed_out:
-        head = f"timed out after {timeout:g} s; all that it had started was ended."
+        head = f"timed out after {timeout:g} s; all processes that it started were ended."
         summary = "timed out"
     else:
         head = f"exit code {done.exit_code} after {done.seconds:.1f} s."
         summary = f"exit {done.exit_code}"
     if done.left_behind:
         one = done.left_behind == 1
-        what = (
-            "One process that it left running was" if one else f"{done.left_behind} processes that it left running were"
-        )
+        what = "One remaining process was" if one else f"{done.left_behind} remaining processes were"
         head += f" {what} ended."
     whole = done.full or done.output
     text = plain(whole)
@@ -216,10 +214,10 @@ def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolRes
         return ToolResult(ok=done.exit_code == 0, text=f"{head}\n{start}", summary=summary)
     sha = ctx.keep(whole)
     name = ctx.remember(sha)
-    dropped = f", of which {done.full_dropped:,} bytes were too many to keep" if done.full_dropped else ""
+    dropped = f"; {done.full_dropped:,} bytes of them were too many to keep" if done.full_dropped else ""
     first = len(lines_of(start)) + 1
     middle = (
-        f"[{left_out:,} lines left out{dropped}; the full output is kept: "
+        f"[{left_out:,} lines left out{dropped}; the full output is stored: "
         f'use read_file with path "{name}" and start_line={first}]'
     )
     return ToolResult(

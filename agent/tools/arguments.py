@@ -1,4 +1,4 @@
-"""The arguments of the model's tools (docs/requirements.md 13.4)."""
+"""Arguments of the model's tools (docs/requirements.md 13.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class ReadFile(msgspec.Struct, frozen=True):
-    """Lines are 1-based, the end included."""
+    """Arguments of `read_file`. Lines are 1-based and the end is included."""
 
     path: str
     start_line: int | None = None
@@ -17,34 +17,34 @@ class ReadFile(msgspec.Struct, frozen=True):
 
 
 class ListFiles(msgspec.Struct, frozen=True):
-    """`pattern` is a glob."""
+    """Arguments of `list_files`. `pattern` is a glob."""
 
     path: str | None = None
     pattern: str | None = None
 
 
 class Search(msgspec.Struct, frozen=True):
-    """`pattern` is a regular expression."""
+    """Arguments of `search`. `pattern` is a regular expression."""
 
     pattern: str
     path: str | None = None
 
 
 class FetchUrl(msgspec.Struct, frozen=True):
-    """An absolute http(s) URL."""
+    """Arguments of `fetch_url`: an absolute http(s) URL."""
 
     url: str
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """One block that is replaced."""
+    """One block of text and its replacement."""
 
     old_text: str
     new_text: str
 
 
 class EditFile(msgspec.Struct, frozen=True):
-    """Blocks in `edits`, or one that stands flat."""
+    """Arguments of `edit_file`: blocks in `edits`, or a single one in the top-level fields."""
 
     path: str
     edits: list[Edit] = []
@@ -54,52 +54,52 @@ class EditFile(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         flat = self.old_text is not None or self.new_text is not None
         if flat and (self.old_text is None or self.new_text is None):
-            raise ValueError("old_text and new_text belong together")
+            raise ValueError("old_text and new_text must both be given")
         if not flat and not self.edits:
             raise ValueError("`edits` is missing: a list of {old_text, new_text}")
 
     def blocks(self) -> list[Edit]:
-        """All of them, in order."""
+        """Return all blocks in order."""
         flat = [] if self.old_text is None or self.new_text is None else [Edit(self.old_text, self.new_text)]
         return [*self.edits, *flat]
 
 
 class WriteFile(msgspec.Struct, frozen=True):
-    """The whole new content."""
+    """Arguments of `write_file`: the whole new content."""
 
     path: str
     content: str
 
 
 class RunCommand(msgspec.Struct, frozen=True):
-    """`timeout` in seconds."""
+    """Arguments of `run_command`. `timeout` is in seconds."""
 
     command: str
     timeout: float | None = None
 
 
 class StartCommand(msgspec.Struct, frozen=True):
-    """A command that runs on beside the steps."""
+    """Arguments of `start_command`: a command that runs in the background."""
 
     name: str
     command: str
 
 
 class StopCommand(msgspec.Struct, frozen=True):
-    """Which of them is to end."""
+    """Arguments of `stop_command`: which background command to end."""
 
     name: str
 
 
 class AskPerson(msgspec.Struct, frozen=True):
-    """A question, and answers to choose from."""
+    """Arguments of `ask_person`: a question, and answers to choose from."""
 
     question: str
     options: list[str] = []
 
 
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where an answer comes from."""
+    """Source of an answer."""
 
     path: str
     line: int | None = None
@@ -107,27 +107,27 @@ class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """A citation may also be `path` or `path:line`."""
+    """Arguments of `finish`. A citation may also be `path` or `path:line`."""
 
     answer: str
     citations: list[str | Citation] = []
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """The plan as it stands now, one step a line."""
+    """Arguments of `update_plan`: the whole plan as it is now, one step a line."""
 
     lines: list[str]
 
 
 class ReportedItem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that is worth looking at: a `url`, `file` or `value`."""
+    """A new item for the search: a `url`, `file` or `value`."""
 
     kind: str
     value: str
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was found. `evidence`: `path:line`, a URL, or a quote."""
+    """A result of the search. `evidence`: `path:line`, a URL, or a quote."""
 
     title: str
     detail: str = ""
@@ -136,7 +136,7 @@ class ReportedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a searcher brings back."""
+    """Arguments of `report`: what a searcher found."""
 
     found_new: bool = False
     reason: str = ""
@@ -145,7 +145,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """A sceptic's answer."""
+    """Arguments of `judge`: a verifier's verdict."""
 
     verdict: Literal["refuted", "stands", "duplicate"]
     reason: str
@@ -153,21 +153,21 @@ class Judge(msgspec.Struct, frozen=True):
 
 
 class ProposedLens(msgspec.Struct, frozen=True):
-    """A way to look that nobody tried."""
+    """A new lens that the completeness critic suggests."""
 
     name: str
     prompt: str
 
 
 class Propose(msgspec.Struct, frozen=True):
-    """The completeness critic's answer."""
+    """Arguments of `propose`: the completeness critic's answer."""
 
     reason: str
     lens: ProposedLens | None = None
 
 
 class WakeAfter(msgspec.Struct, frozen=True):
-    """`seconds` from now; what is too short or too long is moved, and said."""
+    """Arguments of `wake_after`: `seconds` from now. A value out of range is adjusted, and the result says so."""
 
     seconds: float
     reason: str = ""

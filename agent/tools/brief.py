@@ -1,4 +1,4 @@
-"""Short descriptions of tools, for models with a small window."""
+"""Short tool descriptions for models with a small context window."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _ABOUT = {
     "edit_file": "Replace one exact block of lines, which must occur exactly once in the file.",
     "finish": "End the task with an answer and the paths that it comes from.",
 }
-"""Descriptions that say more than the first sentence of the long one."""
+"""Descriptions that replace the first sentence of the long one."""
 _PATHS = {"type": "array", "items": {"type": "string"}}
 _TEXT = {"type": "string"}
 _FIELDS: dict[str, dict[str, Any]] = {
     "edit_file": {"path": _TEXT, "old_text": _TEXT, "new_text": _TEXT},
     "finish": {"answer": _TEXT, "citations": _PATHS},
 }
-"""Simpler arguments, which the tool takes as well; all of them are required."""
+"""Simpler arguments that the tool accepts too; all of them are required."""
 
 
 def brief(spec: ToolSpec) -> ToolSpec:
-    """The tool with one sentence about it and no description of its arguments."""
+    """Return the tool with a one-sentence description and undescribed arguments."""
     return _brief(spec.name, spec.description, msgspec.json.encode(spec.parameters))
 
 
@@ -39,7 +39,7 @@ def _brief(name: str, description: str, parameters: bytes) -> ToolSpec:
 
 
 def _undescribed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without its descriptions. A property may itself be called `description`."""
+    """Remove the descriptions from a schema. A property itself may be named `description`."""
     out: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "properties":

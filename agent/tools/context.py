@@ -1,4 +1,4 @@
-"""What the tools of a run work with."""
+"""Resources that a run's tools use."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ if TYPE_CHECKING:
     from .fetching import Fetcher
 
 OUTPUT = "output:"
-"""Begins the path under which `read_file` reads on in an output that was too long to show."""
+"""Prefix of the paths under which `read_file` reads outputs that were too long to show."""
 
 
 @dataclass(slots=True)
 class ToolContext:
-    """One run's surroundings of its tools."""
+    """Resources for the tools of one run."""
 
     workspace: Workspace
     env: Mapping[str, str]
-    """Of commands."""
+    """Environment variables of commands."""
     sandbox: Sandbox
-    """Of commands; `Sandbox()` holds nothing."""
+    """Sandbox for commands; `Sandbox()` restricts nothing."""
     keep: Callable[[bytes], str]
-    """Stores bytes in the journal and answers their hash."""
+    """Stores bytes in the journal and returns their hash."""
     load: Callable[[str], bytes]
-    """The bytes of a hash. Raises KeyError."""
+    """Returns the bytes of a hash. Raises KeyError."""
     seconds_left: Callable[[], float | None] = lambda: None
-    """Until the run's time is up; None: no limit."""
+    """Seconds until the run's time is up; None: no limit."""
     limit: int = 12_000
     """Characters of a result."""
     command_seconds: Callable[[], float] = lambda: 120.0
-    """Time-out of a command that names none."""
+    """Time-out for a command that does not set one."""
     on_output: Callable[[bytes], None] | None = None
-    """Hears a command's output while it runs."""
+    """Receives a command's output while it runs."""
     fetcher: Fetcher | None = None
-    """Asks the web; None: `fetch_url` is off."""
+    """Makes web requests; None: `fetch_url` is off."""
     background: Callable[[], Sequence[str]] = lambda: ()
     """Names of the commands that run in the background."""
     rules: Sequence[Rule] = ()
-    """The person's: `deny` holds for what only looks, too."""
+    """The person's rules: `deny` also applies to tools that only read."""
     read_only: Callable[[], Sequence[Path]] = lambda: ()
-    """Files that decide whether the goal is met: a command may not write them where the sandbox can keep it from it."""
+    """Files that decide whether the goal is met: the sandbox keeps commands from writing them where it can."""
     live: Callable[[str], bytes | None] = lambda name: None
-    """What one of them printed so far; None: this runner started none of that name."""
+    """Returns the output so far of a background command; None: this runner started none of that name."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -60,24 +60,24 @@ class ToolContext:
         self.ignore = Ignore(self.workspace.root)
 
     def remember(self, sha: str) -> str:
-        """The path under which `read_file` finds this blob (a resumed run remembers its earlier outputs so)."""
+        """Return the path under which `read_file` finds this blob. A resumed run registers its earlier outputs so."""
         name = OUTPUT + sha[:10]
         self._outputs[name] = sha
         return name
 
     def remember_as(self, name: str, sha: str) -> None:
-        """The same for an output that has a name."""
+        """Register an output under its own name."""
         self._outputs[OUTPUT + name] = sha
 
     def output(self, name: str) -> bytes:
-        """An output that was too long to show, or of a command in the background. Raises KeyError."""
+        """Return an output that was too long to show, or of a background command. Raises KeyError."""
         live = self.live(name.removeprefix(OUTPUT))
         if live is not None:
             return live
         return self.load(self._outputs[name])
 
     def kept_from(self, tool: str, path: str | None) -> str | None:
-        """The rule of the person's that keeps this looking tool from the path, in words. Never raises."""
+        """Describe the person's rule that denies this path to a reading tool. Never raises."""
         if not self.rules:
             return None
         paths: list[str] = []
@@ -85,31 +85,31 @@ class ToolContext:
             try:
                 paths = [self.workspace.relative(self.workspace.resolve(path)), os.path.normpath(path)]
             except PathRefused:
-                return None  # which the tool says itself
+                return None  # the tool reports this itself
         return kept_from(self.rules, tool, paths)
 
     def bounded_seconds(self, seconds: float) -> float:
-        """A tool's time-out: its own, or what is left of the run's time (docs/requirements.md 3.3)."""
+        """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""
         left = self.seconds_left()
         return seconds if left is None else max(0.1, min(seconds, left))
 
     def question(self, arguments: msgspec.Struct | None) -> AskPerson:
-        """The arguments of `ask_person`."""
+        """Return the arguments of `ask_person`."""
         assert isinstance(arguments, AskPerson)
         return arguments
 
     def finish(self, arguments: msgspec.Struct | None) -> tuple[str, list[Any]]:
-        """Answer and citations of `finish`, as the model gave them."""
+        """Return the answer and citations of `finish` as the model gave them."""
         assert isinstance(arguments, Finish)
         return arguments.answer, [_plain(citation) for citation in arguments.citations]
 
     def named(self, arguments: msgspec.Struct | None) -> str:
-        """The name in the arguments of `stop_command`."""
+        """Return the name in the arguments of `stop_command`."""
         assert isinstance(arguments, StopCommand)
         return arguments.name
 
     def plan(self, arguments: msgspec.Struct | None) -> list[str]:
-        """The lines of `update_plan`."""
+        """Return the lines of `update_plan`."""
         assert isinstance(arguments, UpdatePlan)
         return arguments.lines
 

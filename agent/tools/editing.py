@@ -1,4 +1,4 @@
-"""`edit_file` and `write_file`: from what the model wants to the exact bytes that the gate shows."""
+"""Plan `edit_file` and `write_file`: turn the model's arguments into the exact bytes that the gate shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .result import ToolResult, failure
 from .text import numbered
 
 _SHOWN = 24
-"""Lines of a near match that are shown."""
+"""Lines shown of a near match."""
 
 
 class _Planned(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class _Planned(msgspec.Struct, frozen=True):
 
 
 def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
-    """The file with all blocks replaced, or why one of them cannot be."""
+    """Plan the file with all blocks replaced, or say why one does not fit."""
     state = existing(args.path, ctx)
     if isinstance(state, ToolResult):
         if state.summary == "no such file":
@@ -38,7 +38,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
     if isinstance(planned, str):
         return failure(f"{args.path}: {planned}", "no match")
     if planned.after == before.data:
-        return failure(f"{args.path}: the edit changes nothing: old and new text are the same there", "no change")
+        return failure(f"{args.path}: the edit changes nothing: the old and the new text are the same", "no change")
 
     def again(state: FileState) -> bytes | str:
         if not state.exists:
@@ -59,7 +59,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
 
 
 def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
-    """The file with its new content, in the encoding and with the line endings that it had."""
+    """Plan the file with its new content, in its present encoding and with its line endings."""
     try:
         real = ctx.workspace.resolve(args.path)
         if real.is_dir():
@@ -71,7 +71,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
     except (PathRefused, UnreadableFile, WriteFailed) as error:
         return failure(str(error), "refused" if isinstance(error, PathRefused) else "failed")
     if before.exists and after == before.data:
-        return ToolResult(ok=True, text=f"{args.path} has exactly this content already", summary="no change")
+        return ToolResult(ok=True, text=f"{args.path} already has exactly this content", summary="no change")
     notes: list[str] = []
     if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
         ending = "CRLF" if before.newline == "\r\n" else "CR"
@@ -82,7 +82,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
     def again(state: FileState) -> bytes | str:
         if not before.exists:
             return "someone else made the file meanwhile"
-        return "its content changed, and this would write over it" if state.exists else after
+        return "its content changed, and this would overwrite it" if state.exists else after
 
     return FileDraft(
         tool="write_file",
@@ -95,14 +95,14 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
 
 
 def _form(before: FileState) -> list[str]:
-    """What the model cannot know of the bytes that were written."""
+    """Note an encoding that the model cannot know."""
     if not before.exists or before.encoding == "utf-8":
         return []
-    return [f"the file is {before.encoding}, not UTF-8, and was written so"]
+    return [f"the file is {before.encoding}, not UTF-8, and stays so"]
 
 
 def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
-    """All edits one after the other, or why one of them does not fit."""
+    """Apply all edits in order, or say why one of them does not fit."""
     try:
         text = before.text()
     except UnreadableFile as error:
@@ -111,7 +111,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
     for number, edit in enumerate(edits, 1):
         which = f"edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         if not edit.old_text:
-            return f"{which}old_text is empty: give the lines that are replaced, or use write_file"
+            return f"{which}old_text is empty: give the lines to replace, or use write_file"
         place = find(text, edit.old_text, edit.new_text)
         if place is None:
             return which + _not_found(text, edit)
@@ -134,7 +134,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
 def _not_found(text: str, edit: Edit) -> str:
     parts = ["old_text is not in the file. Nothing was changed."]
     if edit.new_text.strip() and edit.new_text.strip() in text:
-        parts.append("new_text is there already: perhaps the edit was made before.")
+        parts.append("The file already has new_text: perhaps the edit was made before.")
     near = nearest(text, edit.old_text)
     if near is None:
         parts.append("Read the file, and copy the lines exactly.")

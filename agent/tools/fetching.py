@@ -1,4 +1,4 @@
-"""`fetch_url`: one GET, to hosts that the person listed and to nowhere else."""
+"""Fetch pages with `fetch_url`: GET requests, only to hosts that the person listed."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
 
 MOST = 2_000_000
-"""Bytes of an answer, decompressed, that are read."""
+"""Largest body that is read, in decompressed bytes."""
 SECONDS = 20.0
-"""For an answer with all its redirects."""
+"""Time-out of a request with all its redirects."""
 _HOPS = 5
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/toml")
 _LINKS = 200
-"""Links of a page that are listed."""
+"""Number of links listed for a page."""
 _LONGEST_WAY = 300
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a GET."""
+    """Result of a GET request."""
 
     ok: bool
-    """The answer's status is 2xx and its text could be read."""
+    """The status is 2xx and the text was readable."""
     text: str
-    """What a model reads: where it came from, the text, the links; or why there is none."""
+    """Text for the model: the source, the text and the links, or why there is none."""
     summary: str
-    """A few words."""
+    """A few words for the screen."""
 
 
 async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
-    """The page's text, bounded, with a way to read on."""
+    """Return the page's text, bounded, and how to read the rest."""
     if ctx.fetcher is None:
-        return failure("fetch_url is off: the person listed no hosts that may be asked", "off")
+        return failure("fetch_url is off: the person did not list any hosts", "off")
     got = await ctx.fetcher.fetch(args.url.strip(), seconds=ctx.bounded_seconds(SECONDS))
     whole = got.text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
     lines = lines_of(plain(whole))
@@ -58,27 +58,27 @@ async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
         return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
     sha = ctx.keep(whole)
     shown = [shortened(line) for line in lines[:count]]
-    more = f'[the whole is kept: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
+    more = f'[the whole page is stored: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
     return ToolResult(ok=got.ok, text="\n".join([*shown, more]), summary=got.summary, full=sha)
 
 
 class Fetcher:
-    """Asks for one URL at a time, without cookies, proxies or credentials.
+    """Fetches one URL at a time, without cookies, proxies or credentials.
 
-    A host without a port stands for the ports 80 and 443. A name must not lead to an address that is not public,
-    unless that address is on the list too, so that no name of a public server opens one inside (`localhost` is itself).
-    Redirects are followed as long as they stay on the list.
+    A host without a port means ports 80 and 443. A name must not resolve to an address that is not public, unless that
+    address is listed too, so a public server's name cannot reach internal ones (`localhost` may be listed itself).
+    Redirects are followed while they stay on the list.
     """
 
     def __init__(self, hosts: Sequence[str], *, limit: int = MOST, seconds: float = SECONDS) -> None:
-        """Raises UserError for what is no host; the text names it and the mend."""
+        """Check the hosts. Raises UserError for an invalid one; the text names it and the fix."""
         self._origins = host_origins(hosts)
         self.hosts = list(hosts)
         self._limit, self._seconds = limit, seconds
         self._addresses = frozenset(found for host in hosts if (found := named_address(host)) is not None)
 
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
-        """Never raises for what the URL or the server does. `seconds`: fewer than its own."""
+        """Fetch a URL. Never raises because of the URL or the server. `seconds` shortens the time-out."""
         seconds = self._seconds if seconds is None else min(seconds, self._seconds)
         from aiohttp import ClientError
 
@@ -102,7 +102,7 @@ class Fetcher:
         allowed = self._addresses
 
         class Resolver(ThreadedResolver):
-            """What is checked is what is connected to: a second look-up could answer otherwise."""
+            """Connects to exactly the addresses that were checked: a second look-up could return others."""
 
             async def resolve(
                 self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -123,9 +123,9 @@ class Fetcher:
         raise AddressRefused(f"{came} redirects more than {_HOPS} times")
 
     def _require(self, url: str) -> None:
-        """Raises AddressRefused where the URL's host is not on the list."""
+        """Raises AddressRefused if the URL's host is not on the list."""
         if origin(url) not in self._origins:
-            raise AddressRefused(f"{origin(url)} is not on the list of hosts; there are: {', '.join(self.hosts)}")
+            raise AddressRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
 
     async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
         kind, charset = content_type(answer)
@@ -133,7 +133,7 @@ class Fetcher:
         head = f"{url}: {status}{f', {kind}' if kind else ''}" + (f" (redirected from {came})" if came != url else "")
         ok = 200 <= answer.status < 300
         if kind and not (is_html(kind, b"") or kind.startswith("text/") or kind.startswith(_TEXT) or "+" in kind):
-            return Fetched(ok=False, text=f"{head}\nThis is no text: it cannot be read.", summary="no text")
+            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
         body, whole = await bounded_body(answer, self._limit)
         text = decoded(body, charset)
         if is_html(kind, body):
@@ -142,12 +142,12 @@ class Fetcher:
             except UnreadablePage as unreadable:
                 return Fetched(ok=False, text=f"{head}\n{unreadable}", summary="not readable")
         elif not kind and b"\0" in body:
-            return Fetched(ok=False, text=f"{head}\nThis is no text: it cannot be read.", summary="no text")
+            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
         else:
             page = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         cut = "" if whole else f"\n[only its first {self._limit:,} bytes were read]"
-        told = page if page.strip() else "[it is empty]"
-        return Fetched(ok=ok, text=f"{head}\n\n{told}{cut}", summary=status)
+        shown = page if page.strip() else "[it is empty]"
+        return Fetched(ok=ok, text=f"{head}\n\n{shown}{cut}", summary=status)
 
 
 def _page(text: str | bytes, url: str) -> str:
@@ -163,6 +163,4 @@ def _page(text: str | bytes, url: str) -> str:
 
 
 def _refuse(host: str) -> list[ResolveResult]:
-    raise AddressRefused(
-        f"{host} leads to an address that is not public: the person may put that address itself on the list"
-    )
+    raise AddressRefused(f"{host} resolves to an address that is not public: the person can list that address itself")

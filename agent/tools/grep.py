@@ -1,8 +1,8 @@
-"""Searches files by a regular expression, as a program of its own: a pattern that never ends can be killed.
+"""Search files by a regular expression, as a separate program: a pattern that never ends can be killed.
 
 Reads one JSON object on standard input: `root`, `files` (relative to it), `pattern`, `most` (matches). Writes
-`path NUL line-number ":" text` lines, as ripgrep does with `--null`. Exit code 2: the pattern is wrong. Only the
-standard library: it runs isolated.
+`path NUL line-number ":" text` lines, as ripgrep does with `--null`. Exit code 2: the pattern is invalid. Only the
+standard library, because it runs isolated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST = 5_000_000
 
 
 def main() -> int:
-    """Exit code 0: done, 2: the pattern cannot be read."""
+    """Return exit code 0 when done, 2 if the pattern is invalid."""
     order = json.load(sys.stdin)
     try:
         pattern = re.compile(order["pattern"])
@@ -38,7 +38,7 @@ def main() -> int:
 def _read(path: Path) -> bytes:
     """Return nothing for what is not a regular text file, is too large, or cannot be read."""
     try:
-        # Opening a FIFO that nobody writes to would block.
+        # Opening a FIFO without a writer would block.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
             is_read = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST

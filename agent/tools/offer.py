@@ -14,7 +14,7 @@ Kind = Literal["read", "change", "command", "stop", "ask", "finish", "end", "pla
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool: what it is called, what it takes, and what kind of thing happens."""
+    """One tool: its name, its arguments, and its kind of effect."""
 
     name: str
     kind: Kind
@@ -31,8 +31,8 @@ def _number(about: str) -> dict[str, Any]:
 
 
 _PATH = _text("Path relative to the project folder, e.g. `src/app.py`.")
-_OLD = _text("Lines exactly as they stand in the file, enough of them to be unique.")
-_NEW = _text("What stands there afterwards; empty removes the lines.")
+_OLD = _text("Lines exactly as they are in the file, enough of them to be unique.")
+_NEW = _text("The lines that replace them; empty removes the lines.")
 _EDIT = {"type": "object", "properties": {"old_text": _OLD, "new_text": _NEW}, "required": ["old_text", "new_text"]}
 _CITATION = {
     "anyOf": [
@@ -55,10 +55,10 @@ _ITEM = {
 _FINDING = {
     "type": "object",
     "properties": {
-        "title": _text("One line that says what is the case."),
-        "detail": _text("Why it matters, how it can be seen."),
+        "title": _text("One line that states the finding."),
+        "detail": _text("Why it matters and how to see it."),
         "evidence": _text("`path:line`, or a URL."),
-        "key": _text("A name of its own, where it has one; else leave it out."),
+        "key": _text("Its own name, if it has one; else leave it out."),
     },
     "required": ["title"],
 }
@@ -117,7 +117,7 @@ TOOLS: dict[str, Tool] = {
             "read",
             "fetch_url",
             given.FetchUrl,
-            "Read a page or a text from the web, of the hosts that the person allowed.",
+            "Read a web page or text from a host that the person allowed.",
             ["url"],
             url=_text("The address, e.g. `https://docs.python.org/3/library/ast.html`."),
         ),
@@ -137,7 +137,7 @@ TOOLS: dict[str, Tool] = {
             "change",
             "write_file",
             given.WriteFile,
-            "Write a whole file: a new one, or all of an old one anew. To change a part, use edit_file.",
+            "Write a whole file: a new one, or a new version of an existing one. To change a part, use edit_file.",
             ["path", "content"],
             path=_PATH,
             content=_text("The whole content."),
@@ -146,8 +146,8 @@ TOOLS: dict[str, Tool] = {
             "command",
             "run_command",
             given.RunCommand,
-            "Run a command line with bash in the project folder, without a terminal. Each call starts anew: `cd` and "
-            "variables do not last.",
+            "Run a command line with bash in the project folder without a terminal. Each call has a new shell: `cd` "
+            "and variables do not last.",
             ["command"],
             command=_text("The command line."),
             timeout={
@@ -160,7 +160,7 @@ TOOLS: dict[str, Tool] = {
             "command",
             "start_command",
             given.StartCommand,
-            "Start a command that runs on in the background, such as a server. It ends with the run.",
+            "Start a command that keeps running in the background, such as a server. It ends with the run.",
             ["name", "command"],
             name=_text("A short name; `read_file` with path `output:NAME` shows what it prints."),
             command=_text("The command line."),
@@ -195,7 +195,7 @@ TOOLS: dict[str, Tool] = {
             "plan",
             "update_plan",
             given.UpdatePlan,
-            "Show the person your plan, whole, each time that it changes. Mark finished steps with `[x]`.",
+            "Show the person your whole plan each time it changes. Mark finished steps with `[x]`.",
             ["lines"],
             lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
         ),
@@ -203,8 +203,8 @@ TOOLS: dict[str, Tool] = {
             "end",
             "wake_after",
             given.WakeAfter,
-            "Sleep: nothing happens for so many seconds (60 to 3600), then you go on. A delay that would end just "
-            "after the prompt cache does is moved; you hear how long you slept.",
+            "Sleep for a number of seconds (60 to 3600), then continue. A delay that would end just "
+            "after the prompt cache expires is adjusted; the result says how long you slept.",
             ["seconds", "reason"],
             seconds={"type": "number", "description": "How long.", "minimum": 0},
             reason=_text("What you wait for, in one sentence: the person reads it."),
@@ -213,11 +213,11 @@ TOOLS: dict[str, Tool] = {
             "end",
             "report",
             given.Report,
-            "Report what you found and end this search. Say found_new=false when there is nothing that was not known.",
+            "Report what you found and end this search. Set found_new=false when nothing is new.",
             ["found_new", "reason"],
             found_new={"type": "boolean", "description": "Whether anything here is new."},
-            reason=_text("One sentence: where you looked and what came of it."),
-            items={"type": "array", "items": _ITEM, "description": "Things that are worth a look of their own."},
+            reason=_text("One sentence: where you looked and what you found."),
+            items={"type": "array", "items": _ITEM, "description": "Things worth a closer look."},
             findings={"type": "array", "items": _FINDING, "description": "What you found, each with its evidence."},
         ),
         _tool(
@@ -235,7 +235,7 @@ TOOLS: dict[str, Tool] = {
             "end",
             "propose",
             given.Propose,
-            "Propose one way to look that none of the lenses tried, or none where you know of none.",
+            "Propose one way to look that none of the lenses tried, or none if you do not know one.",
             ["reason"],
             reason=_text("Why, in one sentence."),
             lens=_LENS,
@@ -245,12 +245,12 @@ TOOLS: dict[str, Tool] = {
 
 
 def offered(names: Sequence[str]) -> list[ToolSpec]:
-    """What a model is told of these tools."""
+    """Return the specifications of these tools for the model."""
     return [TOOLS[name].spec for name in names]
 
 
 def usage(name: str) -> str:
-    """One line on how the tool is called: `read_file takes path, start_line (optional)`."""
+    """Describe in one line how to call the tool: `read_file takes path, start_line (optional)`."""
     tool = TOOLS[name]
     wanted = tool.spec.parameters["required"]
     fields = [field if field in wanted else f"{field} (optional)" for field in tool.spec.parameters["properties"]]

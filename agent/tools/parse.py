@@ -1,4 +1,4 @@
-"""From the text that a model wrote as arguments to arguments that are valid, or to an error that it can act on."""
+"""Parse the arguments that a model wrote into valid ones, or into an error that it can act on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRIVILEGED = re.compile(
     r"|.*permission.*|.*approv.*|.*writ(e)?able.*|.*escalat.*|.*unsafe.*|.*bypass.*|force|trust(ed)?|background|guard",
     re.IGNORECASE,
 )
-"""Fields by which a model would set where and how freely a tool acts (CVE-2025-59532, CVE-2026-42074)."""
+"""Fields with which a model would choose where and how freely a tool acts (CVE-2025-59532, CVE-2026-42074)."""
 _ALIASES: dict[str, tuple[str, ...]] = {
     "path": ("file_path", "filepath", "filename", "file", "directory", "dir", "folder"),
     "content": ("contents", "text", "file_text", "file_content"),
@@ -33,33 +33,33 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "answer": ("text", "result", "message", "summary"),
     "lines": ("plan", "steps", "items"),
 }
-"""What models trained on other tools call a field; taken where the field itself is missing."""
+"""Field names that models trained on other tools use; accepted if the field itself is missing."""
 _IN_A_FOLDER = " To work in a subfolder write `cd FOLDER && ...`."
-_ADVICE = {"background": " start_command starts a command that runs on."}
+_ADVICE = {"background": " start_command starts a command in the background."}
 _DEEPEST = 100
 """Levels of nesting. Decoders and encoders recurse, and fail at about a thousand."""
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _SHORT = 16
-"""Letters of a field's name that stand on the person's screen."""
+"""Longest field name that the person's screen shows."""
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """A call's arguments."""
+    """The parsed arguments of a call."""
 
     arguments: msgspec.Struct | None = None
-    """None: they cannot be used, and `error` says why."""
+    """None: they are not usable, and `error` says why."""
     error: str | None = None
     summary: str = "wrong call"
     """What is wrong, for the person, in two or three words."""
     raw: Any = None
-    """The parsed JSON; None where it is none."""
+    """The parsed JSON; None if it was not JSON."""
     repaired: bool = False
-    """The text was no valid JSON, and only its form was mended."""
+    """The text was not valid JSON, and only its form was repaired."""
 
 
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
-    """Checks a call against the tools on offer (all, without `names`) and the tool's arguments. Never raises."""
+    """Check a call against the offered tools (all, without `names`) and the tool's arguments. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
     exact = tool in allowed and TOOLS[tool].kind in ("change", "command")
     if _is_deep(raw):
@@ -86,7 +86,7 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
 
 
 def _is_deep(raw: str) -> bool:
-    """More brackets are open at once than any call needs; brackets in strings do not count."""
+    """Return whether more brackets are open together than any call needs; brackets in strings do not count."""
     depth = 0
     for match in _BRACKET.finditer(raw):
         bracket = match[0]
@@ -97,9 +97,9 @@ def _is_deep(raw: str) -> bool:
 
 
 def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:
-    """The value, whether the text had to be mended, and what is wrong where it could not be.
+    """Return the value, whether the text was repaired, and what is wrong if it could not be.
 
-    `exact`: mending may not touch what the strings say, they go to disk or to a shell.
+    `exact`: a repair must not change any string, because they go to disk or to a shell.
     """
     if not raw.strip():
         return {}, False, None
@@ -121,7 +121,7 @@ def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:
 
 
 def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
-    """Only the form is mended: what was cut off is never completed, half a file would be written."""
+    """Repair only the form. Text that was cut off is never completed, because half a file would be written."""
     fenced = _FENCED.match(raw)
     text = fenced[1] if fenced else raw.strip()
     for read in (lambda: json.loads(text, strict=False), lambda: ast.literal_eval(text)):
@@ -132,20 +132,20 @@ def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
         if isinstance(value, dict):
             return cast("dict[str, Any]", value), None
     if not _is_whole(text):
-        return None, "the arguments are not whole: the JSON was cut off or a quote is missing"
+        return None, "the arguments are incomplete: the JSON was cut off or a quote is missing"
     from json_repair import repair_json
 
     mended: object = repair_json(text, return_objects=True)
     if not isinstance(mended, dict):
-        return None, "the arguments are no JSON"
+        return None, "the arguments are not JSON"
     fields: dict[str, Any] = mended
     if exact and not all(f'"{said}"' in text for said in _strings(fields)):
-        return None, "the arguments are no valid JSON: escape quotes and line ends within strings"
+        return None, "the arguments are not valid JSON: escape quotes and line ends within strings"
     return fields, None
 
 
 def _strings(value: object) -> Generator[str]:
-    """Every string value as JSON spells it."""
+    """Yield every string value as JSON spells it."""
     if isinstance(value, str):
         yield json.dumps(value, ensure_ascii=False)[1:-1]
     elif isinstance(value, dict):
@@ -157,7 +157,7 @@ def _strings(value: object) -> Generator[str]:
 
 
 def _is_whole(text: str) -> bool:
-    """Every bracket and quote is closed, and nothing stands behind the last: no beginning of an object is so."""
+    """Return whether every bracket and quote is closed and nothing follows the last one, so nothing was cut off."""
     depth, inside, skip = 0, False, False
     for i, sign in enumerate(text):
         if skip:
@@ -176,13 +176,13 @@ def _is_whole(text: str) -> bool:
 
 
 def _unusable(value: object) -> str | None:
-    """What no event could carry."""
+    """Return why an event cannot store the value."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return "the arguments hold half a character (a lone surrogate)"
     except TypeError:
-        return "the arguments are no JSON"
+        return "the arguments are not JSON"
     return None
 
 
@@ -205,7 +205,7 @@ def _forbidden_field(tool: Tool, fields: dict[str, Any]) -> str | None:
 
 def _not_yours(tool: str, name: str) -> str:
     advice = _ADVICE.get(name.lower(), _IN_A_FOLDER) if tool == "run_command" else ""
-    return f"{tool}: `{name}` cannot be set: the person decides that. Leave it out.{advice}"
+    return f"{tool}: only the person can set `{name}`. Leave it out.{advice}"
 
 
 def _is_alias(name: str, known: set[str], fields: dict[str, Any]) -> bool:
@@ -213,7 +213,7 @@ def _is_alias(name: str, known: set[str], fields: dict[str, Any]) -> bool:
 
 
 def _shaped(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
-    """Known fields under their names; nulls are left out, a list that came as JSON text is read."""
+    """Return the known fields by their names; drop nulls and parse a list that came as JSON text."""
     known = tool.spec.parameters["properties"]
     shaped = {name: value for name, value in _renamed(known, fields).items() if value is not None}
     for name, value in shaped.items():
@@ -247,7 +247,7 @@ def _edit(item: object) -> object:
 
 
 def _readable(wrong: msgspec.ValidationError) -> str:
-    r"""``Expected `int`, got `str` - at `$.start_line` `` as ``start_line: expected `int`, got `str` ``."""
+    r"""Rewrite ``Expected `int`, got `str` - at `$.start_line` `` as ``start_line: expected `int`, got `str` ``."""
     text, _, place = str(wrong).partition(" - at ")
     place = place.strip("`").removeprefix("$").removeprefix(".")
     text = text.replace("Object missing required field", "missing").replace("Expected", "expected")

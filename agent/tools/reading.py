@@ -1,4 +1,4 @@
-"""`read_file` and `list_files`: bounded, with a way to read on."""
+"""Read files and list folders for `read_file` and `list_files`: bounded, with a hint how to read the rest."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 400
 _WALKED = 200_000
-"""Files that are looked at for one answer."""
+"""Files that one answer looks at."""
 SECONDS = 20.0
-"""Time-out of a read."""
+"""Time-out of a read in seconds."""
 
 
 def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
-    """Numbered lines of a file, or of an output that was too long to show."""
+    """Return numbered lines of a file, or of an output that was too long to show."""
     if args.path.startswith(OUTPUT):
         try:
             text = plain(ctx.output(args.path))
         except KeyError:
-            return failure(f"there is no kept output {args.path}", "no such output")
+            return failure(f"there is no stored output {args.path}", "no such output")
         return _lines(args, text, ctx)
     state = existing(args.path, ctx)
     if isinstance(state, ToolResult):
@@ -43,7 +43,7 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
 
 
 def existing(path: str, ctx: ToolContext) -> FileState | ToolResult:
-    """The file as it is now, or why it cannot be used, with what the model may have meant."""
+    """Return the file as it is now, or an error with similar names."""
     try:
         real = ctx.workspace.resolve(path)
         if real.is_dir():
@@ -57,12 +57,12 @@ def existing(path: str, ctx: ToolContext) -> FileState | ToolResult:
 
 
 def did_you_mean(path: str, ctx: ToolContext) -> str:
-    """Files of the same or a similar name."""
+    """Suggest files of the same or a similar name."""
     known = [found for found, _ in itertools.islice(ctx.ignore.walk(), 20_000)]
     name = PurePosixPath(path).name
     near = [found for found in known if PurePosixPath(found).name == name][:3]
     near = near or difflib.get_close_matches(path, known[:3_000], n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(near)}?" if near else " list_files shows what there is."
+    return f" Did you mean {' or '.join(near)}?" if near else " Use list_files to see the files."
 
 
 def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
@@ -79,12 +79,12 @@ def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
     count = fitting(shown, ctx.limit)
     last = start + count - 1
     head = f"{args.path}, lines {start} to {last} of {len(lines)}:" if count < len(lines) else f"{args.path}:"
-    rest = [f"[read on with start_line={last + 1}]"] if last < end else []
+    rest = [f"[continue with start_line={last + 1}]"] if last < end else []
     return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=_count(count, "line"))
 
 
 def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
-    """Paths below the project or a folder, in order, without what is ignored."""
+    """List paths below the project or a folder, in order, without ignored ones."""
     below = args.path if args.path not in (None, "", "/") else "."
     try:
         real = ctx.workspace.resolve(below)
@@ -92,12 +92,12 @@ def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
     except PathRefused as error:
         return failure(str(error), "refused")
     if real.is_file():
-        return ToolResult(ok=True, text=f"{folder} is a file, not a folder: read_file reads it", summary="a file")
+        return ToolResult(ok=True, text=f"{folder} is a file, not a folder: use read_file", summary="a file")
     if not real.is_dir():
         return failure(f"{below} does not exist.{did_you_mean(below, ctx)}", "no such folder")
     found, complete = _found(folder, args.pattern, ctx)
     if not found:
-        what = f"no file in {below} matches `{args.pattern}`" if args.pattern else f"{below} holds no files"
+        what = f"no file in {below} matches `{args.pattern}`" if args.pattern else f"{below} has no files"
         return ToolResult(ok=True, text=f"{what} (ignored files are not listed)", summary="no files")
     count = min(_MOST_FILES, fitting(found, ctx.limit))
     total = f"{len(found):,}" if complete else f"more than {len(found):,}"
@@ -106,7 +106,7 @@ def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
 
 
 def _found(folder: str, pattern: str | None, ctx: ToolContext) -> tuple[list[str], bool]:
-    """Paths relative to the project, and whether all were looked at."""
+    """Return paths relative to the project, and whether the list is complete."""
     start = "" if folder == "." else folder
     end = time.monotonic() + ctx.bounded_seconds(SECONDS)
     found: list[str] = []
@@ -120,7 +120,7 @@ def _found(folder: str, pattern: str | None, ctx: ToolContext) -> tuple[list[str
 
 
 def _fits(pattern: str, path: str, start: str) -> bool:
-    """The glob fits the path from the project or from the listed folder, or the name alone."""
+    """Match the glob against the path from the project or from the listed folder, or the name alone."""
     inside = path.removeprefix(f"{start}/")
     if "/" not in pattern:
         return fnmatch.fnmatchcase(PurePosixPath(path).name, pattern)

@@ -1,4 +1,4 @@
-"""What a tool call comes back with: bounded text for the model, the whole for the journal."""
+"""Results of tool calls: bounded text for the model, everything for the journal."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """Relative to the workspace."""
     before: str | None
-    """Blob of the old bytes; None: there was no file."""
+    """Blob of the old bytes; None: the file did not exist."""
     after: str | None
     added: int = 0
     removed: int = 0
-    """Lines."""
+    """Number of removed lines."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One result of one call."""
+    """The result of one call."""
 
     ok: bool
     text: str
-    """What the model reads."""
+    """Text for the model."""
     summary: str = ""
-    """A few words for a folded line: `84 lines`, `exit 1`."""
+    """A few words for a folded line on the screen: `84 lines`, `exit 1`."""
     full: str | None = None
-    """Blob of the whole output, where `text` was shortened."""
+    """Blob of the whole output, if `text` was shortened."""
     files: list[Touched] = []
     finished: Finished | None = None
-    """Of a command that ran."""
+    """Outcome of a command that ran."""
     stale: bool = False
     """Nothing was written: the file changed between the decision and the write."""
     disturbed: list[str] = []
     """Guarded paths that were written while the command ran."""
 
     def with_notes(self, notes: Sequence[str]) -> ToolResult:
-        """The same result, and what else the model should know."""
+        """Return the same result with more notes for the model."""
         if not notes:
             return self
         return msgspec.structs.replace(self, text="\n".join([self.text, *notes]))
 
 
 def failure(text: str, summary: str = "failed") -> ToolResult:
-    """An error that the model can act on."""
+    """Return a failed result with an error that the model can act on."""
     return ToolResult(ok=False, text=text, summary=summary)

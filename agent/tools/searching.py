@@ -1,4 +1,4 @@
-"""`search`: ripgrep where there is one, else a search of our own in a process of its own."""
+"""Search files for `search`: with ripgrep if it is installed, else with our own program in a separate process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .result import ToolResult, failure
 from .text import fitting, shortened
 
 _MOST = 1_000
-"""Matches that are collected; how many there are beyond is not counted."""
+"""Matches that are collected; any beyond are not counted."""
 _LEFT_OUT = (".git/", "node_modules/", "__pycache__/", ".venv/", ".rundry-*.tmp")
 _HIT = re.compile(r"([^\0]+)\0(\d+):(.*)")
 
 
 async def search(args: Search, ctx: ToolContext) -> ToolResult:
-    """Lines that match, as `path:line: text`, in the order of paths; a pattern that is none is taken as plain text."""
+    """Return matching lines as `path:line: text`, ordered by path. An invalid pattern is searched for as plain text."""
     if not args.pattern:
         return failure("the pattern is empty", "no pattern")
     try:
@@ -40,7 +40,7 @@ async def search(args: Search, ctx: ToolContext) -> ToolResult:
     note = ""
     done = await _run(args.pattern, where, ctx)
     if done.exit_code == 2 and done.output.strip() and b"\0" not in done.output:
-        note = "[the pattern is no regular expression that can be read here: searched for it as plain text]"
+        note = "[the pattern is not a valid regular expression: it was searched for as plain text]"
         done = await _run(args.pattern, where, ctx, literal=True)
     if done.timed_out:
         return failure(f"timed out after {ctx.bounded_seconds(SECONDS):g} s: narrow it with path", "timed out")
@@ -61,7 +61,7 @@ async def _ripgrep(rg: Path, pattern: str, where: str, ctx: ToolContext, *, lite
     options += ["--null", "--sort=path", "--hidden", "--no-require-git", "--max-columns=2000", "--max-columns-preview"]
     options += [f"--glob=!{name}" for name in _LEFT_OUT] if where == "." else ["--glob=!.git/"]
     if where != "." and ctx.ignore.ignored(where, is_dir=(ctx.workspace.root / where).is_dir()):
-        options.append("--no-ignore")  # who names an ignored place means it
+        options.append("--no-ignore")  # an ignored place that is named is meant
     if literal:
         options.append("--fixed-strings")
     argv = [str(rg), *options, "-e", pattern, "--", "." if where == "." else f"./{where}"]
@@ -70,7 +70,7 @@ async def _ripgrep(rg: Path, pattern: str, where: str, ctx: ToolContext, *, lite
 
 
 async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
-    """The same without ripgrep, in the form of its output."""
+    """Run our own search, with the same output as ripgrep."""
     real = ctx.workspace.root / where
     files = [where] if real.is_file() else [path for path, _ in ctx.ignore.walk("" if where == "." else where)]
     plain = [name for name in files if not _has_surrogates(name)]
@@ -83,7 +83,7 @@ async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
 
 
 async def _sandboxed(argv: list[str], ctx: ToolContext, seconds: float, stdin: bytes | None = None) -> Finished:
-    """Run a helper program that reads the workspace with the rights of a command."""
+    """Run a helper program that reads the workspace with the permissions of a command."""
     root = ctx.workspace.root
     held = ctx.sandbox.wrap(argv, root)
     return await run_process(held, cwd=root, env=ctx.env, timeout=seconds, limit=2_000_000, stdin=stdin)
@@ -109,7 +109,7 @@ def _answer(args: Search, done: Finished, note: str, ctx: ToolContext) -> ToolRe
 
 
 def _hits(lines: Sequence[str], ctx: ToolContext) -> tuple[list[str], int]:
-    """What may be shown, and how many matches may not."""
+    """Return the matches that may be shown, and the number of hidden ones."""
     hits: list[str] = []
     hidden = 0
     allowed: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""Text as the model reads it: numbered lines, bounded pieces, no terminal control."""
+"""Prepare text for the model: numbered lines, bounded pieces, no terminal control sequences."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their endings."""
+    """Split text into lines without their endings."""
     return [line.rstrip("\r\n") for line in LINE.findall(text)]
 
 
 def numbered(lines: Iterable[str], start: int) -> list[str]:
-    """`12| text`, each line cut where it is longer than a screen can show."""
+    """Number the lines as `12| text`, and shorten very long ones."""
     return [f"{number}| {shortened(line)}" for number, line in enumerate(lines, start)]
 
 
 def shortened(line: str) -> str:
-    """One line, its end left out where it is very long, which is said."""
+    """Cut the end of a very long line, and say so."""
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[:_LONGEST_LINE]} [cut: the line has {len(line):,} characters]"
 
 
 def fitting(lines: Sequence[str], limit: int) -> int:
-    """How many of the lines fit into so many characters; at least one."""
+    """Count the lines that fit into `limit` characters; at least one."""
     used = 0
     for count, line in enumerate(lines):
         used += len(line) + 1
@@ -41,16 +41,16 @@ def fitting(lines: Sequence[str], limit: int) -> int:
 
 
 def plain(output: bytes) -> str:
-    r"""A command's output as text: without control sequences, and of a line that was redrawn the last state."""
+    r"""Return a command's output as text: no control sequences, and only the last state of a redrawn line."""
     text = _SEQUENCE.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
     redrawn = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
     return _CONTROL.sub("", "\n".join(redrawn))
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, str, int]:
-    """The beginning, the end, and the number of lines between them; all in the first piece where it fits.
+    """Return the beginning, the end, and the number of lines between them; if everything fits, it is all in the first.
 
-    Cut at lines where there are any. The end is the longer piece: errors come last.
+    Cuts between lines if there are any. The end is the longer piece, because errors come last.
     """
     if len(text) <= limit:
         return text, "", 0

@@ -1,1 +1,1 @@
-"""GET requests, addresses, and HTML as readable text."""
+"""Make GET requests, check addresses, and turn HTML into readable text."""

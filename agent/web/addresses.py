@@ -1,7 +1,7 @@
-"""URLs as they are asked for: read by one parser, sent as it wrote them, and never to another host than it saw.
+"""Parse URLs with one parser and request them in its serialised form, so no other host than the checked one is used.
 
-Two parsers that read one text differently are how a list of hosts is passed by (A.22); so what is compared, resolved
-and sent is always the serialised form of the URL standard, and hosts are compared whole (A.21).
+Two parsers that read a text differently can bypass a list of hosts (A.22); so the serialised form of the URL standard
+is what is compared, resolved and sent, and hosts are compared whole (A.21).
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = re.compile(
     r"((?:/(?!\.|/)[A-Za-z0-9._~!$&'()*+,;=:@-]*)+(?:\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*)?)(?:#[^\x00-\x20]*)?"
 )
-"""Most links of a site: of those the library changes nothing, and takes five times as long."""
+"""Matches most links of a site: the URL library does not change them, and takes five times as long."""
 LONGEST = 8_000
-"""Characters of a URL that is asked for (RFC 9110, 4.1 wants servers to take as many)."""
+"""Characters of the longest URL that is requested (RFC 9110, 4.1 asks servers to accept as many)."""
 
 
 class AddressRefused(ValueError):
-    """The text is no URL that may be asked for; says why."""
+    """The text is not a URL that may be requested; the message says why."""
 
 
 def address(text: str) -> str:
-    """The absolute http(s) URL in its serialised form, without a fragment. Raises AddressRefused."""
+    """Return the absolute http(s) URL in its serialised form, without a fragment. Raises AddressRefused."""
     import ada_url
 
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     if _CONTROL.search(text):
-        raise AddressRefused(f"{shown!r} holds a control character")
+        raise AddressRefused(f"{shown!r} has a control character")
     if len(text) > LONGEST:
-        raise AddressRefused(f"{shown}: a URL of {len(text):,} characters is not asked for")
+        raise AddressRefused(f"{shown} has {len(text):,} characters, which is too long for a URL")
     try:
         url = ada_url.normalize_url(text)
-    except ValueError:  # UnicodeEncodeError is one too
-        raise AddressRefused(f"{shown!r} is no valid URL") from None
+    except ValueError:  # includes UnicodeEncodeError
+        raise AddressRefused(f"{shown!r} is not a valid URL") from None
     if not url.startswith(("http://", "https://")):
-        raise AddressRefused(f"{shown}: only http and https are asked for")
+        raise AddressRefused(f"{shown} is not an http or https URL")
     if "@" in origin(url):
-        raise AddressRefused("a URL with a user name or password is not asked for")
+        raise AddressRefused("a URL must not contain a user name or password")
     return url.partition("#")[0]
 
 
 def joined(base: str, reference: str) -> str | None:
-    """What a link on the http(s) page `base` points to, serialised, without a fragment; None: to nothing that can be.
+    """Resolve a link on the http(s) page `base`, serialised, without a fragment; None: the target is not valid.
 
-    Line ends and tabs within a reference are dropped as browsers do, except where it names a host.
+    Line ends and tabs within a reference are removed as browsers do, except in a host name.
     """
     if (plain := _PLAIN.fullmatch(reference)) and len(reference) <= LONGEST:
         return origin(base) + plain[1]
@@ -66,24 +66,24 @@ def joined(base: str, reference: str) -> str | None:
 
 
 def is_plain(url: str) -> bool:
-    """The URL, whose origin is serialised, is so on the whole, and has no fragment. False: `address` can tell."""
+    """Return whether a URL with a serialised origin is serialised as a whole. If False, call `address` to know."""
     return "#" not in url and len(url) <= LONGEST and _PLAIN.fullmatch(url, url.find("/", 8)) is not None
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL that `address` or `joined` gave; with a user's name, that too, so it fits none."""
+    """Return scheme, host and port of a URL from `address` or `joined`; a user name is kept, so no host matches."""
     return url[: url.index("/", 8)]
 
 
 def host_origins(hosts: Iterable[str]) -> frozenset[str]:
-    """What a list of hosts allows: `host` by the ports 80 and 443, `host:port` by that one. Raises UserError."""
+    """Return the origins that a list of hosts allows: `host` with ports 80 and 443, `host:port` with its port."""
     allowed: set[str] = set()
     for host in hosts:
         if not host or re.search(r"[\s/\\?#@*%]", host) or _CONTROL.search(host):
-            raise UserError(f"{host!r} is no host: write a name or an address, with :PORT where it is not 80 or 443")
+            raise UserError(f"{host!r} is not a host: write a name or an address, with :PORT if it is not 80 or 443")
         try:
             found = {origin(address(f"{scheme}://{host}/")) for scheme in ("http", "https")}
         except AddressRefused:
-            raise UserError(f"{host!r} is no host: write a name or an address, with :PORT") from None
+            raise UserError(f"{host!r} is not a host: write a name or an address, with :PORT") from None
         allowed |= found
     return frozenset(allowed)

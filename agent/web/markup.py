@@ -1,4 +1,4 @@
-"""HTML into a tree, with a bound on what that may cost: a page is written by whoever likes to."""
+"""Parse HTML into a tree with a limit on the cost, because anyone can write a page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 SMALL = 65_536
-"""Bytes of a page that is parsed without a look at it: the worst one takes a third of a second."""
+"""Bytes of a page that is parsed without a check: the worst one takes a third of a second."""
 _MOST_WORK = 300_000_000
-"""About a second. Parsing takes, for each tag, as long as it is deep (WHATWG HTML, 13.2.4.3), and for each attribute of
-a tag as long as it has others: ten megabytes of `<div>` would take hours."""
+"""About a second. For each tag, parsing takes time in proportion to its depth (WHATWG HTML, 13.2.4.3), and for each
+attribute in proportion to the others of the tag: ten megabytes of `<div>` would take hours."""
 _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*)")
 _VALUE = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _BETWEEN = re.compile(rb"[\s/]+")
@@ -26,11 +26,11 @@ _CLOSE_THEMSELVES = frozenset(
 
 
 class UnreadablePage(ValueError):
-    """The page would take too long to parse; says why."""
+    """The page would take too long to parse; the message says why."""
 
 
 def tree_of(page: str | bytes) -> LexborHTMLParser:
-    """The page's tree. Raises UnreadablePage."""
+    """Parse a page into its tree. Raises UnreadablePage."""
     from selectolax.lexbor import LexborHTMLParser
 
     if len(page) > SMALL and _work(page if isinstance(page, bytes) else page.encode("utf-8", "replace")) > _MOST_WORK:
@@ -39,14 +39,14 @@ def tree_of(page: str | bytes) -> LexborHTMLParser:
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """What links on the page at `url` are relative to: its `<base href>`, where that is one for the web."""
+    """Return the base of the page's links: its `<base href>` if that is a web address, else `url`."""
     found = tree.css_first("base[href]")
     base = joined(url, found.attributes["href"] or "") if found is not None else None
     return base if base is not None and base.startswith(("http://", "https://")) else url
 
 
 def _work(page: bytes) -> int:
-    """Steps that the parser would take, from above; stops counting where they are too many."""
+    """Return an upper estimate of the parser's steps; counting ends when they are too many."""
     work = depth = 0
     opened: dict[bytes, int] = {}
     for found in _TAG.finditer(page):

@@ -1,4 +1,4 @@
-"""An HTML page as text that can be read: its words in lines, its links in a list."""
+"""Turn an HTML page into readable text: its words as lines, its links as a list."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _SPACE = re.compile(r"[^\S\xa0]+")
 
 
 class Readable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page says."""
+    """The readable content of a page."""
 
     title: str
     text: str
     links: list[tuple[str, str]]
-    """Address and words, each address once, in the order of the page."""
+    """Address and words of each link, each address once, in the order of the page."""
 
 
 def readable(page: str | bytes, url: str) -> Readable:
-    """The page at `url`. Raises UnreadablePage."""
+    """Read the page at `url`. Raises UnreadablePage."""
     tree = tree_of(page)
     title = tree.css_first("title")
     writer = _Writer(base_of(tree, url))
@@ -50,17 +50,17 @@ def readable(page: str | bytes, url: str) -> Readable:
 
 
 class _Writer:
-    """Walks the tree without recursion: a page may be nested deeper than Python's stack."""
+    """Walks the tree without recursion, because a page may be nested deeper than Python's stack."""
 
     def __init__(self, base: str) -> None:
         self._base = base
         self._lines: list[str] = []
         self._parts: list[str] = []
-        """Of the line that is being written."""
+        """Pieces of the line that is being written."""
         self._kept = 0
-        """How many `pre` are open: their white space is kept."""
+        """Number of open `pre` elements, in which white space is kept."""
         self._open: list[tuple[str, list[str]]] = []
-        """Addresses of the links that are open, with their words so far."""
+        """Addresses of the open links, with their words so far."""
         self.links: dict[str, str] = {}
 
     def text(self) -> str:
@@ -134,7 +134,7 @@ class _Writer:
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Every element as it is entered and as it is left, and every text, in the order of the page."""
+    """Yield each element as it is entered and as it is left, and each text, in the order of the page."""
     node: LexborNode | None = root
     while node is not None:
         yield node, True

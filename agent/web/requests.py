@@ -1,4 +1,4 @@
-"""What every GET of ours has in common: who asks, how an answer is read, and how much of it."""
+"""Send GET requests: the user agent, reading of a bounded answer, and its decoding."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, TCPConnector
 
 ROBOT = "rundry"
-"""Our name in a robots.txt."""
+"""The name of this crawler in a robots.txt."""
 _CHARSET = re.compile(r"(?:^|[;\s])charset\s*=\s*[\"']?([A-Za-z0-9_:.+-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _META_WITHIN = 1024
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
 _NO_TEXT_ENCODINGS = {"punycode", "idna", "utf-7", "unicode_escape", "raw_unicode_escape", "undefined", "utf-8"}
-"""Codecs of Python's that no page is written in (or that need no decoding)."""
+"""Python codecs that no page uses (or that need no decoding)."""
 _LONGEST_WAIT = 10
 """Digits of a Retry-After."""
 
 
 def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> ClientSession:
-    """A session that keeps no cookies, asks no proxy of the environment, and follows nothing by itself.
+    """Open a session without cookies, without a proxy from the environment, and without following redirects.
 
-    `seconds` bounds one answer whole; `agent` stands in brackets behind our name.
+    `seconds` limits one whole answer; `agent` follows the product's name in brackets.
     """
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
 
@@ -46,12 +46,12 @@ def _version() -> str:
 
     try:
         return version(ROBOT)
-    except PackageNotFoundError:  # run from a copy that was never installed
+    except PackageNotFoundError:  # run from a copy that is not installed
         return "0"
 
 
 def content_type(answer: ClientResponse) -> tuple[str, str | None]:
-    """Media type and charset: `text/html` and `utf-8`, the first in lower case, empty where it says none."""
+    """Return media type and charset, such as `text/html` and `utf-8`; empty or None if the answer names none."""
     return _content_type(answer.headers.get("Content-Type", ""))
 
 
@@ -63,7 +63,7 @@ def _content_type(text: str) -> tuple[str, str | None]:
 
 
 def is_html(kind: str, body: bytes) -> bool:
-    """By its media type; where there is none, by how it begins."""
+    """Detect HTML by the media type; without one, by the beginning of the body."""
     if kind:
         return kind in ("text/html", "application/xhtml+xml")
     start = body[:_META_WITHIN].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -71,7 +71,7 @@ def is_html(kind: str, body: bytes) -> bool:
 
 
 async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """At most `limit` bytes of the decompressed body, and whether that is all of it. Raises aiohttp's errors."""
+    """Read at most `limit` bytes of the decompressed body, and say whether that is all. Raises aiohttp's errors."""
     told = answer.content_length
     if told is not None and told <= limit and "Content-Encoding" not in answer.headers:
         return await answer.read(), True
@@ -85,9 +85,9 @@ async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]
 
 
 def decoded(body: bytes, charset: str | None) -> str | bytes:
-    """The text of a page: by its byte-order mark, its header, its `<meta>`, else UTF-8; UTF-8 stays bytes.
+    """Decode a page by its byte-order mark, its header, its `<meta>`, else UTF-8. UTF-8 stays bytes.
 
-    What cannot be decoded becomes U+FFFD; a charset that does not exist is as none (WHATWG HTML, 13.2.3).
+    Invalid bytes become U+FFFD; an unknown charset is ignored (WHATWG HTML, 13.2.3).
     """
     for mark, name in _MARKS:
         if body.startswith(mark):
@@ -104,9 +104,9 @@ def decoded(body: bytes, charset: str | None) -> str | bytes:
 
 
 def retry_after(answer: ClientResponse, now: float) -> float | None:
-    """Seconds that the other side asks to wait, given as a number or a date (RFC 9110, 10.2.3); None: it does not.
+    """Return the seconds that the server asks to wait, from a number or a date (RFC 9110, 10.2.3), or None.
 
-    `now` in Unix seconds.
+    `now` is in Unix seconds.
     """
     import email.utils  # 4 ms
 
@@ -120,7 +120,7 @@ def retry_after(answer: ClientResponse, now: float) -> float | None:
 
 
 def said(status: int, phrase: str | None) -> str:
-    """`404 Not Found`; the phrase is the standard's where the server gave none."""
+    """Return `404 Not Found`; without a phrase from the server, the standard one."""
     from http import HTTPStatus
 
     try:

@@ -109,7 +109,7 @@ class Picture:
         joined = merge(OLD, MINE, NEW)
         fields = self.stage.change(MINE, joined.text, path="src/calc.py")
         merged = fields["after"]
-        why = "your edit of 12:04:31: its content changed, and this would write over it"
+        why = "your edit of 12:04:31: its content changed, and this would overwrite it"
         rebased = ProposalRebased(proposal_id="p1", digest="digest-r", why=why, conflict=True, merged=merged, **fields)  # type: ignore[arg-type]
         await self.stage.opened(pilot, rebased)
 

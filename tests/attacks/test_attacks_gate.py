@@ -223,7 +223,7 @@ def test_an_edit_in_place_of_a_protected_file_asks_in_every_mode(root, verdict, 
 def test_a_line_that_stalls_the_grammar_costs_a_second_and_is_a_doubt():
     began = time.monotonic()
     stalling = "\\'\"#(?(>${<<\"E\n>c *2>$i\\'&>${o\n"
-    assert read_line(stalling).doubts == ["bash's grammar takes too long for it"]
+    assert read_line(stalling).doubts == ["bash's grammar takes too long"]
     assert time.monotonic() - began < 10
     assert [part.texts for part in read_line("ls -la").parts] == [["ls", "-la"]]
     assert simple_commands(stalling) == []
@@ -249,7 +249,7 @@ def test_a_line_that_the_grammar_gave_up_on_asks_in_every_mode_and_says_why(verd
     stalling = "\\'\"#(?(>${<<\"E\n>c *2>$i\\'&>${o\n"
     given = verdict(stalling, "echo", mode=mode, sandbox="bubblewrap")
     assert (given.action, given.rule) == ("ask", None)
-    assert given.why == ["the command could not be read, so no rule can hold: bash's grammar takes too long for it"]
+    assert given.why == ["the command could not be parsed, so no rule applies: bash's grammar takes too long"]
     assert verdict("ls -la", mode=GateMode.AUTO, sandbox="bubblewrap").action == "allow"
 
 
@@ -257,12 +257,12 @@ def test_a_line_that_the_grammar_gave_up_on_asks_in_every_mode_and_says_why(verd
 @pytest.mark.parametrize(
     ("helper", "says"),
     [
-        ("raise SystemExit(3)", "the grammar crashed on it"),
-        ("import os; os.kill(os.getpid(), 11)", "the grammar crashed on it"),
-        ("import sys; sys.stdin.buffer.read(6); print('hello, world: this is not an answer')", "nonsense"),
-        ("import sys; sys.stdin.buffer.read(6); sys.stdout.buffer.write(b'\\0\\0\\0\\1\\x80')", "nonsense"),
+        ("raise SystemExit(3)", "the grammar crashed on this line"),
+        ("import os; os.kill(os.getpid(), 11)", "the grammar crashed on this line"),
+        ("import sys; sys.stdin.buffer.read(6); print('hello, world: this is not an answer')", "an invalid answer"),
+        ("import sys; sys.stdin.buffer.read(6); sys.stdout.buffer.write(b'\\0\\0\\0\\1\\x80')", "an invalid answer"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "does not answer"),
-        (None, "it cannot be read"),
+        (None, "the line cannot be parsed"),
     ],
 )
 def test_where_the_helper_process_fails_auto_asks_about_every_command(tmp_path, helper, says):
@@ -310,7 +310,7 @@ for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
     lines = ran.stdout.splitlines()
     assert len(lines) == (1 if stops else 6)
     for line in lines:
-        assert line.startswith("ask the command could not be read") and says in line, line
+        assert line.startswith("ask the command could not be parsed") and says in line, line
 
 
 @pytest.mark.attack("A.16", "8.3")

@@ -335,11 +335,11 @@ async def test_globs_choose_what_is_followed_and_seeds_are_asked_for_anyway(
         ("http://127.0.0.1@evil.example/", "user name"),
         ("http://evil\x00.example/", "control character"),
         ("http://evil\n.example/", "control character"),
-        ("http://evil%00.example/", "no valid URL"),
-        ("ftp://127.0.0.1/", "only http and https"),
-        ("/page/0", "no valid URL"),
-        ("", "no valid URL"),
-        ("http://127.0.0.1/" + "x" * 10_000, "characters is not asked for"),
+        ("http://evil%00.example/", "not a valid URL"),
+        ("ftp://127.0.0.1/", "is not an http or https URL"),
+        ("/page/0", "not a valid URL"),
+        ("", "not a valid URL"),
+        ("http://127.0.0.1/" + "x" * 10_000, "characters, which is too long for a URL"),
     ],
 )
 async def test_a_url_that_is_not_the_crawls_is_never_asked_for(

@@ -77,8 +77,8 @@ Links:
         (Reply(b'{"a": 1}', kind="application/json"), '{"a": 1}', True),
         (Reply(b"plain\r\nlines", kind="text/plain"), "plain\r\nlines", True),
         (Reply("d\xe9j\xe0".encode("latin-1"), kind="text/plain; charset=latin-1"), "d\xe9j\xe0", True),
-        (Reply(b"\x89PNG\0", kind="image/png"), "no text", False),
-        (Reply(b"\x89PNG\0", kind=None), "no text", False),
+        (Reply(b"\x89PNG\0", kind="image/png"), "not text", False),
+        (Reply(b"\x89PNG\0", kind=None), "not text", False),
         (Reply(b"", kind="text/plain"), "[it is empty]", True),
         (Reply(b"<p>where?", status=404), "404 Not Found", False),
         (Reply(b"<p>where?", status=404), "where?", False),
@@ -208,9 +208,9 @@ async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(site:
     "host", ["", "http://a.example", "a.example/x", "a b", "*.example", "a@b", "a:b", "a%41", "a\0"]
 )
 def test_what_is_no_host_is_refused_up_front(host: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no host"):
+    with pytest.raises(UserError, match="is not a host"):
         Fetcher([host])
-    with pytest.raises(UserError, match="is no host"):
+    with pytest.raises(UserError, match="is not a host"):
         check_usable(spec(tmp_path, [host]))
 
 

@@ -354,7 +354,7 @@ def test_a_rule_reads_as_one_would_say_it(rule, text):
 def test_of_a_line_with_a_sign_that_does_not_show_nothing_is_named_that_it_does_not_say(place, command, rules):
     verdict = place.judge_command(command, "ls", rules=rules)
     assert verdict.action == "ask"
-    assert verdict.why[0].startswith("it holds a sign that does not show (U+20")
+    assert verdict.why[0].startswith("it has an invisible character (U+20")
     assert not any("?" in why or "ERROR" in why for why in verdict.why)
 
 

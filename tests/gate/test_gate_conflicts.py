@@ -81,7 +81,7 @@ async def test_again_sends_it_back_with_the_reason(place):
     assert gate.decide(place.decide("again", digest=newest(place).digest, reason="keep it German")) is None
     ruling = await task
     assert (ruling.approved, ruling.refused_by) == (False, "conflict")
-    assert "Read the file again, then make the change anew" in ruling.note_for_model
+    assert "Read the file again, then make the change again" in ruling.note_for_model
     assert ruling.note_for_model.endswith("The person says: keep it German")
     decided = place.of(ProposalDecided)[0]
     assert (decided.decision, decided.by) == ("reject", "person")
@@ -93,7 +93,7 @@ async def test_mine_keeps_what_stands_there_and_tells_the_model_what_that_is(pla
     assert gate.decide(place.decide("mine", digest=newest(place).digest)) is None
     ruling = await task
     assert not ruling.approved
-    assert "keeps what stands there" in ruling.note_for_model
+    assert "keeps the file" in ruling.note_for_model
     assert "-two\n+zwei\n" in ruling.note_for_model
 
 
@@ -122,7 +122,7 @@ async def test_a_text_that_still_holds_a_mark_is_not_written(place):
     gate, task, _ = await in_conflict(place)
     event = newest(place)
     why = gate.decide(place.decide("approve", digest=event.digest, text=MERGED.decode()))
-    assert why.startswith("line 2 still holds a mark")
+    assert why.startswith("line 2 still has a conflict marker")
     assert not task.done()
     assert gate.decide(place.decide("reject", digest=event.digest, reason="no")) is None
     assert (await task).note_for_model.startswith("rejected by the person: no")
@@ -133,7 +133,7 @@ async def test_a_text_by_hand_that_is_what_stands_there_writes_nothing(place):
     assert gate.decide(place.decide("approve", digest=newest(place).digest, text="one\nzwei\nthree\n")) is None
     ruling = await task
     assert not ruling.approved
-    assert "keeps what stands there" in ruling.note_for_model
+    assert "keeps the file" in ruling.note_for_model
 
 
 async def test_the_disk_moves_on_and_the_conflict_is_another_one_or_none(place):
@@ -172,7 +172,7 @@ async def test_what_the_person_wrote_themselves_is_settled_without_a_write(place
     ruling = await task
     assert ruling.approved
     assert ruling.after == ruling.draft.before.data == disk
-    assert "holds exactly this change" in place.of(ProposalDecided)[0].reason
+    assert "already has exactly this change" in place.of(ProposalDecided)[0].reason
     assert place.of(ProposalRebased) == []
 
 
@@ -242,7 +242,7 @@ async def test_a_file_that_becomes_something_else_is_a_conflict_that_says_so(pla
     assert "\n" not in event.why
     if how != "unreadable":
         assert event.before is None
-    assert "no text on the disk" in gate.decide(place.decide("approve", digest=event.digest, text="mine"))
+    assert "file on disk has no text" in gate.decide(place.decide("approve", digest=event.digest, text="mine"))
     assert gate.decide(place.decide("again", digest=event.digest)) is None
     assert (await task).refused_by == "conflict"
     assert (outside / "a.py").read_bytes() == b"one\ntwo\n"

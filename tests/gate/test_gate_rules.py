@@ -23,15 +23,15 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("fields", "mend"),
     [
-        ({"tool": "run_comand"}, "there are edit_file, write_file, run_command"),
-        ({"tool": "start_command"}, "a rule for run_command is for start_command too"),
-        ({"tool": "write_file", "command": "ls"}, "leave out the tool or the command"),
-        ({"path": "src/**", "command": "rm"}, "write two"),
-        ({"path": "../x"}, "write a path within"),
+        ({"tool": "run_comand"}, "use one of edit_file, write_file, run_command"),
+        ({"tool": "start_command"}, "run_command rules apply to start_command too"),
+        ({"tool": "write_file", "command": "ls"}, "remove the tool or the command"),
+        ({"path": "src/**", "command": "rm"}, "write two rules"),
+        ({"path": "../x"}, "write a path inside"),
         ({"path": "a\\"}, "write it as in .gitignore"),
         ({"path": " / "}, "write a glob"),
         ({"command": " "}, "write its first words"),
-        ({"tool": "fetch_url", "path": "docs/**"}, "leave out the path"),
+        ({"tool": "fetch_url", "path": "docs/**"}, "remove the path"),
     ],
 )
 def test_a_rule_that_could_never_hold_is_refused_with_its_mend(fields: dict[str, str], mend: str):
@@ -56,7 +56,7 @@ def test_a_rule_that_can_hold_is_taken(fields: dict[str, str]):
 
 def test_what_is_allowed_is_one_plain_command_and_never_a_read():
     assert "one plain command" in (nonsense(Rule(verdict="allow", command="ls && rm x")) or "")
-    assert "never asked about" in (nonsense(Rule(verdict="allow", tool="read_file")) or "")
+    assert "only reads never asks" in (nonsense(Rule(verdict="allow", tool="read_file")) or "")
     assert nonsense(Rule(verdict="allow", command="ls -la")) is None
 
 
@@ -71,7 +71,7 @@ def test_a_misspelt_rule_in_the_folders_config_ends_before_there_is_a_run(home: 
     (project / ".rundry.toml").write_text('[[gate.rules]]\nverdict = "deny"\ntool = "run_comand"\n')
     ran = home.run("x", "--trust", "--headless", "--until", CHECK, "--model", "fake", cwd=project)
     assert ran.exit_code == 2
-    assert "deny run_comand: no rule is about run_comand" in ran.stderr
+    assert "deny run_comand: rules do not apply to run_comand" in ran.stderr
     assert home.journals() == []
 
 

@@ -146,9 +146,7 @@ def test_a_word_that_is_not_known_is_never_what_a_rule_allows(place, rule, comma
 def test_the_person_reads_which_rule_could_be_meant(place):
     rules = [Rule(verdict="deny", tool="run_command", command="git push")]
     given = place.judge_command("git $X", mode=GateMode.AUTO, rules=rules, sandbox="x")
-    assert given.why == [
-        "a word of it is not known, and could make it what a rule is about: deny run_command: git push"
-    ]
+    assert given.why == ["a word of the command is unknown and could make this rule apply: deny run_command: git push"]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ async def test_a_decision_on_another_digest_or_twice_or_on_nothing_is_refused(pl
     gate = place.gate()
     task = await place.begin(gate, place.replacing("a.py", b"x", b"y"))
     assert "look at the new one" in gate.decide(place.decide("approve", digest="0" * 64))
-    assert "no open proposal" in gate.decide(Decide(proposal_id="p_9", digest="", verdict="approve"))
+    assert "is not open" in gate.decide(Decide(proposal_id="p_9", digest="", verdict="approve"))
     assert "not `yes`" in gate.decide(place.decide("yes"))
     assert not task.done()
     assert gate.decide(place.decide("approve")) is None
@@ -67,7 +67,7 @@ async def test_only_the_taken_hunks_land_and_the_model_hears_which_did_not(place
     task = await place.begin(gate, msgspec.structs.replace(draft, after=new))
     assert place.of(ProposalOpened)[0].hunks == 3
     assert "there is no hunk 7" in gate.decide(place.decide("part", hunks=[7]))
-    assert "no hunk was taken" in gate.decide(place.decide("part", hunks=[]))
+    assert "no hunk was accepted" in gate.decide(place.decide("part", hunks=[]))
     assert gate.decide(place.decide("part", hunks=[0, 2])) is None
     ruling = await task
     lines[1], lines[39] = b"ONE\n", b"LAST\n"
@@ -91,14 +91,14 @@ async def test_the_model_hears_what_landed_what_did_not_and_why_in_the_persons_w
     gate = place.gate()
     task = await place.begin(gate, three_hunks(place))
     reasons = {1: "keep the old name", 0: "never said: it was taken after all"}
-    assert "there is no hunk 3" in gate.decide(place.decide("part", hunks=[0], hunk_reasons={3: "x"}))
+    assert "hunk 3, which does not exist" in gate.decide(place.decide("part", hunks=[0], hunk_reasons={3: "x"}))
     assert gate.decide(place.decide("part", hunks=[0, 2], hunk_reasons=reasons, reason="small steps")) is None
     note = (await task).note_for_model
     assert note.splitlines() == [
-        "the person took 2 of 3 hunks of a.txt.",
-        "Landed: hunk 1 (lines 2 to 3), hunk 3 (line 41).",
-        "Left, and unchanged: hunk 2 (line 22).",
-        "Hunk 2 (+TWENTY) was left because: keep the old name",
+        "the person accepted 2 of 3 hunks of a.txt.",
+        "Written: hunk 1 (lines 2 to 3), hunk 3 (line 41).",
+        "Skipped, and unchanged: hunk 2 (line 22).",
+        "Hunk 2 (+TWENTY) was skipped because: keep the old name",
         "The person says: small steps",
         "Not applied:",
         "@@ -18,7 +19,7 @@",
@@ -120,7 +120,7 @@ async def test_a_rejection_can_say_of_each_hunk_why(place):
     task = await place.begin(gate, three_hunks(place))
     assert gate.decide(place.decide("reject", hunk_reasons={2: "it is the last one"})) is None
     note = (await task).note_for_model
-    assert "Hunk 3 (+LAST) was left because: it is the last one" in note
+    assert "Hunk 3 (+LAST) was skipped because: it is the last one" in note
     assert "a.txt is unchanged" in note
     assert place.of(ProposalDecided)[0].left == {2: "it is the last one"}
 

@@ -76,7 +76,7 @@ async def test_the_model_ends_it_and_may_use_the_name_again(driven):
     )
     await run.run()
     results = [e["result"] for e in run.of("tool_finished")]
-    assert "`s` runs already" in results[1]
+    assert "`s` is already running" in results[1]
     assert "`s` was ended" in results[2] and "tick" in results[2]
     assert "nothing runs under `s`; there runs nothing" in results[3]
     assert "runs in the background" in results[4]
@@ -121,7 +121,7 @@ async def test_it_comes_before_the_gate_like_any_command(driven, work):
 async def test_a_name_that_is_none_is_refused(driven, name):
     run = driven(start(name, "true"), READ, DONE)
     await run.run()
-    assert "is no name" in run.of("tool_finished")[0]["result"]
+    assert "is not a valid name" in run.of("tool_finished")[0]["result"]
 
 
 def test_a_flag_on_run_command_is_refused_and_the_way_is_named():

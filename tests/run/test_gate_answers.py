@@ -23,8 +23,8 @@ async def test_one_answer_takes_hunks_leaves_others_and_says_why_in_the_same_res
     await run.run(watched=True)
     assert (work / "a.txt").read_text() == TWENTY.replace("line 2\n", "two\n")
     (result,) = run.results("write_file")
-    assert "Landed: hunk 1 (line 3)." in result
-    assert "Hunk 2 (+seventeen) was left because: that is a name" in result
+    assert "Written: hunk 1 (line 3)." in result
+    assert "Hunk 2 (+seventeen) was skipped because: that is a name" in result
     assert "The person says: go slow" in result
     assert result in run.heard()
     (decided,) = run.of("proposal_decided")
@@ -65,7 +65,7 @@ async def test_the_ways_out_of_a_conflict_leave_the_file_and_the_model_goes_on(d
     run.on("proposal_rebased", answered(verdict, reason="mind the language"), conflict=True)
     await run.run(watched=True)
     first, second = run.results("edit_file")
-    assert ("Read the file again" if verdict == "again" else "keeps what stands there now") in first
+    assert ("Read the file again" if verdict == "again" else "keeps the file") in first
     assert "mind the language" in first
     assert "a.txt changed" in second
     assert file.read_text() == "1\n"

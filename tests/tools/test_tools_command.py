@@ -112,4 +112,4 @@ async def test_a_background_child_does_not_hold_the_result_back(bench):
     result = await bench.act("run_command", _run("sleep 60 & echo done"))
     assert result.ok
     assert "done" in result.text
-    assert "left running" in result.text
+    assert "remaining process" in result.text

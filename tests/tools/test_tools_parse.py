@@ -33,11 +33,11 @@ def test_valid_arguments_are_taken_as_they_are():
         ("read_file", "7", "not a JSON object"),
         ("read_file", '{"path": "a", "start_line": "x"}', "start_line: expected"),
         ("edit_file", '{"path": "a"}', "`edits` is missing"),
-        ("edit_file", '{"path": "a", "old_text": "x"}', "belong together"),
+        ("edit_file", '{"path": "a", "old_text": "x"}', "must both be given"),
         ("edit_file", '{"path": "a", "edits": [{"old_text": "x"}]}', "missing `new_text`"),
-        ("write_file", '{"path": "a", "content": "half', "not whole"),
-        ("write_file", '{"path": "a", "content": "half"', "not whole"),
-        ("write_file", '{"path": "a"', "not whole"),
+        ("write_file", '{"path": "a", "content": "half', "incomplete"),
+        ("write_file", '{"path": "a", "content": "half"', "incomplete"),
+        ("write_file", '{"path": "a"', "incomplete"),
         ("write_file", '{"path": "\\ud800", "content": ""}', "half a character"),
         ("reed_file", "{}", "Did you mean `read_file`?"),
         ("rm -rf", "{}", "there is no tool `rm -rf`"),
@@ -98,7 +98,7 @@ def test_no_beginning_of_a_call_is_ever_taken_for_the_whole():
 def test_a_model_cannot_set_where_or_how_freely_a_command_runs(field):
     parsed = parse_arguments("run_command", json.dumps({"command": "ls", field: "/"}))
     assert parsed.arguments is None
-    assert f"`{field}` cannot be set" in parsed.error
+    assert f"only the person can set `{field}`" in parsed.error
     assert parsed.summary in (f"may not set {field}", "may not set that") and len(parsed.summary) < 30
 
 

@@ -64,7 +64,7 @@ async def test_one_very_long_line_stays_bounded(bench):
         ("pipe", "pipe"),
         ("l/passwd", "outside of the workspace"),
         ("a\x00b", "NUL"),
-        ("output:0123456789", "no kept output"),
+        ("output:0123456789", "no stored output"),
     ],
 )
 async def test_what_cannot_be_read_is_said_with_a_way_out(bench, path, says):

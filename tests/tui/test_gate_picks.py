@@ -218,7 +218,7 @@ def test_the_mark_and_the_line_ends_of_a_file_outlive_an_edit():
     assert file.bytes_of(file.back("a\nmore\nb\r\n")) == "\ufeffa\r\nmore\r\nb\r\n".encode()
     assert not opened(b"a\r\nb\n").plain_ends
     assert opened(b"a\r\nb\n").back("a\r\nb\nc\n") == "a\r\nb\nc\n"
-    with pytest.raises(UserError, match="this is no text"):
+    with pytest.raises(UserError, match="this is not text"):
         opened(b"\x01\xff")
 
 

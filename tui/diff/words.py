@@ -71,7 +71,7 @@ def _codes(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, int, int,
         return
     from rapidfuzz.distance import Indel
 
-    ids: dict[str, int] = {}  # numbers, for it compares hashes
+    ids: dict[str, int] = {}  # numbers, because rapidfuzz compares hashes
     numbers = [[ids.setdefault(word, len(ids)) for word in side] for side in (a, b)]
     for code in Indel.opcodes(numbers[0], numbers[1]):
         yield code.tag == "equal", code.src_start, code.src_end, code.dest_start, code.dest_end

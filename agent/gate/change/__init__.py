@@ -1,1 +1,1 @@
-"""A file change at the gate: its diff, its hunks, and how it is carried over to a changed file."""
+"""File changes at the gate: their diff, their hunks, and moving them to a file that changed meanwhile."""

@@ -1,4 +1,4 @@
-"""The unified diff of a change, made from the bytes that would be written and nothing else."""
+"""Make the unified diff of a change from exactly the bytes that would be written."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .hunks import CONTEXT, Hunk, Sides, Split, sides_of
 
 
 def split_bytes(before: FileState, after: bytes | None) -> Split | None:
-    """The change in hunks, or None where one of the two is no text in the file's encoding."""
+    """Split the change into hunks. None if either content is not text in the file's encoding."""
     sides = None if before.is_binary else _sides(before.data, after, before.encoding)
     return Split(sides.old, sides.new, list(sides.compare())) if sides else None
 
 
 def compare_contents(before: bytes | None, after: bytes | None) -> Sides | None:
-    """Both contents in lines (None: no such file), whose hunks are those that `split_bytes` finds and `Decide` names.
+    """Split both contents into lines (None: no such file). The hunks are those of `split_bytes`, which `Decide` names.
 
-    None where one of the two is no text in the old one's encoding.
+    Returns None if either content is not text in the old one's encoding.
     """
     return _sides(before or b"", after, form_of(before or b"").encoding)
 
@@ -31,7 +31,7 @@ def _sides(before: bytes, after: bytes | None, encoding: str) -> Sides | None:
 
 
 def unified(path: str, before: FileState, after: bytes | None, parts: Split | None) -> str:
-    """As `git diff` prints it: every changed line, whole. What is no text is named with its sizes."""
+    """Return the diff as `git diff` prints it, with every changed line. For binary content it names the sizes."""
     head = diff_head(path, is_new=not before.exists, is_gone=after is None)
     if parts is None:
         return f"{head}Binary: {before.size:,} bytes before, {len(after or b''):,} bytes after\n"
@@ -39,14 +39,14 @@ def unified(path: str, before: FileState, after: bytes | None, parts: Split | No
 
 
 def diff_head(path: str, *, is_new: bool, is_gone: bool) -> str:
-    """The two lines that name the file."""
+    """Return the two lines that name the file in a diff."""
     old = "/dev/null" if is_new else quoted_path(f"a/{path}")
     new = "/dev/null" if is_gone else quoted_path(f"b/{path}")
     return f"--- {old}\n+++ {new}\n"
 
 
 def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
-    """The `@@` pieces, all or only these."""
+    """Return the `@@` sections: all of them, or only the given ones."""
     wanted = [hunk for hunk in parts.hunks if only is None or hunk.index in only]
     return "".join(line for hunk in wanted for line in _lines(parts, hunk))
 

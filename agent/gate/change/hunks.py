@@ -1,4 +1,4 @@
-"""A change in pieces that can be taken or left one by one, on text whose pieces join to exactly the same bytes."""
+"""Split a change into hunks that are accepted or skipped one by one. Their lines join to exactly the same bytes."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ CONTEXT = 3
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _OTHER_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""What ends a line for `splitlines` and not for git."""
+"""Characters that end a line for `splitlines` but not for git."""
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """What stands between two `@@` of the unified diff."""
+    """One section between two `@@` lines of the unified diff."""
 
     index: int
     changes: tuple[Change, ...]
 
     @property
     def added(self) -> int:
-        """Lines."""
+        """Number of added lines."""
         return sum(c.b2 - c.b1 for c in self.changes)
 
     @property
     def removed(self) -> int:
-        """Lines."""
+        """Number of removed lines."""
         return sum(c.a2 - c.a1 for c in self.changes)
 
 
 class Sides(msgspec.Struct, frozen=True):
-    """Two texts in lines, each with its line feed; they join to the texts. Tuples are no load for the collector."""
+    """Two texts as lines with their line feeds. Tuples, because they cost the garbage collector nothing."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
 
     def compare(self) -> Iterator[Hunk]:
-        """The hunks from the top, each as soon as it is known: the first ones of a long text at once."""
+        """Yield the hunks from the top, each as soon as it is known: a long text's first hunks come immediately."""
         group: list[Change] = []
         index = 0
         for change in in_order(self.old, self.new):
@@ -54,7 +54,7 @@ class Sides(msgspec.Struct, frozen=True):
 
 
 class Split(msgspec.Struct, frozen=True):
-    """Both texts in lines, and the hunks between them."""
+    """Both texts as lines, and the hunks between them."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -62,28 +62,28 @@ class Split(msgspec.Struct, frozen=True):
 
     @property
     def added(self) -> int:
-        """Lines of all hunks."""
+        """Number of added lines in all hunks."""
         return sum(hunk.added for hunk in self.hunks)
 
     @property
     def removed(self) -> int:
-        """Lines of all hunks."""
+        """Number of removed lines in all hunks."""
         return sum(hunk.removed for hunk in self.hunks)
 
 
 def sides_of(old: str, new: str) -> Sides:
-    r"""Lines end at `\n` alone, as git has it: a `\r` stays a part of its line and is seen when it changes."""
+    r"""Split both texts at `\n` only, as git does: a `\r` belongs to its line, so a change of it is visible."""
     return Sides(_lines(old), _lines(new))
 
 
 def split(old: str, new: str) -> Split:
-    """The lines of `sides_of` and all hunks between them."""
+    """Split both texts into the lines of `sides_of`, and find all hunks between them."""
     sides = sides_of(old, new)
     return Split(sides.old, sides.new, list(sides.compare()))
 
 
 def take(parts: Split, chosen: Collection[int]) -> str:
-    """The old text with the chosen hunks applied and no others. Raises IndexError for a hunk that does not exist."""
+    """Return the old text with only the chosen hunks applied. Raises IndexError for a hunk that does not exist."""
     unknown = set(chosen) - {hunk.index for hunk in parts.hunks}
     if unknown:
         raise IndexError(f"there is no hunk {min(unknown)}: there are {len(parts.hunks)}")
@@ -103,4 +103,4 @@ def _lines(text: str) -> tuple[str, ...]:
     lone = "\r" in text and text.count("\r") != text.count("\r\n")
     if lone or any(end in text for end in _OTHER_ENDS):
         return tuple(_LINE.findall(text))
-    return tuple(text.splitlines(keepends=True))  # twice as fast: 60 ms less for 50,000 hunks
+    return tuple(text.splitlines(keepends=True))  # twice as fast: saves 60 ms for 50,000 hunks

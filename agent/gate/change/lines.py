@@ -1,6 +1,6 @@
-"""Which lines changed: lines that occur once anchor (patience diff), what lies between is compared for itself.
+"""Find the changed lines: lines that occur once are anchors (patience diff), and the text between them is compared.
 
-Long texts are gone through in windows, so that their first changes are known at once. `difflib` alone takes 17 s for
+Long texts are compared in windows, so that their first changes are known immediately. `difflib` alone takes 17 s for
 a repetitive file and minutes for 50,000 hunks.
 """
 
@@ -15,11 +15,11 @@ from typing import NamedTuple
 _WINDOW = 2_048
 """Lines of either side that are compared at a time; shorter texts are compared whole."""
 _SHARE = 16
-"""One line in so many has to be an anchor where a window may end: less is chance, and the window grows."""
+"""A window may end where at least one line in 16 is an anchor. Fewer may be chance, so the window grows."""
 _SMALL = 10_000
-"""Lines times lines up to which difflib looks for the change."""
+"""Limit for difflib: the product of both line counts."""
 _LARGE = 200_000_000
-"""Up to which rapidfuzz looks for the smallest one: 25 MB, some milliseconds."""
+"""Limit for the smallest change by rapidfuzz: 25 MB and a few milliseconds."""
 
 
 class Change(NamedTuple):
@@ -32,12 +32,12 @@ class Change(NamedTuple):
 
 
 def changes(a: Sequence[str], b: Sequence[str]) -> list[Change]:
-    """All changed regions in order, none empty, no two touching."""
+    """Return all changed regions in order. None is empty, and no two touch."""
     return list(in_order(a, b))
 
 
 def in_order(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
-    """What `changes` gives, one by one: the first before the whole of a long text was looked at."""
+    """Yield what `changes` returns, the first regions before all of a long text is compared."""
     held: Change | None = None
     for window in _windows(a, b):
         for change in sorted(_regions(a, b, window)):
@@ -69,7 +69,7 @@ def _windows(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
 
 
 def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
-    """Equal lines from these two on."""
+    """Count the equal lines from these two positions on."""
     most = min(len(a) - at_a, len(b) - at_b)
     count = 0
     while count + 256 <= most and a[at_a + count : at_a + count + 256] == b[at_b + count : at_b + count + 256]:
@@ -80,7 +80,7 @@ def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
 
 
 def _seam(a: Sequence[str], b: Sequence[str], window: Change) -> tuple[int, int] | None:
-    """An anchor past the window's middle, far from its end: what stands below may change the anchors there."""
+    """Return an anchor past the middle of the window and far from its end, where later text may change the anchors."""
     anchors = _anchors(a, b, window)
     size = window.a2 - window.a1
     if len(anchors) * _SHARE < size:
@@ -119,14 +119,14 @@ def _trimmed(a: Sequence[str], b: Sequence[str], span: Change) -> Change:
 
 
 def _anchors(a: Sequence[str], b: Sequence[str], span: Change) -> list[tuple[int, int]]:
-    """Pairs of equal lines that occur once on both sides, as many as keep their order on both."""
+    """Return pairs of equal lines that occur once on both sides: the longest series in the same order on both."""
     in_a, in_b = Counter(a[span.a1 : span.a2]), Counter(b[span.b1 : span.b2])
     place = {line: i for i in range(span.a1, span.a2) if in_a[line := a[i]] == 1 and in_b[line] == 1}
     pairs = [(place[b[j]], j) for j in range(span.b1, span.b2) if b[j] in place]
     ends: list[int] = []
-    """Smallest last `a` of a rising run of each length."""
+    """For each length of a rising series, the smallest last `a`."""
     last: list[int] = []
-    """Which pair that is."""
+    """For each length, the index of that pair."""
     came_from: list[int | None] = []
     for k, (i, _) in enumerate(pairs):
         at = bisect_left(ends, i)
@@ -153,9 +153,9 @@ def _opcodes(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, i
 
 
 def _fast_opcodes(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    from rapidfuzz.distance import Indel  # costs ~40 ms to import, and most changes do without
+    from rapidfuzz.distance import Indel  # ~40 ms to import, and most changes do not need it
 
-    ids: dict[str, int] = {}  # numbers, for it compares hashes
+    ids: dict[str, int] = {}  # numbers, because rapidfuzz compares hashes
     numbers = [[ids.setdefault(line, len(ids)) for line in side] for side in (left, right)]
     for code in Indel.opcodes(numbers[0], numbers[1]):
         yield code.tag, code.src_start, code.src_end, code.dest_start, code.dest_end

@@ -1,7 +1,7 @@
-"""Two changes of one text in one: what does not overlap is joined, what does is marked with both sides and the base.
+"""Merge two changes of one text: join what does not overlap, mark overlaps with both sides and the base.
 
-By the rule of diff3: a line that neither changed has to stand between two changes, or they overlap. No library for it
-has a licence that fits (merge3 is GPL) or is alive (three-merge), and git may be missing.
+By the rule of diff3, two changes overlap unless an unchanged line stands between them. The libraries do not fit:
+merge3 is GPL, three-merge is no longer maintained, and git may be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...workspace import FileState, UnreadableFile, WriteFailed
 from .lines import Change, changes
 
 OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"
-"""The lines between which both sides of an overlap stand, as git marks them."""
+"""Marker lines around both sides of an overlap, as git writes them."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _MARK = re.compile(rf"^(?:{re.escape(OPEN)}|{re.escape(CLOSE)})\r?$", re.MULTILINE)
@@ -24,15 +24,15 @@ _ENDS = ("\n", "\r\n", "\r")
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Both versions in one."""
+    """Result of a merge: one text with both changes."""
 
     text: str
     overlaps: int
-    """Places that hold marks; 0: it is a whole text."""
+    """Number of overlaps that are marked in the text; 0: a clean merge."""
 
 
 def merge(base: str, disk: str, proposed: str) -> Merged:
-    """What `disk` and `proposed` made of `base`, joined."""
+    """Merge the changes that `disk` and `proposed` made to `base`."""
     old, ours, theirs = (_LINE.findall(text) for text in (base, disk, proposed))
     left, right = deque(changes(old, ours)), deque(changes(old, theirs))
     out: list[str] = []
@@ -53,7 +53,7 @@ def merge(base: str, disk: str, proposed: str) -> Merged:
 
 
 def merge_states(base: FileState, now: FileState, proposed: bytes) -> tuple[bytes, int] | None:
-    """The bytes, in the form that the file has now, and how many places overlap; None where one of them is no text."""
+    """Return the bytes in the file's present form and the number of overlaps. None if any of the three is not text."""
     try:
         old, disk = base.text(), now.text()
         new = proposed.decode(base.encoding)[len(base.bom.decode(base.encoding)) :]
@@ -66,13 +66,13 @@ def merge_states(base: FileState, now: FileState, proposed: bytes) -> tuple[byte
 
 
 def marked_line(text: str) -> int | None:
-    """The first line, 1-based, that is one of the marks of an overlap."""
+    """Return the first line, 1-based, that is an overlap's marker."""
     found = _MARK.search(text)
     return None if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def _group(left: deque[Change], right: deque[Change]) -> tuple[tuple[list[Change], list[Change]], tuple[int, int]]:
-    """Takes the next changes that touch each other off both lists, with the lines of the base that they span."""
+    """Remove the next touching changes from both lists, and return them with the base lines that they span."""
     low = min(side[0].a1 for side in (left, right) if side)
     high = low
     taken: tuple[list[Change], list[Change]] = ([], [])
@@ -88,7 +88,7 @@ def _group(left: deque[Change], right: deque[Change]) -> tuple[tuple[list[Change
 
 
 def _side(old: Sequence[str], new: Sequence[str], group: Sequence[Change], low: int, high: int) -> Sequence[str]:
-    """What one side made of these lines of the base."""
+    """Return one side's version of these base lines."""
     if not group:
         return old[low:high]
     first, last = group[0], group[-1]
@@ -102,7 +102,7 @@ def _marked(disk: Sequence[str], base: Sequence[str], proposed: Sequence[str]) -
 
 
 def _ended(lines: Sequence[str]) -> list[str]:
-    """A last line without its end would swallow the mark."""
+    """End the last line with a line feed, because the marker must start on a line of its own."""
     if lines and lines[-1][-1:] not in ("\r", "\n"):
         return [*lines[:-1], lines[-1] + "\n"]
     return list(lines)

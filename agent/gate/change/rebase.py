@@ -1,4 +1,4 @@
-"""A waiting change on what its file holds now (docs/requirements.md 6.5): it fits, or it is in conflict."""
+"""Plan a waiting change again on the file's present content (docs/requirements.md 6.5): it fits or is in conflict."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ...workspace import FileState, PathRefused, UnreadableFile, Workspace
 from ..draft import FileDraft, look
 from .merge import merge_states
 
-REBASED = "the file changed on disk meanwhile: the change was made on its new content"
+REBASED = "the file changed on disk meanwhile: the change was moved to its new content"
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """The change no longer fits: the person settles it, or the model makes it anew."""
+    """A change that no longer fits: the person resolves it, or the model makes the change again."""
 
     why: str
-    """One line."""
+    """The reason, in one line."""
     now: FileState | None = None
-    """What stands there now; None: no file that could be read."""
+    """The file's present state; None: there is no readable file."""
     merged: bytes | None = None
-    """Both versions in one text, with marks, for the person to edit; None: there is nothing to edit."""
+    """Both versions in one text, with markers, for the person to edit; None: there is nothing to edit."""
 
 
 def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
-    """The same change on what the file holds now. Where that has the change already, `after` is `before.data`."""
+    """Plan the same change on the file's present content. If the file has it already, `after` is `before.data`."""
     try:
         now = look(ws, str(draft.before.path))
     except (PathRefused, UnreadableFile) as error:
@@ -48,12 +48,12 @@ def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
 
 
 def holds_already(draft: FileDraft) -> bool:
-    """There is nothing to write: the file has exactly the bytes that the change would give it."""
+    """Return whether the file already has exactly the bytes that the change would write."""
     return draft.landed is None and draft.before.exists and draft.after == draft.before.data
 
 
 def fitted(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
-    """A person's own version of the change: where the file moves on, it is joined with that, and never made anew."""
+    """Use the person's own version of the change. If the file changes again, the two are merged, not planned again."""
     base = draft.before
 
     def again(state: FileState) -> bytes | str:
@@ -66,7 +66,7 @@ def fitted(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
 
 
 def conflict_digest(draft: FileDraft, conflict: Conflict) -> str:
-    """Names what stands on the disk and what would be put there, as the digest of a proposal in conflict."""
+    """Return the digest of a proposal in conflict: it covers the file on disk and what would be written."""
     now = conflict.now
     parts = [
         b"conflict",
@@ -90,5 +90,5 @@ def _one_line(text: str) -> str:
 
 
 def _in_short(misfit: str) -> str:
-    """The first sentence, for a person as well: what follows tells the model how to do better."""
+    """Keep the first sentence, which a person can use too. The rest tells the model how to do better."""
     return _one_line(misfit).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")

@@ -1,4 +1,4 @@
-"""Decide a conflict as the person said (edit again, keep the file, edit by hand), or as the policy says. Pure."""
+"""Resolve a conflict by the person's decision (plan again, keep the file, edit by hand) or by the policy. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .hunks import Split
 from .merge import marked_line
 from .rebase import Conflict, holds_already
 
-WAYS = "edit the merged text by hand, let the model make it again, keep what stands there, or reject it"
+WAYS = "edit the merged text by hand, let the model make the change again, keep the file as it is, or reject it"
 
 NOBODY = "nobody is here to approve it"
 CHANGED = "the proposal changed since it was shown: look at the new one and decide again"
-HELD = "the file holds exactly this change already: nothing is written"
+HELD = "the file already has exactly this change: nothing is written"
 
 
 def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | str:
-    """The ruling, or why the decision cannot be taken. Nothing of the model's text lands unseen."""
+    """Return the ruling, or why the decision is not possible. No text of the model is written without review."""
     match command.verdict:
         case "reject":
             return rejected(msgspec.structs.replace(command, hunk_reasons={}), draft, None)
@@ -39,7 +39,7 @@ def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | st
 
 
 def made_anew(draft: FileDraft, why: str, *, by: str, reason: str | None = None) -> Ruling:
-    """The model reads the file again and makes the change anew."""
+    """Return the ruling that makes the model read the file and make the change again."""
     told = f"conflict: {why}"
     return Ruling(
         approved=False,
@@ -52,7 +52,7 @@ def made_anew(draft: FileDraft, why: str, *, by: str, reason: str | None = None)
 
 
 def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
-    told = f"conflict: {conflict.why}; what stands there is kept"
+    told = f"conflict: {conflict.why}; the file is kept as it is"
     return Ruling(
         approved=False,
         draft=draft,
@@ -64,7 +64,7 @@ def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
 
 
 def _theirs(draft: FileDraft, conflict: Conflict) -> Split | None:
-    """What someone made of the text that the change was for."""
+    """Return what someone else changed in the text since the change was planned."""
     now = conflict.now
     if now is None or not now.exists or now.is_binary:
         return None
@@ -74,9 +74,9 @@ def _theirs(draft: FileDraft, conflict: Conflict) -> Split | None:
 def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -> Ruling | str:
     now = conflict.now
     if now is None or conflict.merged is None:
-        return f"there is no text on the disk that could be edited ({conflict.why}): {WAYS.partition(', ')[2]}"
+        return f"the file on disk has no text to edit ({conflict.why}): {WAYS.partition(', ')[2]}"
     if line := marked_line(text):
-        return f"line {line} still holds a mark of the conflict: settle it there, and take the marks out"
+        return f"line {line} still has a conflict marker: resolve that place and remove the markers"
     try:
         after = now.encode(text)
     except WriteFailed as error:
@@ -87,7 +87,7 @@ def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -
 
 
 def by_policy(draft: Draft, verdict: Verdict, on_ask: str | None) -> Ruling:
-    """Return the ruling without a person. `on_ask`: `handoff` where the run is then handed over."""
+    """Return the ruling without a person. `on_ask` is `handoff` if the run is to be handed over."""
     why = "; ".join(verdict.why)
     if isinstance(draft, FileDraft) and verdict.action != "deny":
         if draft.misfit is not None:
@@ -97,7 +97,7 @@ def by_policy(draft: Draft, verdict: Verdict, on_ask: str | None) -> Ruling:
     if verdict.action == "allow":
         return approved(draft, by="policy", reason=why)
     if verdict.action == "ask":
-        why = f"{NOBODY}, and it has to be asked about ({why})"
+        why = f"{NOBODY}, and this needs approval ({why})"
     return Ruling(
         approved=False,
         draft=draft,

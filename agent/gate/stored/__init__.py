@@ -1,1 +1,1 @@
-"""Proposals that outlive their runner, read back from the journal."""
+"""Proposals that outlive their runner, read from the journal."""

@@ -1,4 +1,4 @@
-"""The draft of a proposal that another runner opened, made from the bytes that the journal keeps."""
+"""Rebuild the draft of a proposal that another runner opened, from the bytes in the journal."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ...workspace import FileState, Workspace, stored_state
 from ..draft import FileDraft, digest_of
 
 Load = Callable[[str], bytes]
-"""Reads what the journal keeps under a name. Raises KeyError."""
+"""Reads stored bytes by their hash. Raises KeyError."""
 
 
 def is_of_a_file(opened: ProposalOpened) -> bool:
-    """It is a change of one file that is not made yet."""
+    """Return whether the proposal is a change of one file that was not made yet."""
     return opened.path is not None and opened.command is None and opened.after is not None
 
 
 def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft | None:
-    """The same change with exactly the same bytes; None where the journal does not hold them.
+    """Return the same change with exactly the same bytes; None if the journal does not have them.
 
-    Where the file changes, the change is joined with that by a three-way merge.
+    If the file changes, a three-way merge joins both changes.
     """
     if opened.path is None or opened.after is None:
         return None
@@ -36,10 +36,10 @@ def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft
 
 
 def is_the_same(opened: ProposalOpened, draft: FileDraft) -> bool:
-    """The bytes are those that the digest names."""
+    """Return whether the draft has the bytes that the digest names."""
     return digest_of(draft, None) == opened.digest
 
 
 def _misfit(now: FileState) -> str:
-    """The tool's own plan is lost with its runner, so only a merge can make the change fit again."""
+    """Return why only a merge can make the change fit: the tool's own plan is lost with its runner."""
     return "someone else changed the same lines" if now.exists else "the file is gone"

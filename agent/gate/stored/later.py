@@ -1,4 +1,4 @@
-"""Proposals that wait at a gate, and those that nobody was there to decide on."""
+"""Proposals that wait at a gate, and those left open because nobody was here to decide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..ruling import Ruling
 
 @dataclass(slots=True)
 class OpenProposal:
-    """A proposal that waits."""
+    """A proposal that waits at a gate."""
 
     id: str
     draft: Draft
@@ -25,9 +25,9 @@ class OpenProposal:
     record: Record
     ruling: asyncio.Future[Ruling]
     may_stay: bool = False
-    """It can outlive its runner: it stays open in the journal until a person decides."""
+    """It can outlive its runner by staying open in the journal until a person decides."""
     conflict: Conflict | None = None
-    """Why it cannot land as it is; `draft` is the newest that did fit."""
+    """Why it cannot be applied as it is; `draft` is the newest version that fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Kept:
     """A proposal that is open in the journal."""
 
     opened: ProposalOpened
-    """The newest that did fit."""
+    """The newest version that fitted."""
     conflict: str | None = None
-    """Digest of the conflict that was shown after it."""
+    """Digest of the conflict that was shown after that version."""
 
     def waiting(self, draft: Draft, verdict: Verdict, record: Record, ruling: asyncio.Future[Ruling]) -> OpenProposal:
-        """The same proposal at the gate of this runner."""
+        """Return the same proposal as one that waits at this runner's gate."""
         digest, conflict = self.opened.digest, None
         if self.conflict is not None:
             digest, conflict = self.conflict, Conflict(why="")
@@ -50,14 +50,14 @@ class Kept:
 
 @dataclass(slots=True)
 class Later:
-    """What stays open in the journal, and the decisions that take effect when it is opened again."""
+    """Proposals that stay open in the journal, and decisions that apply when they are opened again."""
 
     proposals: dict[str, OpenProposal] = field(default_factory=dict[str, OpenProposal])
-    """Left open by this runner, by their ids."""
+    """Proposals that this runner left open, by id."""
     given: dict[str, Decide] = field(default_factory=dict[str, Decide])
-    """By the proposals' ids."""
+    """Decisions, by proposal id."""
 
     def take(self, proposal_id: str) -> Decide | None:
-        """Forget the proposal; the decision on it, if there is one."""
+        """Remove the proposal; return the decision on it, if any."""
         self.proposals.pop(proposal_id, None)
         return self.given.pop(proposal_id, None)

@@ -190,8 +190,8 @@ def _note(run: RunDriver, call: ToolCall) -> str:
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None or decided.by != "person":
         return ""
-    lines = [f"the person took {decided.taken} hunks of your change."] if decided.decision == "part" else []
+    lines = [f"the person accepted {decided.taken} hunks of your change."] if decided.decision == "part" else []
     if decided.after is not None and decided.decision == "approve":
         lines.append("the person changed your text before approving it.")
-    lines += [f"Hunk {i + 1} was left because: {why}" for i, why in sorted(decided.left.items())]
+    lines += [f"Hunk {i + 1} was skipped because: {why}" for i, why in sorted(decided.left.items())]
     return "\n".join([*lines, *([words_of(decided.reason)] if decided.reason else [])])

@@ -1,1 +1,1 @@
-"""What is known of programs and their options, as data: each row names the manual that says so."""
+"""Data on programs and their options: each row names the manual that it comes from."""

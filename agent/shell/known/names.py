@@ -1,4 +1,4 @@
-"""The tables as the gate asks them: by program."""
+"""Lookup of the tables by program, as the gate needs it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .table import git, programs, risky_options
 _PROGRAMS, _OPTIONS, _GIT = programs(), risky_options(), git()
 
 NEVER = {name: row.why for row in _PROGRAMS.always for name in row.programs}
-"""Programs that ask whatever rule there is, and why."""
+"""Programs that must ask whatever rules exist, with the reason."""
 HIDING = frozenset(row.why for row in _PROGRAMS.always if row.hides)
 SHELLS, WRITERS, READERS = (frozenset(table) for table in (_PROGRAMS.shells, _PROGRAMS.writers, _PROGRAMS.readers))
 PLACED, INERT, NEUTRAL = (frozenset(table) for table in (_PROGRAMS.placed, _PROGRAMS.inert, _PROGRAMS.neutral))

@@ -11,7 +11,7 @@ import msgspec
 _HERE = Path(__file__).parent
 
 Sourced = dict[str, str]
-"""A name and the manual that says so."""
+"""Maps a name to the manual that documents it."""
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,34 +19,34 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Always(_Row, frozen=True):
-    """Programs that ask whatever rule there is."""
+    """Programs that must ask whatever rules exist."""
 
     why: str
     hides: bool
-    """They may run, or be, a command that a rule refuses."""
+    """They may run, or be, a command that a rule denies."""
     programs: Sourced
 
 
 class Alike(_Row, frozen=True):
-    """Another name of a program."""
+    """Another name for a program."""
 
     is_: str = msgspec.field(name="is")
     source: str
 
 
 class Wrapper(_Row, frozen=True):
-    """A program that is seen through."""
+    """A wrapper program: the wrapped command is judged in its place."""
 
     program: str
     flags: str
-    """Letters of options without a value."""
+    """Letters of options that take no value."""
     valued: str
-    """Letters of options with one."""
+    """Letters of options that take a value."""
     source: str
 
 
 class Programs(_Row, frozen=True):
-    """`programs.toml`."""
+    """Content of `programs.toml`."""
 
     always: list[Always]
     shells: Sourced
@@ -71,14 +71,14 @@ class Options(_Row, frozen=True):
 
 
 class Modules(_Row, frozen=True):
-    """Modules of Python."""
+    """Python modules that run other code."""
 
     names: frozenset[str]
     source: str
 
 
 class RiskyOptions(_Row, frozen=True):
-    """`options.toml`."""
+    """Content of `options.toml`."""
 
     interpreter: list[Options]
     python_modules: Modules
@@ -93,16 +93,16 @@ class Before(_Row, frozen=True):
 
 
 class Edits(_Row, frozen=True):
-    """A command of git that opens an editor."""
+    """A git command that opens an editor."""
 
     command: str
     unless: frozenset[str]
-    """Words with one of which it does not."""
+    """Words that prevent the editor, if any of them is given."""
     source: str
 
 
 class Git(_Row, frozen=True):
-    """`git.toml`."""
+    """Content of `git.toml`."""
 
     before: Before
     risky: Sourced
@@ -113,19 +113,19 @@ class Git(_Row, frozen=True):
 
 @cache
 def programs() -> Programs:
-    """Return the programs by what they do."""
+    """Return the table of programs."""
     return _read("programs.toml", Programs)
 
 
 @cache
 def risky_options() -> RiskyOptions:
-    """Return the options that do more than the program's name says."""
+    """Return the table of options that do more than the program's name suggests."""
     return _read("options.toml", RiskyOptions)
 
 
 @cache
 def git() -> Git:
-    """Return what of git does more than it says."""
+    """Return the table of git commands and options that do more than their names suggest."""
     return _read("git.toml", Git)
 
 

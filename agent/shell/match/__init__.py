@@ -1,4 +1,4 @@
-"""How a rule that denies or asks finds the commands that it is about, also where not every word is known."""
+"""Match deny and ask rules against commands, including commands with unknown words."""
 
 from .hits import Hit, hit
 

@@ -1,6 +1,6 @@
-"""Whether the words of a deny or ask rule stand in a plain command, or could.
+"""Decide whether the words of a deny or ask rule occur in a plain command, or could.
 
-An unknown word (an expansion, a glob, braces, an alias of the program) counts as any word and any number of words.
+An unknown word (an expansion, a glob, braces, an alias of the program) counts as any number of words of any kind.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..options.subcommands import Subcommands, subcommands
 
 
 class Hit(IntEnum):
-    """How surely a rule is about a command."""
+    """How surely a rule applies to a command."""
 
     NO = 0
     MAYBE = 1
-    """A word that is not known could be the rule's."""
+    """An unknown word could be one of the rule's."""
     SURE = 2
 
 
 def hit(words: Sequence[str], part: Part) -> Hit:
-    """How surely the rule's words, of which the first is a program, are what the part runs."""
+    """Return how surely the part runs the rule's words, of which the first is a program."""
     found = _at(words, part.words)
     later = range(1, len(part.words))
     name = base(part.name)
@@ -34,12 +34,12 @@ def hit(words: Sequence[str], part: Part) -> Hit:
     if found is Hit.NO and name not in INERT and subcommands(name) is None:
         named = [at for at in later if base(part.words[at].text).casefold() == base(words[0]).casefold()]
         if any(_at(words, part.words[at:]) for at in named) or any(_holds(words, word) for word in part.words[1:]):
-            return Hit.MAYBE  # a program that is not known may run what stands behind it, or what a script says
+            return Hit.MAYBE  # an unknown program may run the words after it, or a script
     return found
 
 
 def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:
-    """The command that begins here."""
+    """Return how surely the command that begins here is the rule's."""
     if not given:
         return Hit.NO
     program, name = base(words[0]).casefold(), base(given[0].text).casefold()
@@ -51,7 +51,7 @@ def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _behind(program: str, words: Sequence[str], given: Sequence[Word]) -> Hit:
-    """The rule's plain words come in this order, and its options anywhere."""
+    """Match the rule's plain words in this order, and its options anywhere."""
     options = [word for word in words if word.startswith("-")]
     plain = [word for word in words if not word.startswith("-")]
     given = [piece for word in given for piece in _split(word, options)]
@@ -59,7 +59,7 @@ def _behind(program: str, words: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _split(word: Word, options: Sequence[str]) -> list[Word]:
-    """An option of the rule that has its value joined (`-mx`, `--opt=x`), as two words."""
+    """Split an option of the rule from its joined value (`-mx`, `--opt=x`): two words."""
     for option in options:
         joined = f"{option}=" if option.startswith("--") else option
         if word.text.startswith(joined) and len(word.text) > len(joined) and len(option) != 1:
@@ -68,7 +68,7 @@ def _split(word: Word, options: Sequence[str]) -> list[Word]:
 
 
 def _in_order(program: str, plain: Sequence[str], given: Sequence[Word]) -> Hit:
-    """Between the words stand only options and an option's value."""
+    """Match words in order: only options and the value of an option may be between them."""
     table = subcommands(program)
     at, may_be_value = 0, False
     for word in given:
@@ -89,12 +89,12 @@ def _in_order(program: str, plain: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _may_mean(text: str, command: str, table: Subcommands | None) -> bool:
-    """The program could take the first for the second: it is shortened, or somebody's own alias."""
+    """Return whether the program could take the first for the second: it is a shortened name or may be an alias."""
     return command.startswith(text) or (table is not None and table.has_aliases and text not in table.names)
 
 
 def _option(option: str, given: Sequence[Word]) -> Hit:
-    """The option stands somewhere, in one of its spellings."""
+    """Return how surely the option is given, in any of its spellings."""
     ends = next((at for at, word in enumerate(given) if word.known and word.text == "--"), len(given))
     texts = [word.text for word in given[:ends]]
     if option in texts or (_letters([option]) and _letters([option]) <= _letters(texts)):
@@ -105,12 +105,12 @@ def _option(option: str, given: Sequence[Word]) -> Hit:
 
 
 def _letters(texts: Sequence[str]) -> set[str]:
-    """The letters of bundled options: `-rf` is `-r -f`."""
+    """Return the letters of bundled options: `-rf` is `-r -f`."""
     return {letter for text in texts if re.fullmatch(r"-[A-Za-z]{1,4}", text) for letter in text[1:]}
 
 
 def _resembles(option: str, text: str) -> bool:
-    """Shortened (`--forc`), or the long name of a letter (`-f` and `--force`)."""
+    """Match a shortened option (`--forc`), or the long name of a letter (`-f` and `--force`)."""
     name = text.partition("=")[0]
     if option.startswith("--"):
         return (len(name) > 3 and option.startswith(name)) or option[2] in _letters([text])
@@ -122,6 +122,6 @@ def _is_open(word: Word) -> bool:
 
 
 def _holds(words: Sequence[str], word: Word) -> bool:
-    """A script in one argument that has the rule's words in a row."""
+    """Return whether one argument is a script that has the rule's words in a row."""
     found = r"\W+".join(re.escape(text) for text in [base(words[0]), *words[1:]])
     return bool(re.search(r"\s", word.text)) and re.search(rf"(?<!\w){found}(?!\w)", word.text) is not None

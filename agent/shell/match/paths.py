@@ -1,4 +1,4 @@
-"""The files that a command line may name."""
+"""Find the files that a command line may name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..line_reader import Line
 
 
 def named_paths(line: Line, root: Path) -> list[str]:
-    """What the line's words could be as paths below the workspace, as written and with links followed."""
+    """Return the line's words as possible paths below the workspace, as written and with links followed."""
     paths: dict[str, None] = {}
     folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
     words = [text for part in line.parts for word in part.texts[1:] for text in _pieces(word) if text]
@@ -23,6 +23,6 @@ def named_paths(line: Line, root: Path) -> list[str]:
 
 
 def _pieces(word: str) -> list[str]:
-    """The word, and what of it could be a path: `--file=x`, `-fx`, `@x`, `host:x`."""
+    """Return the word and its parts that could be paths: `--file=x`, `-fx`, `@x`, `host:x`."""
     joined = [word[2:]] if word.startswith("-") and not word.startswith("--") else []
     return [word, word.partition("=")[2], *joined, *(re.split(r"[=:@,]", word)[1:])]

@@ -1,4 +1,4 @@
-"""What is known of programs' options: which are harmless, and where a launcher's own options end."""
+"""Data on programs' options: which are harmless, and where a launcher's own options end."""
 
 from .launching import Launch, launch
 from .table import unlisted

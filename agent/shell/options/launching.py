@@ -1,4 +1,4 @@
-"""Where the command begins that a launcher runs (`uv -q run pytest`: at `pytest`)."""
+"""Find where the command begins that a launcher runs (`uv -q run pytest`: at `pytest`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Launch(msgspec.Struct, frozen=True):
     """A command that runs another one."""
 
     at: int
-    """The index of the word at which the other command begins. It may be behind the last word."""
+    """The index of the word at which the launched command begins. It may be past the last word."""
     unknown: str | None = None
-    """An option that is not known, so that it is not known either where the other command begins."""
+    """An unknown option, which makes the begin of the launched command unknown too."""
 
 
 def launch(texts: Sequence[str]) -> Launch | None:
-    """What the words launch; None: the program is not a launcher, or this command of it is not one."""
+    """Return what the words launch; None: the program is not a launcher, or this subcommand is not."""
     rows = launcher_rows().get(texts[0].rpartition("/")[2]) if texts else None
     found = [one for row in rows or [] for command in row.commands if (one := _by(row, command.split(), texts))]
     return next((one for one in found if one.unknown is None), found[0] if found else None)
@@ -28,7 +28,7 @@ def launch(texts: Sequence[str]) -> Launch | None:
 def _by(row: Launcher, command: Sequence[str], texts: Sequence[str]) -> Launch | None:
     at, unknown = _skipped(texts, 1, row.before, row.before_valued) if command else (1, None)
     if unknown is not None:
-        # `npm -s x`: with an option that is not known, any later word may be the command.
+        # `npm -s x`: after an unknown option, any later word may be the command.
         return Launch(at, unknown) if any(word in texts[at:] for word in command[-1:]) else None
     for word in command:
         if texts[at : at + 1] != [word]:
@@ -42,7 +42,7 @@ def _by(row: Launcher, command: Sequence[str], texts: Sequence[str]) -> Launch |
 
 
 def _skipped(texts: Sequence[str], at: int, flags: Collection[str], valued: Collection[str]) -> tuple[int, str | None]:
-    """Where the options end, and the first that is not known."""
+    """Return where the options end, and the first unknown option."""
     while at < len(texts) and texts[at].startswith("-"):
         word = texts[at]
         name, joined, _ = word.partition("=")

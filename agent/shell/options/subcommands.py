@@ -1,4 +1,4 @@
-"""The commands that well-known programs have within them, read from `subcommands.toml`."""
+"""The subcommands of well-known programs, read from `subcommands.toml`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Subcommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     program: str
     names: frozenset[str]
-    """All that the program itself has."""
+    """All subcommands that the program itself has."""
     has_aliases: bool = True
-    """A person, a repository or an extension can add more: a name that is not listed may mean anything."""
+    """A person, a repository or an extension can add more: an unlisted name may mean anything."""
     aliases: dict[str, str] = {}
-    """The program's own second names."""
+    """Alternative names that the program itself defines."""
     valued: frozenset[str] = frozenset()
-    """Options before the command whose value is the next word."""
+    """Options before the subcommand that take the next word as their value."""
     source: str
 
 
@@ -30,7 +30,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def subcommands(program: str) -> Subcommands | None:
-    """The row of a program."""
+    """Return the row of a program."""
     return _table().get(program)
 
 

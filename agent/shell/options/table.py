@@ -1,4 +1,4 @@
-"""The options that are known to be harmless (`harmless.toml`), and the launchers (`launchers.toml`)."""
+"""Tables of options that are known to be harmless (`harmless.toml`), and of launchers (`launchers.toml`)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _HERE = Path(__file__).parent
 
 
 class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """A program of which all harmless options are listed: any other option asks."""
+    """A program whose harmless options are all listed: any other option asks."""
 
     programs: list[str]
     options: list[str]
-    """Globs. A long option also stands for itself with `=VALUE`."""
+    """Globs. A long option also matches with `=VALUE`."""
     never: list[str] = []
-    """Globs of options that `options` would cover and that are not harmless."""
+    """Globs of options that match `options` but are not harmless."""
     commands: list[str] = []
-    """If given, any other command of the program asks."""
+    """If given, any other subcommand of the program asks."""
     forbids_assignments: bool = False
-    """`NAME=VALUE` among its words sets a variable of what it runs."""
+    """`NAME=VALUE` among its words sets a variable for the program that it runs."""
     source: list[str]
 
     @cached_property
@@ -36,7 +36,7 @@ class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return _any_of(self.never)
 
     def knows(self, word: str) -> bool:
-        """The option is listed, by itself, with its value, or bundled with others that are."""
+        """Return whether the option is listed: alone, with its value, or bundled with other listed ones."""
         if self._never.match(word):
             return False
         if self._known.match(word) or (word.startswith("--") and self._known.match(word.partition("=")[0])):
@@ -46,18 +46,18 @@ class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Launcher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A program that runs what stands behind these words and behind its own options."""
+    """A program that runs the words after its subcommand and its own options."""
 
     programs: list[str]
     commands: list[str]
-    """Its commands that launch; "" means the program itself."""
+    """Its subcommands that launch; "" means the program itself."""
     before: frozenset[str] = frozenset()
-    """Harmless options between the program and the command."""
+    """Harmless options between the program and the subcommand."""
     before_valued: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
-    """Harmless options between the command and what it runs."""
+    """Harmless options between the subcommand and the launched command."""
     valued: frozenset[str] = frozenset()
-    """Those of which the next word is the value."""
+    """Those of them that take the next word as their value."""
     source: list[str]
 
 
@@ -70,7 +70,7 @@ class _LauncherTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def unlisted(program: str, given: Sequence[str]) -> str | None:
-    """The first word that is not known to be harmless; None: all are, or nothing is known of the program."""
+    """Return the first word that is not known to be harmless; None: all are, or the program is unknown."""
     row = harmless_rows().get(program)
     if row is None:
         return None
@@ -89,14 +89,14 @@ def unlisted(program: str, given: Sequence[str]) -> str | None:
 
 @cache
 def harmless_rows() -> dict[str, Harmless]:
-    """By program."""
+    """Return the rows of `harmless.toml` by program."""
     table = msgspec.toml.decode((_HERE / "harmless.toml").read_bytes(), type=_HarmlessTable)
     return {program: row for row in table.harmless for program in row.programs}
 
 
 @cache
 def launcher_rows() -> dict[str, list[Launcher]]:
-    """By program."""
+    """Return the rows of `launchers.toml` by program."""
     found: dict[str, list[Launcher]] = {}
     for row in msgspec.toml.decode((_HERE / "launchers.toml").read_bytes(), type=_LauncherTable).launcher:
         for program in row.programs:

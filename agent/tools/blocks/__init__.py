@@ -1,1 +1,1 @@
-"""How a replacement block fits a file: where it stands, and which lines go there."""
+"""Fit a replacement block into a file: find its place, and the lines to write there."""

@@ -1,4 +1,4 @@
-"""Where the old and the new text end: whole lines, whether or not a text ends with a line break. Pure."""
+"""Complete the old and the new text to whole lines, whether or not they end with a line break. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FRAGMENT = (
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """Both texts as whole lines."""
+    """Both texts completed to whole lines."""
 
     sent: list[Line]
     fresh: list[Line]
@@ -62,7 +62,7 @@ def closed(document: Document, here: Spot, old: str, new: str) -> Closed | Refus
 
 
 def _with_suffix(here: Spot, found: Closed) -> Closed:
-    """White space behind the old text stays behind the new one, unless its line stays as it is."""
+    """White space after the old text is kept after the new one, unless its line is kept as it is."""
     if not here.exact or not here.suffix or here.suffix.strip(BLANK):
         return found
     bodies = {line.body for line in found.sent}
@@ -73,7 +73,7 @@ def _with_suffix(here: Spot, found: Closed) -> Closed:
 
 
 def _cut(new: str, head: int, tail: int) -> str:
-    """Without the blank lines at the edges that the old text had too; with a line ending if any were at its end."""
+    """Remove blank lines at the edges that the old text had too; keep a line ending if any were at the end."""
     end = "\n" if tail or new.endswith("\n") else ""
     lines = new.removesuffix("\n").split("\n")
     while head and lines and not lines[0].strip(BLANK):

@@ -1,4 +1,4 @@
-"""Why a text that is in the file exactly would still be replaced wrongly; None: nothing speaks against it. Pure."""
+"""Find why replacing a text that occurs exactly could still be wrong; None: no reason found. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`")
 _LETTERS = re.compile(r"[^\W\d]{3}")
 _CUT, _SHORT = 6, 3
-"""Characters that two cut lines share, and that a line shares with what was left out of another."""
+"""Least number of characters that two cut lines share, and that a line shares with what another one lacks."""
 _ENOUGH = 3
-"""Indented lines that show whether a file uses tabs or spaces."""
+"""Number of indented lines that show whether a file uses tabs or spaces."""
 
 
 def partial(here: Spot, new: str) -> str | None:
-    """About a text that begins or ends within a line."""
+    """Check a text that begins or ends within a line."""
     prefix, suffix, number = here.prefix, here.suffix, here.row + 1
     old, new = "\n".join(here.sent), new.strip("\n")
     if not (prefix + suffix).strip(BLANK):
@@ -50,7 +50,7 @@ def partial(here: Spot, new: str) -> str | None:
 
 
 def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: bool = False) -> bool:
-    """Whether the new text has what is left out of the first or last line of the old one."""
+    """Return whether the new text includes what the first or last line of the old one lacks."""
     whole, rest = (rest + sent if first else sent + rest).strip(BLANK), rest.strip(BLANK)
     if any(line.strip(BLANK) == whole for line in new):
         return True
@@ -61,26 +61,26 @@ def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: boo
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters both begin with, apart from white space."""
+    """Count the characters at which both texts begin alike, white space aside."""
     pairs = zip(one.lstrip(BLANK), other.lstrip(BLANK), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _same_cut(head: str, tail: str, old: str, new: str) -> bool:
-    """Whether both texts begin, or end, with the same few characters, as they do where both are cut there."""
+    """Return whether both texts begin, or end, with the same few characters, as when both are cut at the same place."""
     begins = not head or (old[:_CUT] == new[:_CUT] and head[:_SHORT] != new[:_SHORT])
     return begins and (not tail or (old[-_CUT:] == new[-_CUT:] and tail[-_SHORT:] != new[-_SHORT:]))
 
 
 def _repeated(text: str, side: str, number: int) -> str:
     return (
-        f"`{text[:60]}` stands {side} old_text in or after line {number}, and new_text has it too, so it would be "
+        f"`{text[:60]}` is {side} old_text in or after line {number}, and new_text has it too, so it would be "
         "there twice. Send whole lines."
     )
 
 
 def _joins(left: str, right: str) -> str | None:
-    """The word that both sides share, if the border is within one."""
+    """Return the word that both sides share, if the border is within one."""
     if not left or not right or not _WORD.match(left[-1]) or not _WORD.match(right[0]):
         return None
     head = re.search(r"[A-Za-z0-9_]*\Z", left)
@@ -89,7 +89,7 @@ def _joins(left: str, right: str) -> str | None:
 
 
 def _nested(tail: str, old: str, new: str) -> bool:
-    """Whether the closing brackets after the text belong to brackets before it."""
+    """Return whether the closing brackets after the text match brackets before it."""
     return bool(re.search(r"[)\]}]", tail)) and not _WORD.search(tail) and _open(old) == _open(new)
 
 
@@ -98,7 +98,7 @@ def _open(text: str) -> list[int]:
 
 
 def foreign(old: str, new: str, number: int) -> str | None:
-    """About new text that has what only a tool or a model's answer adds: line numbers, a fence, escapes."""
+    """Check for what only tools or models add to text: line numbers, a code fence, escapes."""
     first = has_numbers(new)
     if first is not None and has_numbers(old) is None:
         known = {line.strip() for line in old.split("\n")} - {""}
@@ -122,7 +122,7 @@ def _fenced(lines: Sequence[str]) -> bool:
 
 
 def _escaped(old: str, new: str) -> str | None:
-    """About a new text with its line breaks escaped: outside of quotes, at its end, or between known lines."""
+    """Check for escaped line breaks outside of quotes, at the end, or between known lines."""
     if "\n" in new.strip("\n") or "\\n" not in new:
         return None
     known = {line.strip() for line in old.split("\n")} - {""}
@@ -135,7 +135,7 @@ def _escaped(old: str, new: str) -> str | None:
 
 
 def mixed_indentation(document: Document, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
-    """About new lines that are indented with spaces in a file of tabs, or with tabs in a file of spaces."""
+    """Check for new lines indented with spaces in a file that uses tabs, or the reverse."""
     given = {line.indent for line in fresh if line.indent} - {line.indent for line in real}
     tabs = sum(row.startswith("\t") for row in document.rows)
     spaces = sum(row.startswith("  ") for row in document.rows)
@@ -147,7 +147,7 @@ def mixed_indentation(document: Document, real: Sequence[Line], fresh: Sequence[
 
 
 def doubled(document: Document, spot: Spot, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
-    """About new lines that are in the file already, next to the old text."""
+    """Check for new lines that the file already has next to the old text."""
     first, led = spot.row, spot.led
     rows = [line.content for line in fresh]
     here = [line.content for line in real]

@@ -1,7 +1,7 @@
-"""The indentation that the new lines get, or why it cannot be known. Pure.
+"""Find the indentation for the new lines, or why it is not certain. Pure.
 
-The new text may be in the coordinates of the old text as it was sent, or in those of the file. Lines that stay the
-same, and the first and last line, show which: an outcome counts only if it has such evidence and no other one has.
+The new text may be indented like the old text as it was sent, or like the file. Unchanged lines, and the first and
+last line, show which: a result counts only if such evidence supports it and no other result.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _ALIKE = 0.5
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The block has a place, but what goes there is not certain."""
+    """A block whose place is known, but whose new lines are not certain."""
 
     why: str
-    """At most two sentences, for the model."""
+    """Reason for the model, in at most two sentences."""
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """The lines that are replaced, as the file has them, as the model sent them, and what surrounds them."""
+    """The replaced lines as in the file and as the model sent them, and the lines around them."""
 
     real: list[Line]
     sent: list[Line]
     number: int
-    """1-based, of the first line."""
+    """Number of the first line, 1-based."""
     unit: int
-    """The spaces of one level of indentation in the file."""
+    """Spaces of one indentation level in the file."""
     before: str
     after: str
     """Indentation of the nearest lines with content above and below."""
@@ -42,23 +42,23 @@ class Scene(msgspec.Struct, frozen=True):
 class _Outcome(msgspec.Struct, frozen=True):
     lines: list[Line]
     context: bool
-    """A line with words stays as the file has it."""
+    """A line with words is unchanged in the file."""
     telling: bool
-    """So does one that was sent with other indentation than the file has."""
+    """An unchanged line was sent with another indentation than it has in the file."""
     first: bool
     last: bool
-    """The first or last line was sent with other indentation, and has that of the one it replaces."""
+    """The first or last line was sent with another indentation, and gets that of the line it replaces."""
     ends: bool
-    """The first and last line stay as the file has them."""
+    """The first and last line are unchanged in the file."""
 
     @property
     def backed(self) -> bool:
-        """Whether this is likely."""
+        """Whether evidence makes this result likely."""
         return self.telling or self.first or (self.last and self.context)
 
 
 def indented(scene: Scene, fresh: list[Line]) -> list[Line] | Refused:
-    """The new lines as they are to be indented in the file."""
+    """Return the new lines with their indentation in the file."""
     pairs = [(given, found) for given, found in zip(scene.sent, scene.real, strict=True) if found.body]
     if not pairs or not any(line.body for line in fresh):
         return fresh
@@ -77,7 +77,7 @@ def indented(scene: Scene, fresh: list[Line]) -> list[Line] | Refused:
 
 
 def _doubt(scene: Scene, real: Sequence[Line], fresh: list[Line]) -> str | None:
-    """Why new text next to exact old text is not taken as it is."""
+    """Return why new text next to exact old text is not used as it is."""
     words = [line for line in fresh if line.body]
     if [line.body for line in words] == [line.body for line in real]:
         lost = any(old.indent and not new.indent for old, new in zip(real, words, strict=True))
@@ -104,7 +104,7 @@ def _changed(new: Line, old: Line) -> str:
 
 
 def _lost(scene: Scene, fresh: list[Line]) -> Line | None:
-    """A changed line without the indentation that the line in its position has."""
+    """Return a changed line that lacks the indentation of the line in its position."""
     keys = [[(line.indent, line.body) for line in lines] for lines in (scene.real, fresh)]
     anchors = [(-1, -1), *aligned(*keys), (len(scene.real), len(fresh))]
     for (i, j), (next_i, next_j) in pairwise(anchors):
@@ -121,21 +121,21 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _lost_end(scene: Scene, real: Sequence[Line], words: Sequence[Line]) -> Line | None:
-    """The last line, if it lost its indentation and the line after it in the file has some."""
+    """Return the last line, if it lost its indentation and the next line in the file has some."""
     last = words[-1]
     known = any(line.indent and line.body == last.body for line in real)
     return last if scene.after and known and not last.indent else None
 
 
 def _left_block(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
-    """A line that stays, but with less indentation than any line of the block had."""
+    """Return an unchanged line that now has less indentation than any line of the block had."""
     least = min(len(line.indent) for line in real)
     known = {line.body for line in real}
     return next((line for line in words if len(line.indent) < least and line.body in known), None)
 
 
 def _left_parent(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
-    """A line that lost its indentation although the line it belongs to stays where it is."""
+    """Return a line that lost its indentation although the line it belongs to is in the same place."""
     bare = {line.body: line for line in words if not line.indent}
     kept = {(line.indent, line.body) for line in words}
     for at, line in enumerate(real):
@@ -150,7 +150,7 @@ def _left_parent(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
 def _single(
     scene: Scene, known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
 ) -> list[Line] | None:
-    """Where only the first line was sent without its indentation, which may be all of the block."""
+    """Return the result if only the first line, perhaps the only one, was sent without its indentation."""
     only = next((each for each in known if isinstance(each, FirstOnly)), None)
     words = [line for line in fresh if line.body]
     if only is None or (len(real) == 1 and len(words) == 1):
@@ -170,13 +170,13 @@ def _single(
 
 
 def _kept_out(real: Line, words: Sequence[Line]) -> bool:
-    """Whether the one old line is kept below others and would be moved out of their block if it was sent right."""
+    """Return whether the one old line stays below others and would leave their block if it was sent correctly."""
     at = next((k for k, line in enumerate(words) if line.body == real.body), 0)
     return at > 0 and len(words[at].indent) < len(real.indent)
 
 
 def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[Line]) -> bool:
-    """Whether the first new line surely has the indentation of the first old line."""
+    """Return whether the first new line surely has the indentation of the first old line."""
     pairs = aligned([line.body for line in sent], [line.body for line in words])
     i, j = pairs[0] if pairs else (len(sent), len(words))
     kept = dict(pairs)
@@ -192,7 +192,7 @@ def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[
 def _chosen(
     known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
 ) -> list[Line] | None:
-    """The lines on which all the evidence agrees."""
+    """Return the lines that all the evidence supports."""
     moved = [_moved(each, fresh) for each in known]
     distinct: list[list[Line]] = []
     for lines in [fresh, *(lines for lines in moved if lines is not None)]:
@@ -207,7 +207,7 @@ def _chosen(
         return None
     units = [len(each.real) for each in known if isinstance(each, Steps) and each.real != "\t"]
     if backed[0].lines is distinct[0] and any(len(line.indent) % unit for line in fresh for unit in units):
-        return None  # levels of another width than those of the file
+        return None  # the levels have another width than in the file
     return backed[0].lines
 
 

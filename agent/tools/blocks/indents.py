@@ -1,7 +1,7 @@
-"""How the indentation that a model sent relates to the indentation of the file. Pure.
+"""Explain how the indentation that a model sent relates to that of the file. Pure.
 
-An explanation turns the indentation of a sent line into that of the file. Every explanation that fits the old text is
-tried on the new text; only those that agree may decide.
+An explanation maps the indentation of a sent line to that of the file. Every explanation that fits the old text is
+tried on the new text, and only results that agree count.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Shift(msgspec.Struct, frozen=True):
     drop: str = ""
 
     def place(self, indent: str, first: bool) -> str | None:
-        """The indentation in the file; None: the explanation does not fit this line."""
+        """Return the indentation in the file; None: the explanation does not fit this line."""
         return self.add + indent[len(self.drop) :] if indent.startswith(self.drop) else None
 
 
 class FirstOnly(msgspec.Struct, frozen=True):
-    """The first line lacks its indentation, the others are as in the file."""
+    """Only the first line lacks its indentation."""
 
     add: str
 
     def place(self, indent: str, first: bool) -> str | None:
-        """The indentation in the file."""
+        """Return the indentation in the file."""
         return self.add + indent if first else indent
 
 
@@ -46,7 +46,7 @@ class Steps(msgspec.Struct, frozen=True):
     more: int = 0
 
     def place(self, indent: str, first: bool) -> str | None:
-        """The indentation in the file; None: the explanation does not fit this line."""
+        """Return the indentation in the file; None: the explanation does not fit this line."""
         levels, rest = divmod(len(indent), len(self.sent))
         if rest or indent != self.sent * levels or levels + self.more < 0:
             return None
@@ -57,17 +57,17 @@ Explanation = Shift | FirstOnly | Steps
 
 
 def unit_of(rows: Sequence[str]) -> int:
-    """The spaces of one level: the most frequent step to a deeper line, else 4."""
+    """Return the spaces of one level: the most frequent step to a deeper line, else 4."""
     depths = [len(row) - len(row.lstrip(" ")) for row in rows if row.strip()]
     steps = Counter(after - before for before, after in pairwise(depths) if after - before in _WIDTHS)
     return steps.most_common(1)[0][0] if steps else 4
 
 
 def explanations(sent: Sequence[Line], real: Sequence[Line], fresh: Sequence[Line], unit: int) -> list[Explanation]:
-    """What can have turned the indentation of the file's lines into that of the sent ones; empty: nothing known.
+    """Return explanations that map the sent lines' indentation to the file's; empty if there is none.
 
-    Both have the same length; blank lines are ignored. `fresh` is the new text, `unit` the spaces of one level in the
-    file.
+    `sent` and `real` have the same length; blank lines are ignored. `fresh` is the new text, and `unit` the spaces of
+    one level in the file.
     """
     pairs = [(given.indent, found.indent) for given, found in zip(sent, real, strict=True) if found.body]
     shift = _shift(*pairs[0])
@@ -93,7 +93,7 @@ def _shift(given: str, found: str) -> Shift | None:
 
 
 def _steps(pairs: Sequence[tuple[str, str]], unit: int, *, narrow: bool) -> list[Explanation]:
-    """Tabs for spaces, spaces for tabs, and levels of another width. The file never has fewer levels than were sent."""
+    """Explain tabs for spaces, spaces for tabs, and other level widths. The file never has fewer levels than sent."""
     units = [(" " * width, "\t") for width in _WIDTHS] + [("\t", " " * unit)]
     if narrow or len({given for given, _ in pairs}) > 1:
         units += [(" " * width, " " * unit) for width in _WIDTHS if width != unit]

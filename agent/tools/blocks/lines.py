@@ -1,4 +1,4 @@
-"""Text as lines whose indentation, trailing white space and ending are kept apart. Pure."""
+"""Split text into lines with separate indentation, trailing white space and ending. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _END = re.compile(r"\r\n|\r")
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line; a blank line has only `trail` and `end`."""
+    """One line of text; a blank line has only `trail` and `end`."""
 
     indent: str
     body: str
     trail: str
     end: str = ""
-    """The line ending as it is in the file; empty at the end of a file, and in what a model sent."""
+    """The line ending as in the file; empty at the end of the file, and in text that a model sent."""
 
     @property
     def content(self) -> str:
@@ -49,11 +49,11 @@ class Document:
         self.starts.append(at)
 
     def lines(self, first: int, stop: int) -> list[Line]:
-        """The rows as lines, `stop` excluded."""
+        """Return the rows as lines, without `stop`."""
         return [line_of(row, end) for row, end in zip(self.rows[first:stop], self.ends[first:stop], strict=True)]
 
     def ending_near(self, row: int) -> str:
-        """The ending that a new line takes next to this row: that of the row, of those above, of those below."""
+        """Return the line ending for a new line at this row: that of the row, or of the nearest above, or below."""
         for at in [*range(min(row, len(self.ends) - 1), -1, -1), *range(max(row, 0), len(self.ends))]:
             if self.ends[at]:
                 return self.ends[at]
@@ -70,22 +70,22 @@ def line_of(content: str, end: str = "") -> Line:
 
 
 def lines_of(text: str) -> list[Line]:
-    """What a model sent, as lines; a final line ending does not begin another line."""
+    """Split text from a model into lines; a final line ending does not begin another line."""
     return [line_of(found.rstrip("\r\n")) for found in LINE.findall(text)]
 
 
 def endings(text: str) -> list[str]:
-    """The ending of each line; that of the last may be empty."""
+    """Return the ending of each line; that of the last may be empty."""
     return [found[len(found.rstrip("\r\n")) :] for found in LINE.findall(text)]
 
 
 def unified(text: str) -> str:
-    """The text with LF as its only line ending."""
+    """Return the text with LF as its only line ending."""
     return _END.sub("\n", text) if "\r" in text else text
 
 
 def aligned(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int]]:
-    """Pairs of positions that hold the same, both ascending; equal ends are paired first."""
+    """Pair positions with equal content, both in ascending order; equal ends are paired first."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
@@ -101,7 +101,7 @@ def aligned(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int
 
 
 def said(white: str) -> str:
-    """Indentation in words: `no indentation`, `4 spaces`, `2 tabs`."""
+    """Describe indentation in words: `no indentation`, `4 spaces`, `2 tabs`."""
     if not white:
         return "no indentation"
     names = [(white.count(" "), "space"), (white.count("\t"), "tab")]

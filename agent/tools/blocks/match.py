@@ -1,8 +1,8 @@
-"""Where a block of text is in a file, and what goes there: exactly, or with tolerances that leave no doubt.
+"""Find a block of text in a file and its replacement: exactly, or with tolerances that leave no doubt.
 
-A text that is in the file once is replaced as it is. Otherwise whole lines are compared without their indentation,
-trailing white space and line endings, and the one place counts. What goes there has to be certain too: lines that the
-new text keeps stay as the file has them, byte for byte, and the others fit them. Every tolerance is reported
+A text that occurs once in the file is replaced as it is. Otherwise whole lines are compared without indentation,
+trailing white space and line endings, and there must be one match. The replacement must be certain too: lines that
+the new text keeps stay byte for byte as in the file, and the others fit them. Each tolerance is reported
 (docs/requirements.md 7.3). Pure.
 """
 
@@ -21,26 +21,26 @@ from .splice import spliced
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The one place of the block."""
+    """The one place of the block in the file."""
 
     start: int
     end: int
-    """Characters, the end excluded."""
+    """Offset in characters, exclusive."""
     new: str
-    """What goes there: the new text, made to fit the place."""
+    """The replacement: the new text, made to fit the place."""
     notes: list[str] = []
-    """What was tolerated, each as a sentence."""
+    """Tolerances that were used, one sentence each."""
 
 
 class Several(msgspec.Struct, frozen=True):
-    """It stands there more than once."""
+    """The block occurs more than once."""
 
     lines: list[int]
-    """1-based, of the first line of each."""
+    """First line of each occurrence, 1-based."""
 
 
 def find(text: str, old: str, new: str) -> Place | Several | Refused | None:
-    """Find the place of `old` and what replaces it; None: it is not there."""
+    """Find the place of `old` and its replacement; None: the file does not have it."""
     document = Document(text)
     found: list[Place | Several | Refused] = []
     for reading in readings(old, new):
@@ -50,7 +50,7 @@ def find(text: str, old: str, new: str) -> Place | Several | Refused | None:
         if place is not None and place not in found:
             found.append(place)
     if len(found) > 1:
-        return Refused("old_text fits the file in more than one way. Send it exactly as the file has it.")
+        return Refused("old_text fits the file in more than one way. Send it exactly as it is in the file.")
     return found[0] if found else None
 
 
@@ -75,7 +75,7 @@ def _find(document: Document, reading: Reading, raw: str) -> Place | Several | R
 
 
 def _accepted(document: Document, here: Spot, reading: Reading) -> bool:
-    """Whether the place has the indentation, and the line number, that the reading asks for."""
+    """Return whether the place has the indentation and the line number that the reading requires."""
     if not reading.strict:
         return True
     real = document.lines(here.row, here.row + len(here.sent))
@@ -84,7 +84,7 @@ def _accepted(document: Document, here: Spot, reading: Reading) -> bool:
 
 
 def _placed(document: Document, here: Spot, reading: Reading, new: str, raw: str) -> Place | Refused:
-    """The place with the lines that go there."""
+    """Return the place with its replacement lines."""
     whole = closed(document, here, reading.old, new)
     if isinstance(whole, Refused):
         return whole
@@ -101,7 +101,7 @@ def _placed(document: Document, here: Spot, reading: Reading, new: str, raw: str
     if isinstance(text, Refused):
         return text
     labels = _differences(here, reading, scene, raw)
-    notes = [f"old_text did not match exactly: {', '.join(labels)} differed; the one place was taken"] if labels else []
+    notes = [f"old_text did not match exactly: {', '.join(labels)} differed; the only match was used"] if labels else []
     if moved != whole.fresh:
         notes.append("new_text was indented like the file")
     stop = here.row + len(scene.real)
@@ -123,7 +123,7 @@ def _scene(document: Document, here: Spot, sent: list[Line]) -> Scene:
 
 
 def _blank(document: Document, here: Spot, old: str, new: str) -> Place | None:
-    """A text of white space is replaced where it is; None: the file's last line lacks its line break."""
+    """Replace a text of white space where it is; None: the file's last line lacks its line break."""
     start = document.starts[here.row] + len(here.prefix)
     rows = old.count("\n")
     if rows and not document.ends[here.row + rows - 1]:
@@ -135,7 +135,7 @@ def _blank(document: Document, here: Spot, old: str, new: str) -> Place | None:
 
 
 def _differences(here: Spot, reading: Reading, scene: Scene, raw: str) -> list[str]:
-    """What was tolerated in the old text."""
+    """List the tolerances that were used for the old text."""
     found = [reading.note] if reading.note else []
     pairs = list(zip(scene.real, scene.sent, strict=True))
     if here.led or any(here.blank):

@@ -1,4 +1,4 @@
-"""Where a block that is not in a file nearly is: to say so, never to edit on a guess."""
+"""Find the lines that are most like a missing block: for the error message, never for an edit."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import msgspec
 from ..text import lines_of
 
 _ENOUGH = 60.0
-"""Percent of likeness from which a place is worth showing."""
+"""Least similarity in percent that makes a place worth showing."""
 _MOST_LINES = 20_000
 _CANDIDATES = 12
 
 
 class Near(msgspec.Struct, frozen=True):
-    """The place that is most alike."""
+    """The most similar place."""
 
     line: int
-    """1-based, of its first line."""
+    """Number of its first line, 1-based."""
     lines: list[str]
     likeness: float
-    """Percent."""
+    """Similarity in percent."""
 
 
 def nearest(text: str, old: str) -> Near | None:
-    """The lines that are most like the block, or None where nothing is."""
+    """Return the lines that are most like the block, or None if none are similar."""
     from rapidfuzz import fuzz, process
 
     lines = lines_of(text)[:_MOST_LINES]

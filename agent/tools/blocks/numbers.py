@@ -1,4 +1,4 @@
-"""Line numbers that were copied from a tool's output into a replacement block. Pure."""
+"""Remove line numbers that were copied from a tool's output into a replacement block. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .indented import Refused
 
 _FRONTS = (r"[ \t]*L?(\d+)", r"[ \t]*\[(\d+)\]", r"[ \t]*(?:[Ll]ine )(\d+)", r"[^\s:]+:(\d+)")
 _MARKS = (r" ?\|", r" ?│", r" ?→", r"\t", r":", r"\.", r"\)", r"-", r"", r" ?┃")
-"""What tools write between the number and the line; a space may follow."""
+"""Separators that tools write between the number and the line; a space may follow."""
 _FORMS = [
     re.compile(rf"{front}{mark}{gap}(.*)", re.DOTALL)
     for front in _FRONTS
@@ -22,10 +22,10 @@ _ANY = re.compile(r"\s*(L|line |\[|[^\s:]+:)?\d", re.IGNORECASE)
 
 
 def without_numbers(old: str, new: str) -> Generator[tuple[str, str | Refused, int | None]]:
-    """Each way in which all lines of `old` are numbered in ascending order: both texts without the numbers.
+    """Yield both texts without numbers, for each way in which all lines of `old` are numbered in ascending order.
 
-    Several are possible, for `12: x` may be `x` or ` x`; the file shows which one is right. The third value is the row
-    where one line with a weak mark has to be.
+    There may be several ways: `12: x` may mean `x` or ` x`, and the file shows which. The third value is the row where
+    the text must begin if the separator alone does not prove a line number.
     """
     lines = old.split("\n")
     if not all(_ANY.match(line) for line in lines if line.strip()):
@@ -42,7 +42,7 @@ def without_numbers(old: str, new: str) -> Generator[tuple[str, str | Refused, i
 
 
 def has_numbers(new: str) -> int | None:
-    """The first number, if all lines have ascending line numbers in a form that only tools write."""
+    """Return the first number if all lines have ascending numbers in a form that only tools write."""
     found = _stripped(_CERTAIN, new.split("\n"))
     if found is None or not _ascends(found[1]):
         return None
@@ -50,7 +50,7 @@ def has_numbers(new: str) -> int | None:
 
 
 def _stripped(form: re.Pattern[str], lines: Sequence[str]) -> tuple[str, list[int | None]] | None:
-    """The lines without numbers, and the numbers; None: one with content has none."""
+    """Return the lines without numbers, and the numbers; None: a line with content has none."""
     out: list[str] = []
     numbers: list[int | None] = []
     for line in lines:
@@ -63,13 +63,13 @@ def _stripped(form: re.Pattern[str], lines: Sequence[str]) -> tuple[str, list[in
 
 
 def _ascends(numbers: Sequence[int | None]) -> bool:
-    """Whether each number is one more than the one before, gaps for blank lines included."""
+    """Return whether each number is one more than the one before, counting blank lines."""
     offsets = {number - k for k, number in enumerate(numbers) if number is not None}
     return len(offsets) == 1
 
 
 def _fresh(form: re.Pattern[str], new: str, numbers: Sequence[int]) -> str | Refused:
-    """The new text without its numbers: all of its lines have them, or none."""
+    """Return the new text without its numbers: either all of its lines have numbers, or none."""
     lines = new.split("\n")
     words = [line for line in lines if line.strip()]
     found = [each for line in words if (each := form.fullmatch(line)) is not None]

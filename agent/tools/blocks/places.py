@@ -1,4 +1,4 @@
-"""Where the old text of a block is in a file. Pure."""
+"""Find the old text of a block in a file. Pure."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ _SIGNS = str.maketrans(
     | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
     | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
 )
-"""Signs that models write as their plain form."""
+"""Characters that models replace with their plain form."""
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """The one place of an old text."""
+    """The one place of an old text in the file."""
 
     row: int
     sent: list[str]
-    """Its lines as the model sent them, without blank lines around them that the file lacks."""
+    """The lines as the model sent them, without surrounding blank lines that the file lacks."""
     prefix: str = ""
     suffix: str = ""
-    """What is before and after it in its first and last line."""
+    """Text before and after it in its first and last line."""
     exact: bool = False
-    """It is in the file as it was sent, apart from line endings."""
+    """The file has it as it was sent, apart from line endings."""
     led: bool = False
-    """It began with the line ending of the line before, which was dropped."""
+    """It began with the line ending of the previous line, which was dropped."""
     blank: tuple[int, int] = (0, 0)
-    """How many blank lines were dropped before and after it."""
+    """Number of blank lines dropped before and after it."""
     plain: bool = False
-    """It has plain quotes, dashes or spaces for others."""
+    """It has plain quotes, dashes or spaces where the file has others."""
 
 
 class Various(msgspec.Struct, frozen=True):
-    """The old text fits more than one place."""
+    """An old text that fits more than one place."""
 
     rows: list[int]
 
 
 def spot(document: Document, old: str) -> Spot | Various | None:
-    """The place of a text with LF endings."""
+    """Return the place of a text with LF endings."""
     joined = "".join(f"{row}\n" for row in document.rows)
     found = _offsets(joined, old)
     if not found:
@@ -64,12 +64,12 @@ def spot(document: Document, old: str) -> Spot | Various | None:
 
 
 def plain(text: str) -> str:
-    """The text with plain quotes, dashes and spaces."""
+    """Return the text with plain quotes, dashes and spaces."""
     return text if text.isascii() else text.translate(_SIGNS)
 
 
 def _offsets(text: str, old: str) -> list[int]:
-    """Where the text is, overlaps included; at most twenty."""
+    """Return the offsets of the text, overlaps included; at most twenty."""
     found: list[int] = []
     at = text.find(old)
     while at >= 0 and len(found) < _MOST:
@@ -90,7 +90,7 @@ def _exact(document: Document, old: str, row: int, column: int) -> Spot:
 
 
 def _loose(document: Document, old: str) -> Spot | Various | None:
-    """Whole lines without their indentation and trailing white space, and then with plain signs."""
+    """Match whole lines without indentation and trailing white space, then also with plain characters."""
     sent = old.removesuffix("\n").split("\n")
     head = next((k for k, line in enumerate(sent) if line.strip(BLANK)), None)
     if head is None:

@@ -1,4 +1,4 @@
-"""What a model may have meant by two texts: as they are, without copied line numbers, fences or escapes. Pure."""
+"""Interpret the texts of an edit: as they are, or without copied line numbers, code fences or escapes. Pure."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _FENCED = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?\n|)[ \t]*\1\s*", re.DOTALL)
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """One way to read an old and a new text; both have LF endings."""
+    """One interpretation of an old and a new text; both have LF endings."""
 
     old: str
     new: str | Refused
-    """Refused: if the old text is found in this reading, the new text cannot be read the same way."""
+    """Refused: the new text cannot be interpreted like the old one."""
     note: str | None = None
     """What the texts had that the file lacks."""
     strict: bool = False
-    """The place has to have exactly this indentation."""
+    """The place must have exactly this indentation."""
     row: int | None = None
-    """The only row where it may begin, if the texts alone do not show that the numbers are line numbers."""
+    """The only row where the text may begin, if it does not prove that its numbers are line numbers."""
 
 
 def readings(old: str, new: str) -> Generator[Reading]:
-    """The texts as they are, and then without what tools and models add to them."""
+    """Yield the texts as they are, and then without what tools and models add."""
     old, new = unified(old), unified(new)
     yield Reading(old, new)
     for bare, fresh, row in without_numbers(old, new):
@@ -43,7 +43,7 @@ def readings(old: str, new: str) -> Generator[Reading]:
 
 
 def _unescaped(text: str) -> str | None:
-    """The text with its escapes resolved; None: it is not an escaped text."""
+    """Return the text with its escapes resolved; None: it is not an escaped text."""
     if "\n" in text:
         return None
     try:
@@ -54,7 +54,7 @@ def _unescaped(text: str) -> str | None:
 
 
 def _unescaped_like(old: str, new: str) -> str | Refused:
-    """The new text, escaped or not as it shows by the lines that it shares with the old one."""
+    """Return the new text, unescaped if the lines that it shares with the old one show that it was escaped."""
     if "\\" not in new:
         return new
     bare = _unescaped(new)

@@ -1,4 +1,4 @@
-"""The text that replaces a block: unchanged lines as the file has them, new lines with the endings near them. Pure."""
+"""Build the text that replaces a block: unchanged lines as in the file, new lines with the endings near them. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .indented import Refused
 from .lines import Document, Line, aligned
 
 Key = Callable[[str], str]
-"""What of a line's content is compared."""
+"""Returns the part of a line's content that is compared."""
 _MERGED = (
-    "a line that ends with CR would come before an empty line that ends with LF, which makes one line break of both. "
+    "a line that ends with CR would precede an empty line that ends with LF, and both would become one line break. "
     "Replace a block that includes the line after it."
 )
 
@@ -26,10 +26,10 @@ def spliced(
     ends_file: bool,
     shifted: bool,
 ) -> str | Refused:
-    """The new text for the rows from `first` on that `sent` stands for.
+    """Return the new text for the rows from `first` on that `sent` replaces.
 
     `fresh` has the file's indentation. `ends_file`: a last line at the end of the file gets an ending. `shifted`: the
-    old text was sent with other indentation, so white space in new blank lines means nothing.
+    old text was sent with another indentation, so white space in new blank lines means nothing.
     """
     stop = first + len(sent)
     real = document.lines(first, stop)
@@ -63,14 +63,14 @@ def spliced(
 
 
 def _merges(document: Document, first: int, stop: int, out: Sequence[str]) -> bool:
-    """Whether a CR and the LF of an empty line behind it become one line break."""
+    """Return whether a CR and the LF of a following empty line become one line break."""
     after = [row + end for row, end in zip(document.rows[stop : stop + 1], document.ends[stop : stop + 1], strict=True)]
     before = document.ends[first - 1] if first else ""
     return any(one.endswith("\r") and other.startswith("\n") for one, other in pairwise([before, *out, *after]))
 
 
 def _kept(real: Sequence[Line], fresh: Sequence[Line], key: Key) -> dict[int, int]:
-    """For each new line that has the content of an old one: which."""
+    """Map each new line to the old line with the same content."""
     pairs = aligned(*[[(line.indent, key(line.body)) for line in lines] for lines in (real, fresh)])
     kept = {j: i for i, j in pairs}
     anchors = [(-1, -1), *pairs, (len(real), len(fresh))]
@@ -81,7 +81,7 @@ def _kept(real: Sequence[Line], fresh: Sequence[Line], key: Key) -> dict[int, in
 
 
 def _endings(document: Document, first: int, real: Sequence[Line], kept: dict[int, int], count: int) -> list[str]:
-    """Kept lines have their own ending; a line in the place of another has that one's; others that of the one above."""
+    """Choose line endings: a kept line's own, that of the replaced line, else that of the line above."""
     rows: list[int] = []
     for (j, i), (next_j, next_i) in pairwise([(-1, -1), *sorted(kept.items()), (count, len(real))]):
         rows += [min(i + k, next_i - 1) for k in range(1, next_j - j)]
@@ -95,7 +95,7 @@ def _endings(document: Document, first: int, real: Sequence[Line], kept: dict[in
 def _without_added_blanks(
     real: Sequence[Line], sent: Sequence[Line], fresh: Sequence[Line]
 ) -> Sequence[Line] | Refused:
-    """Without white space at the ends of new lines, if all lines of the old text have some that the file lacks."""
+    """Remove trailing white space of new lines if all lines of the old text have some that the file lacks."""
     added = [bool(given.trail) and not found.trail for given, found in zip(sent, real, strict=True) if found.body]
     if not any(added) or not any(line.trail for line in fresh):
         return fresh

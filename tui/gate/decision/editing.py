@@ -52,7 +52,7 @@ def opened(data: bytes | None, like: bytes | None = None) -> Editable:
     try:
         text = data.removeprefix(form.bom).decode(form.encoding or "utf-8")
     except UnicodeDecodeError:
-        raise UserError("this is no text: it cannot be edited here") from None
+        raise UserError("this is not text: it cannot be edited here") from None
     if not form.encoding or "\0" in text:
         raise UserError("this is binary: it cannot be edited")
     feeds = text.count("\n")
