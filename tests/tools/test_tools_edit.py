@@ -88,7 +88,7 @@ async def test_a_failed_edit_says_where_it_nearly_matches_and_changes_nothing(be
 async def test_an_edit_that_was_made_before_is_recognised(bench):
     bench.file("a.py", "value = 2\n")
     result = await bench.act("edit_file", _edit("a.py", ("number = 11", "value = 2")))
-    assert "there already" in result.text
+    assert "already has new_text" in result.text
 
 
 @pytest.mark.parametrize(
