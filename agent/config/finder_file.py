@@ -139,7 +139,7 @@ def read_finder(path: Path) -> Wanted:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}: name a spec file, or a --recipe") from None
     except UnicodeDecodeError:
-        raise UserError(f"{path}: this is not UTF-8 text, so it is no spec file") from None
+        raise UserError(f"{path}: this is not UTF-8 text, so it is not a spec file") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{path}: this is not TOML: {error}") from None
     try:

@@ -24,7 +24,7 @@ def read_model(value: object, now: float) -> ModelSpec:
     if isinstance(value, str):
         return ModelSpec(name=_line(value))
     if not isinstance(value, dict):
-        raise UserError(f"{value!r} is no model: write its name")
+        raise UserError(f"{value!r} is not a model: write its name")
     fields = cast("dict[str, object]", value)
     _refuse_unknown(fields, _FIELDS["model"])
     return _model(fields)
@@ -74,11 +74,11 @@ def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
 
 def _tier(row: object) -> HandoffTier:
     if not isinstance(row, dict):
-        raise UserError(f"{row!r} is no tier: {_MEND}")
+        raise UserError(f"{row!r} is not a tier: {_MEND}")
     fields = cast("dict[str, object]", row)
     kind = fields.get("kind")
     if not isinstance(kind, str) or kind not in _FIELDS:
-        raise UserError(f"{kind!r} is no kind of tier: {_MEND}")
+        raise UserError(f"{kind!r} is not a kind of tier: {_MEND}")
     _refuse_unknown(fields, ("kind", "after", *_FIELDS[kind]))
     after = _seconds(fields["after"]) if "after" in fields else PERSON_SECONDS if kind == "person" else None
     if kind == "model":
@@ -97,21 +97,21 @@ def _model(fields: dict[str, object]) -> ModelSpec:
         raise UserError('a model needs a name: name = "anthropic/NAME"')
     base, price = fields.get("api_base"), fields.get("price")
     if base is not None and not (isinstance(base, str) and base.startswith(("http://", "https://"))):
-        raise UserError(f"{base!r} is no address of a server: write it like http://127.0.0.1:8080/v1")
+        raise UserError(f"{base!r} is not a server address: write it like http://127.0.0.1:8080/v1")
     if price is not None and not isinstance(price, str):
-        raise UserError(f"{price!r} is no price: write it in quotes, IN/OUT in USD per million tokens")
+        raise UserError(f"{price!r} is not a price: write it in quotes, IN/OUT in USD per million tokens")
     return ModelSpec(name=_line(name), api_base=base, price=parse_price(price) if price is not None else None)
 
 
 def _seconds(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UserError(f"after = {value!r} is no duration: write 30s, 10m, 1h30m or none")
+        raise UserError(f"after = {value!r} is not a duration: write 30s, 10m, 1h30m or none")
     return parse_duration(value) if isinstance(value, str) else check_amount(value)
 
 
 def _line(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise UserError(f"{text!r} is no name: write a text in one line")
+        raise UserError(f"{text!r} is not a name: write a text in one line")
     return text.strip()
 
 

@@ -51,7 +51,7 @@ class Option:
 def _text(value: object, now: float) -> str:
     del now
     if not isinstance(value, str):
-        raise UserError(f"{value!r} is no text: write it in quotes")
+        raise UserError(f"{value!r} is not a text: write it in quotes")
     if not value.strip() or not value.isprintable():
         raise UserError(f"{value!r} is empty or holds control characters: write a text in one line")
     return value.strip()
@@ -95,10 +95,10 @@ def _amount(
     def read(value: object, now: float) -> float | None:
         del now
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise UserError(f"{value!r} is no number")
+            raise UserError(f"{value!r} is not a number")
         amount = parse(value) if isinstance(value, str) else check_amount(value)
         if whole and amount is not None and amount != int(amount):
-            raise UserError(f"{value!r} is no whole number")
+            raise UserError(f"{value!r} is not a whole number")
         if amount is None:
             if needed:
                 raise UserError("it cannot be switched off")
@@ -127,7 +127,7 @@ def _deadline(value: object, now: float) -> float | None:
         value = value.isoformat()[:16] if isinstance(value, datetime) and value.tzinfo is None else value.isoformat()
         value = value[:5] if len(value) == 8 and ":" in value else value
     if not isinstance(value, str):
-        raise UserError(f"{value!r} is no deadline: write a duration (2h), a time (18:00) or a date and time")
+        raise UserError(f"{value!r} is not a deadline: write a duration (2h), a time (18:00) or a date and time")
     return parse_deadline(value, now)
 
 
@@ -146,13 +146,13 @@ def _address(value: object, now: float) -> str:
     except ValueError:
         named = False
     if not named:
-        raise UserError(f"{value!r} is no address of a server: write it like http://127.0.0.1:8080/v1")
+        raise UserError(f"{value!r} is not a server address: write it like http://127.0.0.1:8080/v1")
     return address
 
 
 def _table(value: object, now: float) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise UserError(f"{value!r} is no table")
+        raise UserError(f"{value!r} is not a table")
     return {name: _text(text, now) for name, text in cast("dict[str, object]", value).items()}
 
 
@@ -194,7 +194,7 @@ def _rules(value: object, now: float) -> list[Rule]:
 def _rule(row: object, now: float) -> Rule:
     mend = 'write {verdict = "allow", command = "git status"}, with tool, path or command'
     if not isinstance(row, dict):
-        raise UserError(f"{row!r} is no rule: {mend}")
+        raise UserError(f"{row!r} is not a rule: {mend}")
     fields = _table(cast("object", row), now)
     if fields.get("verdict") not in ("allow", "ask", "deny"):
         raise UserError(f"a rule needs a verdict, allow, ask or deny: {mend}")

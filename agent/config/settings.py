@@ -67,7 +67,7 @@ class Settings:
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
         """The value, which is of that kind or None."""
         value = self[name].value
-        assert value is None or isinstance(value, kind), f"{name} is no {kind.__name__}"
+        assert value is None or isinstance(value, kind), f"{name} is not a {kind.__name__}"
         return value
 
     def need(self, name: str, kind: type[Kind]) -> Kind:
@@ -212,7 +212,7 @@ def _from_file(path: Path, data: bytes, origin: str, now: float) -> dict[str, Se
     for place, value in _places(cast("dict[str, object]", table)):
         name = BY_PLACE.get(place)
         if name is None:
-            raise ConfigError(f"{path}: {place} is no option{_near(place)}")
+            raise ConfigError(f"{path}: {place} is not an option{_near(place)}")
         if name in found:
             raise ConfigError(f"{path}: {place} is given twice: keep one")
         if OPTIONS[name].user_only and origin == PROJECT:

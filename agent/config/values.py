@@ -26,7 +26,7 @@ def parse_duration(text: str) -> float | None:
         return float(clean)
     if _SPAN.fullmatch(clean):
         return sum(float(number) * _UNITS[unit] for number, unit in _SPAN_PART.findall(clean))
-    raise UserError(f"{text!r} is no duration: write 90 (seconds), 30s, 10m, 1h30m or none")
+    raise UserError(f"{text!r} is not a duration: write 90 (seconds), 30s, 10m, 1h30m or none")
 
 
 def parse_number(text: str) -> int | None:
@@ -39,7 +39,7 @@ def parse_number(text: str) -> int | None:
         number = float(digits) * factor if "." in digits else int(digits) * factor
         if number == int(number):
             return int(number)
-    raise UserError(f"{text!r} is no whole number: write 40, 2_000_000, 200k or none")
+    raise UserError(f"{text!r} is not a whole number: write 40, 2_000_000, 200k or none")
 
 
 def parse_money(text: str) -> float | None:
@@ -49,7 +49,7 @@ def parse_money(text: str) -> float | None:
         return None
     if _PLAIN.fullmatch(clean):
         return float(clean)
-    raise UserError(f"{text!r} is no amount of US dollars: write 0.50, 5 or none")
+    raise UserError(f"{text!r} is not an amount of US dollars: write 0.50, 5 or none")
 
 
 def parse_real(text: str) -> float | None:
@@ -70,7 +70,7 @@ def parse_price(text: str) -> tuple[float, float]:
     except UserError:
         prices = None, None
     if not slash or prices[0] is None or prices[1] is None:
-        raise UserError(f"{text!r} is no price: write IN/OUT in USD per million tokens, such as 3/15 or 0/0")
+        raise UserError(f"{text!r} is not a price: write IN/OUT in USD per million tokens, such as 3/15 or 0/0")
     return prices[0], prices[1]
 
 
@@ -90,7 +90,7 @@ def parse_deadline(text: str, now: float) -> float | None:
             return _upcoming(datetime.fromisoformat(clean).timestamp(), text, now)
         except ValueError as error:
             raise UserError(
-                f"{text!r} is no deadline: write a duration (2h), a time (18:00), "
+                f"{text!r} is not a deadline: write a duration (2h), a time (18:00), "
                 "a date and time (2026-12-31T18:00) or none"
             ) from error
     return None if seconds is None else now + seconds
@@ -105,7 +105,7 @@ def check_amount(value: float) -> float:
 
 def _upcoming(moment: float, text: str, now: float) -> float:
     if moment <= now:
-        raise UserError(f"{text!r} is past already: write a later deadline")
+        raise UserError(f"{text!r} is already past: write a later deadline")
     return moment
 
 

@@ -1,4 +1,4 @@
-"""Images in a person's messages: how they are named, recognised by their content, read and described."""
+"""Images in a person's messages: find, recognize, read and describe them."""
 
 from .attach import MOST, MOST_BYTES, Attached, attach, can_be_attached, check_attached, looks_like_picture
 from .mentions import Mention, as_mention, dropped, mentions

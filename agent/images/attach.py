@@ -1,4 +1,4 @@
-"""Reads the images that a message names: regular files only, small enough, and recognised by their content."""
+"""Read the images that a message names: only regular files within the size limit, recognized by their content."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from .headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions
 
 MOST = 8
-"""Images of one message."""
+"""Maximum number of images in one message."""
 MOST_BYTES = 5 * 1024 * 1024
-"""Of one image: Anthropic accepts no larger ones."""
+"""Maximum size of an image: Anthropic does not accept larger ones."""
 POSSIBLE = "PNG, JPEG, GIF or WebP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp")
 _OTHER_SUFFIXES = (".svg", ".heic", ".heif", ".avif", ".bmp", ".tif", ".tiff", ".ico", ".jxl", ".psd")
 _LOOK = 4_096
-"""Bytes that tell whether a file is an image at all."""
+"""Number of bytes that are enough to recognize an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """An image that goes with a message."""
+    """An image attached to a message."""
 
     ref: ImageRef
     data: bytes
 
 
 def attach(text: str, root: Path) -> list[Attached]:
-    """The images that a person's message names with `@`, each once; relative paths start at `root`.
+    """Return the images that a person's message names with `@`, each once; relative paths start at `root`.
 
-    Other files are only named. Raises UserError for an image that cannot go with the message.
+    Other files are only mentioned. Raises UserError for an image that cannot be attached.
     """
     found: dict[str, Attached] = {}
     for mention in mentions(text):
@@ -49,7 +49,7 @@ def attach(text: str, root: Path) -> list[Attached]:
 
 
 def check_attached(images: Sequence[ImageRef], load: Callable[[str], bytes]) -> str | None:
-    """Why these images of a view cannot be used, by their stored bytes; None: they can."""
+    """Return why images of a view cannot be used, according to their stored bytes; None: they can."""
     if len(images) > MOST:
         return f"{len(images)} images: send at most {MOST} in one message"
     for image in images:
@@ -64,12 +64,12 @@ def check_attached(images: Sequence[ImageRef], load: Callable[[str], bytes]) -> 
 
 
 def can_be_attached(name: str) -> bool:
-    """A file of this name is an image that a message may carry."""
+    """Return whether a file with this name can be attached as an image."""
     return name.lower().endswith(_SUFFIXES)
 
 
 def looks_like_picture(path: Path) -> bool:
-    """The file is a picture by its content, also in a format that no model accepts; drawings as text are not."""
+    """Return whether the content is a picture, also in formats that no model accepts, except text formats like SVG."""
     try:
         data, _ = _content(path)
     except OSError:
@@ -82,7 +82,7 @@ def _is_named_image(name: str) -> bool:
 
 
 def _attach(mention: Mention, root: Path) -> Attached | None:
-    """None if it is not an image: the model can read the file itself."""
+    """Attach a mentioned file; None if it is not an image: the model can read the file itself."""
     for written in (mention.path, mention.shorter):
         path = None if written is None else locate(written, root)
         if path is not None and os.path.lexists(path):
@@ -129,20 +129,20 @@ def _read(path: Path, root: Path) -> Attached | None:
 
 
 def _refuse_place(path: Path, root: Path) -> None:
-    """Raises UserError for a secret file, and for a link in the workspace that leads out of it."""
+    """Raise UserError for a secret file, and for a link in the workspace that points outside it."""
     name = path.name
     real = Path(os.path.realpath(path))
     for parts in (path.parts[1:], real.parts[1:]):
         if why := forbidden(parts):
             raise UserError(f"{name} cannot be attached: {why}")
     inside = Path(os.path.normpath(path)).is_relative_to(root)
-    if inside and not real.is_relative_to(os.path.realpath(root)):  # whoever made the link may not be the person
+    if inside and not real.is_relative_to(os.path.realpath(root)):  # somebody else may have created the link
         raise UserError(f"{name} is a link to {real}, outside of the workspace: name that file instead")
 
 
 def _content(path: Path) -> tuple[bytes | None, int]:
     """Return the content and the size in bytes; only the start if it is not an image. None: not a regular file."""
-    if not stat.S_ISREG(path.stat().st_mode):  # to open a device or a pipe can do something
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a device or a pipe can have effects
         return None, 0
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""Format, width and height of an image, read from its first bytes. Whatever the bytes are, nothing here raises.
+"""Read format, width and height of an image from its first bytes. Invalid bytes never raise an exception.
 
 Sources: PNG specification 5.2 and 11.2.1; JPEG (ITU-T T.81) B.1 and B.2.2; GIF89a 17 and 18; WebP container
 specification and RFC 9649, VP8 (RFC 6386) 9.1.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SEGMENTS = 4_000
-"""JPEG segments that are looked at before the frame header."""
+"""Maximum number of JPEG segments to read before the frame header."""
 _BRANDS = {
     b"heic": "HEIC",
     b"heix": "HEIC",
@@ -33,21 +33,21 @@ _STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an image says of itself."""
+    """Format and size of an image, as its header states them."""
 
     media: str
     width: int
     height: int
-    """Pixels; 0: the file is broken."""
+    """Height in pixels; 0: the file is broken."""
 
     @property
     def is_broken(self) -> bool:
-        """The format is clear, and the file is cut off or damaged."""
+        """Whether the format is known, but the file is truncated or damaged."""
         return not (self.width and self.height)
 
 
 def read_header(data: bytes) -> Header | None:
-    """The header of a PNG, JPEG, GIF or WebP image; None where the bytes are none of them."""
+    """Return the header of a PNG, JPEG, GIF or WebP image; None if the bytes are something else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return Header("image/png", *_png(data))
     if data.startswith(b"\xff\xd8\xff"):
@@ -60,7 +60,7 @@ def read_header(data: bytes) -> Header | None:
 
 
 def other_format(data: bytes) -> str | None:
-    """The name of an image format that no model accepts; None where the bytes look like no image."""
+    """Return the name of an image format that no model accepts; None if the bytes do not look like an image."""
     if data[4:8] == b"ftyp" and (brand := _BRANDS.get(data[8:12])):
         return brand
     found = next((name for start, name in _STARTS if data.startswith(start)), None)
@@ -85,7 +85,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             whole = at + 9 <= len(data)
             return (_big(data, at + 7, 2), _big(data, at + 5, 2)) if whole else (0, 0)
-        if marker in (0xD9, 0xDA) or length < 2:  # the image data begins, or it is damaged
+        if marker in (0xD9, 0xDA) or length < 2:  # the image data begins, or the file is damaged
             break
         at += 2 + length
     return 0, 0

@@ -1,4 +1,4 @@
-"""Files that a message names with `@`, and paths as terminals paste them. No disk is read here."""
+"""Find files that a message names with `@`, and paths as terminals paste them. Does not access the disk."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _ESCAPE = re.compile(r"\\(.)")
 _TRAILING = ".,;:!?)]}'\""
 _PLAIN = re.compile(r"[^\s\\\"'@]+")
 LONGEST = 4_096
-"""Characters of a path."""
+"""Maximum number of characters of a path."""
 _MOST_PASTED = 40_000
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One `@file` of a message."""
+    """One `@file` mention in a message."""
 
     path: str
-    """As it is written, without the quotes and escapes."""
+    """The path as written, without quotes and escapes."""
     shorter: str | None = None
-    """The same without the punctuation behind it, which may belong to the sentence."""
+    """The path without trailing punctuation, which may belong to the sentence."""
 
 
 def mentions(text: str) -> Iterator[Mention]:
-    """The files that the text names, in order; most of them are no images."""
+    """Yield the files that the text names, in order; most of them are not images."""
     for found in _MENTION.finditer(text) if "@" in text else ():
         quoted = found["double"] or found["single"]
         if quoted is not None:
@@ -41,7 +41,7 @@ def mentions(text: str) -> Iterator[Mention]:
 
 
 def locate(written: str, root: Path) -> Path | None:
-    """The absolute path that is meant; None where it cannot be the name of a file of this machine."""
+    """Return the absolute path; None if it cannot be a file name on this machine."""
     if written.startswith("file:"):
         try:
             url = urlsplit(written)
@@ -55,16 +55,16 @@ def locate(written: str, root: Path) -> Path | None:
     try:
         path = Path(written).expanduser()
         path.as_posix().encode()
-    except (RuntimeError, UnicodeEncodeError):  # no such home; a name that is not UTF-8
+    except (RuntimeError, UnicodeEncodeError):  # no such home folder; a name that is not UTF-8
         return None
     return root / path
 
 
 def dropped(text: str) -> list[Path] | None:
-    """The absolute paths that a terminal pastes for dropped files; None where the text is anything else.
+    """Return the absolute paths that a terminal pastes for dropped files; None if the text is anything else.
 
-    A terminal quotes them, escapes blanks with a backslash, or gives `file://` addresses; there may be several, with
-    blanks or line ends between them.
+    A terminal quotes them, escapes blanks with a backslash, or writes `file://` addresses. There may be several,
+    separated by blanks or line ends.
     """
     text = text.strip()
     if not text or len(text) > _MOST_PASTED or not text.startswith(("/", "~/", "'", '"', "file:")):
@@ -82,13 +82,13 @@ def dropped(text: str) -> list[Path] | None:
         if rest and not rest[0].isspace():
             return None if whole is None else [whole]
         at += len(rest) - len(rest.lstrip())
-    if whole is not None and len(found) > 1 and whole.is_file():  # one name with blanks that nobody escaped
+    if whole is not None and len(found) > 1 and whole.is_file():  # one name with unescaped blanks
         return [whole]
     return found
 
 
 def as_mention(path: str) -> str:
-    """How a message names this file: `@shot.png`, `@"my shot.png"`."""
+    """Return the mention of a file: `@shot.png`, `@"my shot.png"`."""
     if _PLAIN.fullmatch(path) and path[-1] not in _TRAILING:
         return f"@{path}"
     if '"' not in path:

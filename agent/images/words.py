@@ -1,4 +1,4 @@
-"""How an image is named where it cannot be shown: to a person, and to a model that does not see it."""
+"""Texts that replace an image: for a person, and for a model that does not accept images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..protocol import ImageRef, Message
 
 
 def no_images(model: str) -> str:
-    """Why a message with an image is not sent to this model."""
+    """Say why a message with an image is not sent to this model."""
     return (
         f"{model} does not accept images: switch to a model that does (/model NAME, or --model), "
         "or send the message without them"
@@ -18,7 +18,7 @@ def no_images(model: str) -> str:
 
 
 def without_images(message: Message, hides: Callable[[ImageRef], bool]) -> Message:
-    """The message with a line of text in place of each image that `hides` names."""
+    """Return the message with a line of text instead of each image for which `hides` is true."""
     hidden = [image for image in message.images if hides(image)]
     if not hidden:
         return message

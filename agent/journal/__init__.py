@@ -1,4 +1,4 @@
-"""Events and commands of a run on disk: written once, read by anyone, redacted on the way in."""
+"""Store the events and commands of a run: each is written once, with keys hidden, and can be read by any process."""
 
 from .claim import Claim, Holder, claim, holder
 from .journal import Entry, Journal

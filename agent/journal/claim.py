@@ -1,4 +1,4 @@
-"""One runner at a time holds a run: an operating-system lock beside the journal, which dies with its process."""
+"""Ensure that a run has only one runner, with an operating-system lock that ends with its process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..protocol.text.broken_json import BROKEN_JSON
 
 _ATTEMPTS = 6
 _PAUSE = 0.01
-"""Seconds between attempts: `holder` touches the lock for a moment, which must not look like another runner."""
+"""Seconds between attempts: `holder` locks the file briefly, which must not look like another runner."""
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who drives a run."""
+    """The process that executes a run."""
 
     pid: int
     host: str
@@ -31,15 +31,15 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class Claim:
-    """The right to drive a run, until it is released or the process is gone."""
+    """The right to execute a run, until it is released or the process ends."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        """Use `claim`."""
+        """For internal use: call `claim` to create one."""
         self.path = path
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """Others may drive the run now; a second release does nothing."""
+        """Release the run for other runners; a second call does nothing."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.ftruncate(descriptor, 0)
@@ -55,7 +55,7 @@ class Claim:
 
 
 def claim(path: Path) -> Claim:
-    """The right to drive this journal's run. Raises RunHeld, with the holder's pid, where someone else has it."""
+    """Claim the run of this journal. Raises RunHeld, with the process id of the holder, if another runner has it."""
     try:
         # Close-on-exec: a child that inherited the descriptor would keep the lock after our death.
         descriptor = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -77,30 +77,30 @@ def claim(path: Path) -> Claim:
 
 
 def holder(path: Path) -> Holder | None:
-    """Who drives this journal's run right now; None: nobody. Does not hold the lock itself."""
+    """Return the process that executes this journal's run; None: nobody. Does not keep the lock."""
     try:
         descriptor = os.open(_lock_file(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise JournalError(f"who drives {path} cannot be known: {error.strerror}") from error
+        raise JournalError(f"cannot find out which process executes {path}: {error.strerror}") from error
     try:
         if _lock(descriptor, fcntl.LOCK_SH, 1):
             return None
         return _read(descriptor) or Holder(0, "", 0.0)
     except OSError as error:
-        raise JournalError(f"who drives {path} cannot be known: {error.strerror}") from error
+        raise JournalError(f"cannot find out which process executes {path}: {error.strerror}") from error
     finally:
         os.close(descriptor)
 
 
 def view_name(kind: str) -> str:
-    """The name under which this process attaches to a journal as a view; `is_view_gone` reads it."""
+    """Return the name under which this process attaches to a journal as a view; `is_view_gone` parses it."""
     return f"{kind}-{os.getpid()}-{_processes()}"
 
 
 def is_view_gone(name: str) -> bool:
-    """The process of that view ended. False where that cannot be known."""
+    """Return whether the process of that view ended. False if that is unknown."""
     _, _, numbers = name.partition("-")
     pid, _, processes = numbers.partition("-")
     if not pid.isdecimal() or processes != _processes():
@@ -109,14 +109,14 @@ def is_view_gone(name: str) -> bool:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except OSError:  # it is someone else's
+    except OSError:  # the process belongs to another user
         return False
     return False
 
 
 @cache
 def _processes() -> str:
-    """Where this process's id holds: its host and its PID namespace."""
+    """Return where this process id is valid: the host and its PID namespace."""
     try:
         namespace = Path("/proc/self/ns/pid").readlink().name
     except OSError:
@@ -143,15 +143,15 @@ def _lock(descriptor: int, kind: int, attempts: int) -> bool:
 def _read(descriptor: int) -> Holder | None:
     try:
         return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
-    except BROKEN_JSON:  # locked this very moment, not signed yet
+    except BROKEN_JSON:  # the file is locked right now, but its content is not written yet
         return None
 
 
 def _held_text(path: Path, held: Holder | None) -> str:
     if held is None:
-        return f"another process drives {path.stem}: `rundry watch {path.stem}` shows it"
+        return f"another process executes {path.stem}: `rundry watch {path.stem}` shows it"
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(held.since))
     return (
-        f"{path.stem} is driven by process {held.pid} on {held.host or 'this machine'} since {since}: "
+        f"{path.stem} is executed by process {held.pid} on {held.host or 'this machine'} since {since}: "
         f"`rundry watch {path.stem}` shows it"
     )

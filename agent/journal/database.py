@@ -1,6 +1,6 @@
-"""The SQLite file of a run: how it is made, opened and recognised, and what its errors mean to a person.
+"""The SQLite file of a run: create, open and recognize it, and explain its errors to a person.
 
-The file is never opened but through SQLite: closing any other descriptor of it in this process would drop the locks
+The file is only opened through SQLite: closing any other descriptor of it in this process would drop the locks
 that SQLite holds there (POSIX locks belong to the process: sqlite.org/howtocorrupt, 2.2).
 """
 
@@ -23,19 +23,19 @@ APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
 VERSION = 1
 _CACHE_KIB = 1_000
-"""Pages that SQLite keeps in memory: a run appends, so it fills any cache with pages that it hardly reads again."""
+"""SQLite's page cache. A run appends, so it fills any cache with pages that it hardly ever reads again."""
 SEARCH_CACHE_KIB = 4_000
-"""The same for a search, twice SQLite's default: with a million keys each new one falls on another page."""
+"""The same for a search, twice SQLite's default: with a million keys each new one is on another page."""
 VIEW_CACHE_KIB = 500
 """The same for a view."""
 BUSY_SECONDS = 5.0
-"""How long a writer waits for another one."""
+"""How long a writer waits for another writer."""
 
 _MARKS = ("run_started", "run_resumed", "run_ended", "step_started", "charged")
 LANDMARKS = "(" + " OR ".join(f"type = '{mark}'" for mark in _MARKS) + ")"
-"""The events that lists of runs are made from: SQLite uses their index where a query repeats these very words.
+"""Condition for the events that lists of runs use. SQLite uses its index only if a query repeats this exact text.
 
-Not `type IN (...)`: with each event that is written SQLite would make a table of that list, half of what it costs.
+Not `type IN (...)`: SQLite would create a table of that list for each event written, half of the cost of writing.
 """
 
 _SCHEMA = f"""
@@ -57,19 +57,19 @@ CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT RO
 """
 
 _SCHEMA_OBJECTS = _SCHEMA.count("CREATE ")
-"""What the schema's counter is at least in a journal that this program made."""
+"""Minimum value of the schema counter in a journal created by this program."""
 
 Broken = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises; of a damaged schema the message itself may be no UTF-8, which Python cannot decode."""
+"""Exceptions of SQLite. If the schema is damaged, the message may not be UTF-8, which Python cannot decode."""
 
 SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
 
 
 def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
-    """A new journal with these values in it, readable by its owner only, whatever the umask.
+    """Create a journal with these values, readable only by its owner, whatever the umask.
 
-    Raises JournalError, and leaves nothing then.
+    If it raises JournalError, no file is left.
     """
     made_folder = _make_folder(path.parent)
     making = making_path(path)
@@ -96,7 +96,7 @@ def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
 
 
 def fill(path: Path, meta: Mapping[str, str]) -> None:
-    """Make a journal's file with its tables and these values. Raises JournalError, OSError; remove the file then."""
+    """Create a journal's file with its tables and these values. Raises JournalError, OSError; then remove the file."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     os.fchmod(descriptor, 0o600)
     os.close(descriptor)
@@ -114,7 +114,7 @@ def fill(path: Path, meta: Mapping[str, str]) -> None:
 
 
 def require_place(path: Path) -> None:
-    """Raises JournalError where no journal can be made at that path. Leaves nothing there."""
+    """Raise JournalError if no journal can be created at that path. Leaves nothing there."""
     made_folder = _make_folder(path.parent)
     probe = probe_path(path)
     try:
@@ -128,7 +128,7 @@ def require_place(path: Path) -> None:
 
 
 def open_existing(path: Path) -> sqlite3.Connection:
-    """A journal that some rundry made. Raises JournalError where it is none, or cannot be read."""
+    """Open a journal created by rundry. Raises JournalError if it is something else or cannot be read."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -136,7 +136,7 @@ def open_existing(path: Path) -> sqlite3.Connection:
             raise JournalError(f"there is no journal at {path}: `rundry runs` lists those that exist") from error
         raise JournalError(f"{path} cannot be read: {error.strerror}") from error
     if not path.is_file():
-        raise JournalError(f"{path} is no file, so it is no journal")
+        raise JournalError(f"{path} is not a file, so it is not a journal")
     if size == 0:
         raise JournalError(f"{path} is empty: nothing was recorded in it, it can be deleted")
     try:
@@ -158,9 +158,9 @@ def open_existing(path: Path) -> sqlite3.Connection:
 
 
 def open_settled(path: Path) -> sqlite3.Connection | None:
-    """A journal whose events are all in the one file, to be read without locks and without files beside it.
+    """Open a journal whose events are all in the one file, to read it without locks and additional files.
 
-    None: it has newer events elsewhere, or is not quite as it should be; `open_existing` says what it is then.
+    None: it has newer events elsewhere, or something is wrong; `open_existing` then says what.
     """
     log = path.with_name(path.name + "-wal")
     if (log.exists() and log.stat().st_size) or not path.is_file():
@@ -180,7 +180,7 @@ def open_settled(path: Path) -> sqlite3.Connection | None:
 
 
 def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
-    """Write-ahead logging lets views read while the runner writes. Raises JournalError where it does not work."""
+    """Turn on write-ahead logging, so that views can read while the runner writes. Raises JournalError if it fails."""
     answer = str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
     if answer != "wal":
         raise JournalError(
@@ -190,28 +190,28 @@ def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def mark_live(connection: sqlite3.Connection, path: Path) -> None:
-    """Says in the file itself that newer events may stand in its -wal file alone, and which file this is."""
+    """Record in the file that newer events may be only in its -wal file, and which file this is."""
     connection.execute(SET_META, ("live", _identity(path)))
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def mark_settled(connection: sqlite3.Connection) -> None:
-    """Takes back what `mark_live` said: the last one to close the journal puts everything into the one file."""
+    """Undo `mark_live`: the last process that closes the journal moves all events to the one file."""
     if connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone() != ("",):
         connection.execute(SET_META, ("live", ""))
 
 
 def is_made_by_sqlite(connection: sqlite3.Connection) -> bool:
-    """Whether SQLite's own backup (or VACUUM INTO) made this file, which then holds all events. Ask before WAL is set.
+    """Return whether SQLite's own backup (or VACUUM INTO) created this file, with all events. Call before WAL is set.
 
-    A backup starts the schema's counter at 1, and VACUUM INTO makes a file without a write-ahead log.
+    A backup starts the schema's counter at 1, and VACUUM INTO creates a file without a write-ahead log.
     """
     mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
     return mode != "wal" or int(connection.execute("PRAGMA schema_version").fetchone()[0]) < _SCHEMA_OBJECTS
 
 
 def _refuse_cut(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError where the end of the file is missing; SQLite itself misses only whole pages."""
+    """Raise JournalError if the end of the file is missing; SQLite itself detects only missing whole pages."""
     wal = path.with_name(path.name + "-wal")
     page = int(connection.execute("PRAGMA page_size").fetchone()[0])
     if path.stat().st_size % page and not (wal.exists() and wal.stat().st_size):
@@ -221,38 +221,38 @@ def _refuse_cut(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises JournalError where the file of a run that had not ended was copied without its -wal file."""
+    """Raise JournalError if the file of an unfinished run was copied without its -wal file."""
     row: tuple[str] | None = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
     wal = path.with_name(path.name + "-wal")
     torn = row is not None and row[0] not in ("", _identity(path)) and not (wal.exists() and wal.stat().st_size)
     if torn:
         raise JournalError(
-            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal beside it, "
+            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal next to it, "
             "or make the copy with `rundry backup`"
         )
 
 
 def any_text(raw: bytes) -> str:
-    """The text of a column that may be damaged."""
+    """Decode the text of a column that may be damaged."""
     return raw.decode("utf-8", "replace")
 
 
 def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
-    """What went wrong, in one line: the thing and the mend."""
+    """Return the error for a person, in one line: what is wrong, and the fix."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     said = " ".join(str(error).split())
     if code == sqlite3.SQLITE_FULL:
         return JournalUnwritable(f"the disk is full: {path} could not be written; free some space, then resume the run")
     if code == sqlite3.SQLITE_NOTADB:
-        return JournalError(f"{path} is no journal of rundry, or its beginning was destroyed")
+        return JournalError(f"{path} is not a journal of rundry, or its beginning was destroyed")
     if isinstance(error, UnicodeDecodeError) or (code == 0 and said.startswith("Could not decode")):
-        return JournalError(f"{path} is damaged (no UTF-8); restore it from a copy, nothing was changed in it")
+        return JournalError(f"{path} is damaged (not UTF-8); restore it from a copy, nothing was changed in it")
     if code in _DAMAGE:
         return JournalError(f"{path} is damaged ({said}); restore it from a copy, nothing was changed in it")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return JournalError(f"{path} was locked by another program for {BUSY_SECONDS:.0f} seconds; try again")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return JournalError(f"{path} cannot be opened for writing ({said}): check the rights of it and of its folder")
+        return JournalError(f"{path} cannot be opened for writing ({said}): check its permissions and its folder's")
     if code == sqlite3.SQLITE_IOERR:
         return JournalError(f"{path} could not be read or written ({said}); what was recorded before is kept")
     return JournalError(f"{path}: {said}")
@@ -273,7 +273,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _make_folder(folder: Path) -> bool:
-    """Whether it was missing. What is made is for its owner only, whatever the umask."""
+    """Create the folder if needed, for its owner only whatever the umask. Return whether it was missing."""
     try:
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         for place in reversed(missing):
@@ -287,7 +287,9 @@ def _make_folder(folder: Path) -> bool:
 
 
 def _no_place(folder: Path, error: OSError) -> JournalError:
-    return JournalError(f"no journal can be made in {folder}: {error.strerror}; choose another folder with --runs-dir")
+    return JournalError(
+        f"a journal cannot be created in {folder}: {error.strerror}; choose another one with --runs-dir"
+    )
 
 
 def _identity(path: Path) -> str:
@@ -299,7 +301,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID:
         raise JournalError(
-            f"{path} is no journal of rundry: it is another program's database, or was copied without its -wal file"
+            f"{path} is not a journal of rundry: it is another program's database, or was copied without its -wal file"
         )
     if version > VERSION:
         raise NewerJournal(
@@ -311,5 +313,5 @@ def _remove(path: Path, *, with_folder: bool) -> None:
     for name in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         name.unlink(missing_ok=True)
     if with_folder:
-        with contextlib.suppress(OSError):  # someone else put something there: then it stays
+        with contextlib.suppress(OSError):  # something else is there: it stays
             path.parent.rmdir()

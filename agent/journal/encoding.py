@@ -1,4 +1,4 @@
-"""Events and commands to bytes and back: keys hidden, whatever a model or a file name brings along."""
+"""Encode and decode events and commands: keys are hidden, and any text from a model or file name is accepted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .redact import Redactor
 
 _BIGGEST = 2**63
 _EXACT = frozenset({"decide", "shell", "switch_model"})
-"""Commands whose text is run, written to a file, or names a server."""
+"""Commands whose text is executed, written to a file, or names a server."""
 
 _DAMAGED = Unknown("damaged", b'{"type":"damaged"}')
 
 
 def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
-    """The event as it is recorded, and its JSON."""
+    """Return the event as it is recorded, and its JSON."""
     try:
         raw = encode_event(event)
     except (UnicodeEncodeError, OverflowError):
@@ -36,7 +36,7 @@ def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
 
 
 def encode_all(events: Sequence[Event], redactor: Redactor) -> list[tuple[Event, bytes]]:
-    """`encode` of each. Where nothing is to be hidden in any of them, that is found out once for all."""
+    """Encode several events. One check finds out whether any of them has something to hide."""
     try:
         raws = [encode_event(event) for event in events]
     except (UnicodeEncodeError, OverflowError):
@@ -47,7 +47,7 @@ def encode_all(events: Sequence[Event], redactor: Redactor) -> list[tuple[Event,
 
 
 def decode(kind: object, raw: object) -> Event:
-    """The event of a row; where a damaged disk left none, `Unknown("damaged")`: the others can still be read."""
+    """Decode the event of a row. A damaged one becomes `Unknown("damaged")`, so that others can still be read."""
     if not isinstance(kind, str) or not isinstance(raw, bytes):
         return _DAMAGED
     try:
@@ -60,7 +60,7 @@ def decode(kind: object, raw: object) -> Event:
 
 
 def decode_inboxed(body: bytes) -> Command | None:
-    """The command of these bytes; None: this version does not know it."""
+    """Decode a command; None: this version does not know it."""
     try:
         return decode_command(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -68,18 +68,18 @@ def decode_inboxed(body: bytes) -> Command | None:
 
 
 def hide_in_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:
-    """An encoded command with keys hidden; one that needs its exact text keeps it until it is taken."""
+    """Hide keys in an encoded command. A command that needs its exact text keeps it until it is taken."""
     if not redactor.is_hinted(body):
         return body
     try:
         fields = cast("dict[str, object]", msgspec.json.decode(body))
-    except BROKEN_JSON:  # a newer version's: nobody here will read it
+    except BROKEN_JSON:  # from a newer version: this version does not execute it
         return body
     return body if fields.get("type") in _EXACT and not is_taken else msgspec.json.encode(redactor.event(fields))
 
 
 def _plain(value: object) -> object:
-    """Without what JSON cannot hold: lone surrogates (of file names that are not UTF-8), numbers past 64 bits."""
+    """Replace what JSON cannot represent: lone surrogates (in file names that are not UTF-8), numbers above 64 bits."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, int) and not -_BIGGEST <= value < _BIGGEST:

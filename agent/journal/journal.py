@@ -45,7 +45,7 @@ _TAKE = "UPDATE commands SET taken_at = ?, body = ?, digest = ? WHERE id = ?"
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
 _READ_BYTES = 16 << 20
-"""Of the events that a limited `read` returns at most, if it returns more than a few."""
+"""Maximum bytes of events that a limited `read` returns, if it returns more than a few."""
 _ROWS_AT_A_TIME = 64
 
 Entry = tuple[Event, int | None, str | None]
@@ -53,25 +53,25 @@ Entry = tuple[Event, int | None, str | None]
 
 
 class Journal:
-    """One handle on a run's file. Any number of processes may hold one; the runner alone appends and takes.
+    """A handle on a run's file. Any number of processes may have one; only the runner appends and takes commands.
 
-    Every method raises JournalError, one clear line, where the file cannot be read or written. A handle may be used
-    from several threads; a transaction belongs to the thread that opened it, the others wait.
+    Every method raises JournalError with a one-line message if the file cannot be read or written. A handle may be used
+    by several threads; a transaction belongs to the thread that opened it, and the others wait.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, spec: RunSpec) -> None:
-        """Use `create` or `open`."""
+        """For internal use: call `create` or `open`."""
         self.path = path
         self.spec = spec
         self.now: Callable[[], float] = time.time
-        """Unix seconds, for the stamps."""
+        """The clock for timestamps, in Unix seconds."""
         self._db = connection
         if spec.finder is not None:
             connection.execute(f"PRAGMA cache_size = -{database.SEARCH_CACHE_KIB}")
         self._lock = threading.RLock()
         self._one_at_a_time = _Guard(self._lock, path)
         self.rollbacks = 0
-        """Transactions that were left by an exception: what was read in them may not be there."""
+        """Number of transactions that an exception ended: data that was read in them may not exist."""
         self._is_only_read = False
         self._depth = 0
         self._durable = False
@@ -79,31 +79,31 @@ class Journal:
         self._moved = True
         self._version = -1
         self._appended: list[Row] = []
-        """Events of the transaction that is open: written at its end, all at once, which costs a third."""
+        """Events of the open transaction: writing all of them at its end takes a third of the time."""
         self._chain = Chain()
         self._tail: TailWriter | None = None
         self._used: Used | None = None
         self._distrusted = frozenset[int]()
         self.on_read: Callable[[int, str], None] | None = None
-        """Told where a batch of events ends, and whether they are read (`reading`) or verified (`checking`)."""
+        """Receives the end of each batch of events, and whether they are read (`reading`) or verified (`checking`)."""
         self.bytes_appended = 0
-        """Of the events that this handle recorded."""
+        """Bytes of the events that this handle recorded."""
 
     @cached_property
     def redactor(self) -> Redactor:
-        """Hides keys in everything that is appended."""
+        """The redactor that hides keys in everything that is appended."""
         return _redactor(self.spec)
 
     @staticmethod
     def create(path: Path, spec: RunSpec) -> Journal:
-        """A new run's journal, for its owner's eyes only. Raises JournalError and leaves nothing where it cannot be."""
+        """Create the journal of a new run, readable only by its owner. If it raises JournalError, no file is left."""
         path = path.absolute()
         spec, meta = _described(spec)
         return Journal(path, database.make(path, meta), spec)
 
     @staticmethod
     def create_unnamed(path: Path, spec: RunSpec) -> Journal:
-        """A journal that `give_name` gives this path once it is whole and closed. Raises JournalError, OSError."""
+        """Create a journal that gets its name from `give_name` once it is complete. Raises JournalError, OSError."""
         sweep_half_made(path.parent)
         making = making_path(path.absolute())
         database.fill(making, _described(spec)[1])
@@ -111,13 +111,13 @@ class Journal:
 
     @staticmethod
     def open(path: Path) -> Journal:
-        """An existing journal, live or ended. Raises JournalError: missing, empty, damaged, no journal, too new."""
+        """Open a journal, live or ended. Raises JournalError: missing, empty, damaged, not a journal, too new."""
         path = path.absolute()
         return Journal._opened(path, database.open_existing(path))
 
     @staticmethod
     def look(path: Path) -> Journal:
-        """The same, only to read what is there now: nothing beside the journal is made, and it costs a third."""
+        """Open a journal only to read its current content. Creates no files, and takes a third of the time."""
         path = path.absolute()
         connection = database.open_settled(path)
         return Journal.open(path) if connection is None else Journal._opened(path, connection, is_settled=True)
@@ -127,7 +127,7 @@ class Journal:
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'spec'").fetchone()
             if row is None:
-                raise JournalError(f"{path} was never begun: it has no task in it, it can be deleted")
+                raise JournalError(f"{path} has no task because its run never started: it can be deleted")
             journal = Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
             journal._is_only_read = is_settled
             return journal
@@ -144,9 +144,9 @@ class Journal:
     def append(
         self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
     ) -> Stamped:
-        """Records the event, keys hidden, and gives it as it was recorded.
+        """Record the event with keys hidden, and return it as recorded.
 
-        It survives a kill once this returns (or once the transaction around it ends), and a power cut where `durable`.
+        After this returns (or the transaction around it ends) it survives a kill, and if `durable` a power failure.
         """
         event, body = encode(event, self.redactor)
         with self._one_at_a_time:
@@ -164,7 +164,7 @@ class Journal:
         return Stamped(row[0], at, step, work, event)
 
     def append_all(self, entries: Sequence[Entry]) -> list[Stamped]:
-        """Records these in their order, all or none, as `append` does each: many at once cost half."""
+        """Record several events in order, all or none. For many events this takes half the time of `append`."""
         encoded = encode_all([event for event, _, _ in entries], self.redactor)
         with self._one_at_a_time:
             if self._depth:
@@ -174,7 +174,7 @@ class Journal:
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:
-        """What is written inside is one commit, or nothing where an exception leaves it. Nests. Do not await in it."""
+        """Write everything inside in one commit, or nothing after an exception. Can be nested. Do not await inside."""
         with self._one_at_a_time:
             mark = f"level{self._depth}"
             if not self._wrote:
@@ -205,16 +205,16 @@ class Journal:
 
     @property
     def in_transaction(self) -> bool:
-        """What is written now is a part of a larger commit."""
+        """Whether writes are part of a larger commit now."""
         return self._depth > 0
 
     def read(
         self, after: int = 0, limit: int | None = None, *, without: Sequence[type[KnownEvent]] = ()
     ) -> list[Stamped]:
-        """Events after that one, oldest first; a type that this version does not know comes as `Unknown`.
+        """Return the events after that one, oldest first; an event of an unknown type becomes `Unknown`.
 
-        With a `limit`, large events are returned in smaller batches; only an empty list says that there are no more.
-        `without`: types that are passed over, which costs a tenth of reading them.
+        With a `limit`, large events are returned in smaller batches; only an empty list means that there are no more.
+        `without`: types to skip, which takes a tenth of the time of reading them.
         """
         names = [event_name(kind) for kind in without]
         query = _READ.format(f" AND type NOT IN ({', '.join('?' * len(names))})" if names else "")
@@ -229,13 +229,13 @@ class Journal:
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
     def last_seq(self) -> int:
-        """Of the newest event; 0 where there is none."""
+        """Return the number of the newest event; 0 if there is none."""
         with self._one_at_a_time:
             self._flush()
             return self._newest()
 
     def changed(self) -> bool:
-        """Whether anything was written, by whomever, since this was last asked. Costs microseconds."""
+        """Return whether any process wrote anything since the last call. Takes microseconds."""
         with self._one_at_a_time:
             version = int(self._db.execute("PRAGMA data_version").fetchone()[0])
             moved, self._moved = self._moved or version != self._version, False
@@ -243,7 +243,7 @@ class Journal:
             return moved
 
     def keep(self, data: bytes) -> str:
-        """Stores exact bytes, once; gives their SHA-256 in hex."""
+        """Store bytes, once; return their SHA-256 in hex."""
         sha = hashlib.sha256(data).hexdigest()
         with self._one_at_a_time:
             self._db.execute("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", (sha, data))
@@ -251,7 +251,7 @@ class Journal:
         return sha
 
     def blob(self, sha: str) -> bytes:
-        """Kept bytes. Raises KeyError where there are none, or where they are damaged."""
+        """Return stored bytes. Raises KeyError if they are missing or damaged."""
         with self._one_at_a_time:
             row = self._db.execute("SELECT data FROM blobs WHERE sha = ?", (sha,)).fetchone()
         if row is None or not isinstance(row[0], bytes) or hashlib.sha256(row[0]).hexdigest() != sha:
@@ -259,7 +259,7 @@ class Journal:
         return bytes(row[0])
 
     def put(self, command: Command) -> int:
-        """A view's wish, for the runner; the id by which the answer can be known."""
+        """Add a command of a view for the runner; return its id, with which the answer can be found."""
         body = hide_in_command(encode_command(command), self.redactor)
         with self._one_at_a_time:
             at, sql = self.now(), "INSERT INTO commands(at, body) VALUES (?, ?)"
@@ -268,11 +268,11 @@ class Journal:
                 sql, row = "INSERT INTO commands(at, body, digest) VALUES (?, ?, ?)", (*row, command_digest(at, body))
             added = self._db.execute(sql, row).lastrowid
             self._moved = True
-        assert added is not None  # SQLite gives one for every insert
+        assert added is not None  # SQLite returns one for every insert
         return added
 
     def take(self) -> list[tuple[int, Command | None]]:
-        """The commands that nobody took yet, oldest first, now taken. None: this version does not know it."""
+        """Take and return the untaken commands, oldest first. None: this version does not know the command."""
         with self._one_at_a_time:
             if not self._db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
                 return []
@@ -288,22 +288,22 @@ class Journal:
         ]
 
     def untaken(self) -> list[tuple[int, Command | None]]:
-        """What `take` would give, without taking it: what a runner that died left."""
+        """Return what `take` would return, without taking it: commands that a dead runner left."""
         with self._one_at_a_time:
             rows = self._db.execute(_UNTAKEN).fetchall()
         return [(number, decode_inboxed(body)) for number, body in rows]
 
     def attach(self, view: str) -> None:
-        """A view is here."""
+        """Register a view that has opened this run."""
         self.beat(view)
 
     def beat(self, view: str) -> None:
-        """The view is still here."""
+        """Record that the view is still open."""
         with self._one_at_a_time:
             self._db.execute(_SEEN, (view, self.now()))
 
     def detach(self, view: str) -> None:
-        """The view goes."""
+        """Remove the registration of a view."""
         with self._one_at_a_time:
             self._db.execute("DELETE FROM views WHERE view = ?", (view,))
 
@@ -314,25 +314,25 @@ class Journal:
         return any(not is_view_gone(str(view)) for (view,) in rows)
 
     def note_used(self, used: Used, *, with_next: bool = False) -> None:
-        """Record what the run used next to the journal; `with_next`: together with the next event."""
+        """Record the usage of the run next to the journal; `with_next`: together with the next event."""
         self._used = used
         if not (with_next or self._depth):
             with self._one_at_a_time:
                 self._write_tail()
 
     def is_settled(self) -> bool:
-        """Whether all events were in the one file when the journal was closed."""
+        """Return whether all events were in the one file when the journal was closed."""
         return self.meta("live") in (None, "")
 
     def distrust(self, damaged: frozenset[int]) -> None:
-        """Read these events as damaged, whatever their bytes say now."""
+        """Treat these events as damaged, whatever their bytes contain now."""
         self._distrusted = damaged
         if damaged:
             self._db.text_factory = database.any_text
 
     @property
     def has_written(self) -> bool:
-        """Whether this handle recorded anything."""
+        """Return whether this handle recorded anything."""
         return self._wrote
 
     def keep_few_pages(self) -> None:
@@ -341,13 +341,13 @@ class Journal:
             self._db.execute(f"PRAGMA cache_size = -{database.VIEW_CACHE_KIB}")
 
     def meta(self, key: str) -> str | None:
-        """A value beside the events."""
+        """Return a value stored next to the events."""
         with self._one_at_a_time:
             row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
-        """Stores it, in place of an earlier one."""
+        """Store a value, replacing an earlier one."""
         with self._one_at_a_time:
             with self.transaction():
                 self._db.execute(database.SET_META, (key, value))
@@ -357,19 +357,19 @@ class Journal:
             self._moved = True
 
     def add_function(self, name: str, arguments: int, function: Callable[..., int]) -> None:
-        """Let queries through this handle call the function."""
+        """Make a function available to queries through this handle."""
         with self._one_at_a_time:
             self._db.create_function(name, arguments, function, deterministic=True)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query on a table beside the events answers."""
+        """Query a table next to the events."""
         with self._one_at_a_time:
             return self._db.execute(sql, values).fetchall()
 
     def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
-        """A statement for each row of values, on a table beside the events: it moves with the transaction around it.
+        """Run a statement for each row of values, on a table next to the events, within the current transaction.
 
-        How many rows it changed.
+        Return the number of changed rows.
         """
         with self._one_at_a_time:
             if not self._wrote:
@@ -380,20 +380,20 @@ class Journal:
                 return self._db.executemany(sql, rows).rowcount
 
     def landmarks(self) -> list[Event]:
-        """Starts, resumes, ends, steps and charges alone, oldest first: found without reading the other events."""
+        """Return starts, resumes, ends, steps and charges, oldest first, without reading the other events."""
         query = f"SELECT type, body FROM events WHERE {database.LANDMARKS} ORDER BY seq"
         with self._one_at_a_time:
             rows = self._db.execute(query).fetchall()
         return [decode(kind, body) for kind, body in rows]
 
     def close(self) -> None:
-        """Gives the file free. What was appended is safe already; closing twice does nothing."""
+        """Close the file. Appended events are already safe; a second call does nothing."""
         with self._lock:
             try:
                 if self._wrote or not (self._is_only_read or holder(self.path) is not None):
                     database.mark_settled(self._db)
             except (JournalError, *database.Broken):
-                pass  # a full disk must not keep anyone from leaving: the mark only serves copies
+                pass  # a full disk must not prevent closing: the mark only matters for copies
             finally:
                 self._db.close()
                 if self._tail is not None:
@@ -401,7 +401,7 @@ class Journal:
                     self._tail = None
 
     def _begin_writing(self) -> None:
-        if self._depth == 0:  # a checkpoint cannot run inside of a transaction
+        if self._depth == 0:  # a checkpoint cannot run inside a transaction
             add_chain(self._db, database.SET_META)
             self._tail = self._tail or open_tail(self.path)
             database.mark_live(self._db, self.path)
@@ -414,7 +414,7 @@ class Journal:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
 
     def _append_one(self, at: float, step: int | None, work: str | None, kind: str, body: bytes) -> Row:
-        """Insert an event outside of a transaction."""
+        """Insert an event outside a transaction."""
         while True:
             if self._chain.seq < 0:
                 self._chain.read_head(self._db)
@@ -446,11 +446,11 @@ class Journal:
             self._db.executemany(_APPEND, rows)
 
     def _settle(self) -> None:
-        """After a commit. In WAL mode `synchronous = NORMAL` leaves the log to the system's cache: forced out here."""
+        """Flush the log after a commit: in WAL mode, `synchronous = NORMAL` leaves it in the system's cache."""
         self._moved = True
         is_durable, self._durable = self._durable, False
         try:
-            if is_durable:  # before the record of the end: that one must not name an event that a power cut takes
+            if is_durable:  # before the record of the end, which must not name an event that a power failure removes
                 descriptor = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     os.fdatasync(descriptor)
@@ -480,7 +480,7 @@ class Journal:
 
 
 class _Guard:
-    """One thread at a time; SQLite's errors as a person reads them. A class: a generator costs four times as much."""
+    """Admits one thread at a time and converts SQLite's errors. A class, because a generator is four times slower."""
 
     def __init__(self, lock: threading.RLock, path: Path) -> None:
         self._lock, self._path = lock, path
@@ -495,7 +495,7 @@ class _Guard:
 
 
 def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
-    """The rows of the events, without those after about so many bytes."""
+    """Return the rows of the events up to about this many bytes."""
     rows, size = list[tuple[Any, ...]](), 0
     while size < most and (some := cursor.fetchmany(_ROWS_AT_A_TIME)):
         rows += some
@@ -505,7 +505,7 @@ def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
 
 
 def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:
-    """The spec without keys, and what a new journal says of itself."""
+    """Return the spec without keys, and the values stored in a new journal."""
     spec = msgspec.structs.replace(spec, task=_redactor(spec)(spec.task))
     return spec, {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}
 

@@ -1,4 +1,4 @@
-"""How keys look that nobody told us about (docs/attacks.md, "Secrets"), and how a known value can be written."""
+"""Patterns of unknown keys (docs/attacks.md, "Secrets"), and the encodings of known values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One kind of key."""
+    """The pattern of one kind of key."""
 
     clues: tuple[str, ...]
-    """One of these stands in every text that the pattern fits: looked for first, it costs next to nothing."""
+    """Every match contains one of these texts; searching for them first is fast."""
     shape: re.Pattern[str]
-    """Its group `secret` is what is hidden."""
+    """The group `secret` is hidden."""
 
 
 def _token(clues: str, rest: str) -> Pattern:
-    """A key that begins with one of the clues and stands as a word of its own."""
+    """Return the pattern of a key that begins with one of the clues and is a separate word."""
     heads = tuple(clues.split())
     begin = "|".join(map(re.escape, heads))
     return Pattern(heads, re.compile(rf"(?<![A-Za-z0-9_-])(?P<secret>(?:{begin}){rest})"))
@@ -50,30 +50,30 @@ PEM = Pattern(
     re.compile(
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?P<secret>"
         r"(?:[^-]++|-(?!----))*+(?=-----END )"
-        r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # its end is missing: as far as it looks like one
+        r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # the end is missing: as far as the text looks like a key
     ),
 )
 URL_PASSWORD = Pattern(("@",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
 
 PATTERNS = (PEM, URL_PASSWORD, *TOKENS)
-"""In this order: the dashes of a PEM block would else be taken for a part of the word in front."""
+"""In this order, because the dashes of a PEM block would otherwise be matched as part of the preceding word."""
 HEADS = tuple(clue for pattern in TOKENS for clue in pattern.clues)
 LONGEST_HEAD = max(map(len, HEADS))
 
 
 def spellings(secret: str) -> set[str]:
-    """The value as it is, in a URL, and inside of base64 text at each of the three alignments."""
+    """Return the value as it is, URL-encoded, and in base64 at each of the three alignments."""
     raw = secret.encode("utf-8", "surrogateescape")
     found = {raw.decode("utf-8", "replace"), quote(raw, safe=""), quote(raw), quote_plus(raw)}
     for shift in range(3):
         packed = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
-        first = (0, 2, 3)[shift]  # letters before this one hold bits of what stands in front
-        last = len(packed) - (1 if (shift + len(raw)) % 3 else 0)  # the last one may hold bits of what follows
+        first = (0, 2, 3)[shift]  # letters before this one contain bits of the preceding text
+        last = len(packed) - (1 if (shift + len(raw)) % 3 else 0)  # the last one may contain bits of the following text
         inner = packed[first:last]
         found |= {inner, inner.replace("+", "-").replace("/", "_")}
     return found
 
 
 def in_json(texts: Iterable[str]) -> tuple[str, ...]:
-    """As these texts stand inside of encoded JSON."""
+    """Return these texts as they appear in encoded JSON."""
     return tuple({msgspec.json.encode(text)[1:-1].decode() for text in texts})

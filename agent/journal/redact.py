@@ -1,4 +1,4 @@
-"""Keys and tokens are hidden before a text is stored or shown (docs/requirements.md 11.2)."""
+"""Hide keys and tokens before a text is stored or shown (docs/requirements.md 11.2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .streaming import StreamRedactor
 
 MASK = "*"
 SHORTEST = 6
-"""Characters. Shorter values are no keys: hiding them would tear holes into ordinary text."""
+"""Minimum number of characters of a key. Hiding shorter values would make ordinary text unreadable."""
 
 _NAMES_A_SECRET = re.compile(
     r"(?:^|_)(?:API_?KEYS?|ACCESS_KEY_ID|AUTH|TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT)(?:_?\d+)?$",
     re.IGNORECASE,
 )
 _DUMMIES = frozenset({"lm-studio", "not-needed", "no-key-needed", "sk-no-key-required", "sk-xxxx", "anything"})
-"""What people put where a local server wants some key."""
+"""Placeholder keys that people use with local servers."""
 _ROOTS = ("/home/", "/root/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/srv/", "~/")
 
 _PLACES = frozenset({"path", "command", "cwd", "workspace", "journal", "files_changed", "instructions"})
@@ -29,24 +29,24 @@ _CLUES = tuple(clue for pattern in PATTERNS for clue in pattern.clues)
 
 
 class Redactor:
-    """Hides keys in texts; what stands instead has the same length.
+    """Hides keys in texts; the replacement has the same length.
 
-    Known values go first, also where they are URL- or base64-encoded; then what looks like a key.
+    Known values are hidden first, also in URL and base64 encoding; then everything that looks like a key.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        """Values shorter than `SHORTEST` are left alone."""
+        """Values shorter than `SHORTEST` are not hidden."""
         given = {secret.strip() for secret in secrets}
         written = {spelling for secret in given if len(secret) >= SHORTEST for spelling in spellings(secret)}
         self.values = tuple(sorted((w for w in written if len(w) >= SHORTEST), key=lambda w: (-len(w), w)))
-        """Every spelling of the known secrets, the longest first."""
+        """All encodings of the known secrets, the longest first."""
         self._hints = (*in_json(self.values), *_CLUES)
         self._joints, self._whole = _quick(self._hints)
         self._any_value = re.compile("|".join(map(re.escape, self.values))) if self.values else None
 
     @staticmethod
     def from_env(env: Mapping[str, str], names: Iterable[str] = ()) -> Redactor:
-        """Knows the values of all variables that are named like a secret, those in `names`, and passwords in URLs."""
+        """Create a redactor for variables with a secret's name, the variables in `names`, and passwords in URLs."""
         asked = set(names)
         secrets: set[str] = set()
         for name, value in env.items():
@@ -58,7 +58,7 @@ class Redactor:
         return Redactor(secrets)
 
     def __call__(self, text: str) -> str:
-        """The text with every key hidden; the same object where there is none."""
+        """Return the text with all keys hidden; the same object if there are none."""
         text = self.known(text)
         for pattern in PATTERNS:
             if any(clue in text for clue in pattern.clues):
@@ -66,22 +66,22 @@ class Redactor:
         return text
 
     def known(self, text: str) -> str:
-        """The text with the known values hidden."""
+        """Return the text with the known values hidden."""
         return text if self._any_value is None else self._any_value.sub(_hide_all, text)
 
     def is_hinted(self, encoded: bytes) -> bool:
-        """False: nothing is to be hidden in this JSON. True: look closer. Microseconds, for a short event."""
+        """Return False if this JSON has nothing to hide, True if it needs a closer look. Fast for short events."""
         text = encoded.decode("utf-8", "replace")  # `in` on str is five times as fast as on bytes
         if self._joints.search(text) is None and not any(map(text.__contains__, self._whole)):
             return False
         return any(map(text.__contains__, self._hints))
 
     def event(self, fields: dict[str, object]) -> dict[str, object]:
-        """The decoded JSON of an event with keys hidden in all its strings; its field names and type stay."""
+        """Return the decoded JSON of an event with keys hidden in all strings; field names and type are unchanged."""
         return {k: v if k == "type" else self._tree(v, only_known=k in _PLACES) for k, v in fields.items()}
 
     def stream(self) -> StreamRedactor:
-        """For a text that arrives in pieces."""
+        """Return a redactor for a text that arrives in pieces."""
         return StreamRedactor(self, self.known, self.values)
 
     def _tree(self, value: object, *, only_known: bool) -> object:
@@ -96,7 +96,7 @@ class Redactor:
 
 
 def _quick(hints: Iterable[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """A pattern that fits wherever a hint with a `-` or `_` stands, in half the time, and the hints without one."""
+    """Return a pattern that matches wherever a hint with `-` or `_` occurs, in half the time, and the other hints."""
     parts = {hint: re.match(r"[^_-]*([^_-]{2}[_-])(.*)", hint, re.DOTALL) for hint in hints}
     split = sorted({(re.escape(found[1]), re.escape(found[2])) for found in parts.values() if found})
     joints = "|".join(dict.fromkeys(joint for joint, _ in split))
@@ -105,7 +105,7 @@ def _quick(hints: Iterable[str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 
 def _looks_secret(value: str) -> bool:
-    """False for what would tear holes into ordinary text: `true`, `4096`, `postgres`, a path."""
+    """Return False for values whose hiding would make ordinary text unreadable: `true`, `4096`, `postgres`, a path."""
     if len(value) < 8 or value.lower() in _DUMMIES or value.startswith(_ROOTS):
         return False
     return not (value.isdigit() or (value.isalpha() and len(value) < 16))
@@ -118,5 +118,5 @@ def _hide_all(match: re.Match[str]) -> str:
 def _hide_secret(match: re.Match[str]) -> str:
     start, end = match.span("secret")
     begin = match.start()
-    hidden = "".join(c if c.isspace() else MASK for c in match["secret"])  # lines stay lines
+    hidden = "".join(c if c.isspace() else MASK for c in match["secret"])  # line breaks stay
     return match[0][: start - begin] + hidden + match[0][end - begin :]

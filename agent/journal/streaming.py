@@ -1,4 +1,4 @@
-"""A text that arrives in pieces: what of it can be shown before the rest is known."""
+"""Redact a text that arrives in pieces: find out what can be shown before the rest is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from .patterns import HEADS, LONGEST_HEAD
 
 LONGEST_HELD = 16_384
-"""Characters that are kept back at most, while something that may be a key goes on."""
+"""Maximum number of characters to hold back while a possible key continues."""
 
 _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _KEY_BODY = re.compile(r"[A-Za-z0-9_.+/=-]*")
@@ -16,17 +16,17 @@ _PEM_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----")
 _PEM_HEAD_OPENS = re.compile(r"-----BEGIN[A-Z0-9 ]{0,45}-{0,5}\Z|-{1,5}(?:B(?:E(?:GI?)?)?)?\Z")
 _URL_SETTLED = re.compile(r"[\s/@]")
 _LONGEST_USER = 780
-"""Characters of `user:password` in a URL that are waited for."""
+"""Maximum number of characters of `user:password` in a URL to wait for."""
 
 
 class StreamRedactor:
-    """Hides keys in a text that arrives in pieces, also a key that is split over them.
+    """Hides keys in a text that arrives in pieces, even a key that is split across pieces.
 
-    The end of the text is kept back while it may still become a key: mostly the last word.
+    The end of the text, usually the last word, is held back as long as it may become a key.
     """
 
     def __init__(self, redact: Callable[[str], str], known: Callable[[str], str], values: Sequence[str]) -> None:
-        """`redact` hides everything, `known` only the known `values`."""
+        """`redact` hides all keys, `known` only the known `values`."""
         self._redact, self._known = redact, known
         self._values = values
         self._longest = max(map(len, values), default=0)
@@ -37,7 +37,7 @@ class StreamRedactor:
         self._in_key = False
 
     def feed(self, text: str) -> str:
-        """What can be shown now of all that was fed and not shown yet."""
+        """Add text; return everything that can be shown now and was not returned before."""
         text = self._held + text
         cut = self._unsettled(text)
         is_too_long = len(text) - cut > LONGEST_HELD
@@ -49,7 +49,7 @@ class StreamRedactor:
         return shown
 
     def flush(self) -> str:
-        """What was kept back: the text is over, or pauses."""
+        """Return what was held back, because the text ended or pauses."""
         text, self._held = self._held, ""
         shown = self._show(text)
         self._before, self._in_key = "", False
@@ -59,19 +59,19 @@ class StreamRedactor:
         if not text:
             return ""
         body = _KEY_BODY.match(text) if self._in_key else None
-        inside = body.end() if body is not None else 0  # a key that was too long to be kept back goes on
+        inside = body.end() if body is not None else 0  # a key that was too long to hold back continues
         self._in_key = self._in_key and inside == len(text)
         hidden = self._redact(self._before + text)[len(self._before) :]
         self._before = self._known(self._before + text)[
             -LONGEST_HEAD - 1 :
-        ]  # what stands in front decides where a word begins
+        ]  # the preceding text decides where a word begins
         return "*" * inside + hidden[inside:]
 
     def _unsettled(self, text: str) -> int:
-        """From this index on, the text may still become a key; its length where nothing can."""
+        """Return the index from which the text may still become a key, or its length."""
         raw, text = text, self._known(text)  # a word, and a key, can begin right after a known value
         cut = min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(raw))
-        return len(text[:cut].rstrip(_WORD)) if cut < len(text) else cut  # no word is torn in two
+        return len(text[:cut].rstrip(_WORD)) if cut < len(text) else cut  # do not split a word
 
     def _open_word(self, text: str) -> int:
         start = len(text.rstrip(_WORD))

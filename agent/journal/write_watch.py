@@ -51,20 +51,20 @@ class WriteWatch:
             return
         self._woken.clear()
         try:
-            async with asyncio.timeout(min(most, STILL_SECONDS if self._is_told else self._poll)):
+            async with asyncio.timeout(min(most, STILL_SECONDS if self._reports_writes else self._poll)):
                 await self._woken.wait()
         except TimeoutError:
             pass
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching the journal."""
         if self._inotify is not None:
             self._inotify.close()
             self._inotify = None
 
     @property
-    def _is_told(self) -> bool:
-        """Nothing happens without a call of `wake`."""
+    def _reports_writes(self) -> bool:
+        """Whether each write leads to a call of `wake`, so that polling is not needed."""
         return self._journal is None or self._inotify is not None
 
     def _start(self) -> None:

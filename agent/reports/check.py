@@ -1,4 +1,4 @@
-"""Read a whole journal and report all damage: the file, its events, its end, its stored contents, its spend."""
+"""Read a whole journal and report all damage: file, events, end, stored contents, usage, spec, search, inbox."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _CONTENTS = "SELECT rowid, CAST(sha AS BLOB), data FROM blobs WHERE rowid > ? OR
 
 
 class DamageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is damaged."""
+    """One damaged part of a journal."""
 
     part: str
     """`file`, `event`, `end`, `content`, `spend`, `spec`, `search` or `inbox`."""
     text: str
     event: int | None = None
-    """Its number, of an event."""
+    """Number of the damaged event, if the part is an event."""
     accepted: bool = False
     """A person resumed the run without this event."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rundry check` found in a journal."""
+    """The result of `rundry check` for a journal."""
 
     journal: str
     run_id: str = ""
     events: int = 0
     contents: int = 0
-    """Stored contents of files and results."""
+    """Number of stored contents of files and results."""
     findings: list[DamageFound] = []
 
     @property
     def is_sound(self) -> bool:
-        """Nothing is damaged but what a person accepted."""
+        """Whether there is no damage except what a person accepted."""
         return all(finding.accepted for finding in self.findings)
 
 
 def check_journal(path: Path) -> Checked:
-    """Read all of a journal. Damage is reported, not raised."""
+    """Read a whole journal. Damage is reported, not raised."""
     findings: list[DamageFound] = []
     try:
         journal = Journal.open(path)
@@ -94,7 +94,7 @@ def _wrong_contents(journal: Journal) -> Iterator[str]:
 
 
 def _lost_spend(journal: Journal, damage: Damage) -> Iterator[str]:
-    """What was spent more than the events add up to. A live run is still counting."""
+    """Return the recorded usage that exceeds the sum of the events. A live run is still counting."""
     if damage.tail is None or holder(journal.path) is not None:
         return
     journal.distrust(damage.accepted | {link.seq for link in damage.broken})

@@ -1,4 +1,4 @@
-"""A run's events for other programs: keys hidden as of now too, stored file contents left out."""
+"""Export the events of a run for other programs: with keys hidden and without stored file contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BATCH = 2_000
 
 
 def exported(journal: Journal) -> Iterator[Stamped]:
-    """All events, oldest first. A key that the environment holds today is hidden, whenever it was recorded."""
+    """Yield all events, oldest first. Keys that are in the environment now are hidden, too."""
     after = 0
     while events := journal.read(after, _BATCH):
         for stamped in events:
@@ -24,6 +24,6 @@ def exported(journal: Journal) -> Iterator[Stamped]:
 
 
 def exported_lines(journal: Journal) -> Iterator[bytes]:
-    """The same as JSON Lines (docs/requirements.md 13.1)."""
+    """Yield the events as JSON Lines (docs/requirements.md 13.1)."""
     for stamped in exported(journal):
         yield to_json_line(stamped) + b"\n"

@@ -1,4 +1,4 @@
-"""The record of a hand-off as Markdown: on standard output, in a mail, in an export."""
+"""Format the record of a hand-off as Markdown, for standard output, mails and exports."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ..protocol import (
 from ..protocol.text.path_text import quoted_path
 
 _LINE = 200
-"""Characters of one entry in a list."""
+"""Maximum number of characters of an entry in a list."""
 SHORT = 12
-"""Characters of a digest that are shown, and that are enough to name it."""
+"""Number of characters of a digest that are shown, enough to identify it."""
 
 
 def handoff_markdown(
     opened: HandoffOpened, *, run_id: str = "", journal: str = "", waiting: Mapping[str, str] | None = None
 ) -> str:
-    """The reason and the suggested action first, then what they rest on. Parts that are empty are left out.
+    """Return the record as Markdown: reason and suggested action first, then the details. Empty parts are omitted.
 
-    `waiting`: digest of each proposal that is still open, by its id; None: those of the record.
+    `waiting`: digest of each open proposal, by its id; None: the proposals of the record.
 
-    It quotes what models, files and tools said: a terminal must not get it as it is (`tui.text`).
+    The text quotes models, files and tools: sanitize it with `tui.text` before printing it on a terminal.
     """
     record = opened.record
     lines = [f"# Hand-off: {_one_line(opened.reason)}", "", f"**Next:** {_one_line(opened.suggested_action)}"]
@@ -51,18 +51,18 @@ def handoff_markdown(
 
 
 def digests_of(record: HandoffRecord) -> dict[str, str]:
-    """The digest of each proposal that was open at the hand-off, by its id."""
+    """Return the digest of each proposal that was open at the hand-off, by its id."""
     return {opened.proposal_id: opened.digest for opened in record.open_proposals if opened.digest}
 
 
 def deciding_commands(run_id: str, digest: str) -> tuple[str, str]:
-    """The commands that approve and reject a proposal."""
+    """Return the commands that approve and reject a proposal."""
     named = f"{run_id} --digest {digest[:SHORT]}"
     return f"rundry approve {named}", f'rundry reject {named} --reason "..."'
 
 
 def what_is_left(spent: Spent, budget: Budget) -> list[str]:
-    """`steps 7 of 40, 33 left`, for each limit."""
+    """Return a line for each limit: `steps 7 of 40, 33 left`."""
     usd = "unknown" if spent.unpriced else f"{spent.usd:.4f}"
     rows = [
         _left("steps", spent.steps, 0, budget.steps, "{:,.0f}"),
@@ -74,14 +74,14 @@ def what_is_left(spent: Spent, budget: Budget) -> list[str]:
 
 
 def action_words(action: LastAction) -> str:
-    """`step 4 run_command {"command":"make"}`."""
+    """Describe an action in one line: `step 4 run_command {"command":"make"}`."""
     arguments = action.arguments
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
     return f"step {action.step or '-'} {action.tool} {text}"
 
 
 def _ways(run_id: str, digests: Sequence[str]) -> list[str]:
-    """How a person resumes the run."""
+    """Return how a person can resume the run."""
     if not digests:
         return [f'Resume it with `rundry resume {run_id} --hint "..."`.']
     commands = [deciding_commands(run_id, digest) for digest in digests]
@@ -113,7 +113,7 @@ def _parts(record: HandoffRecord, digests: Mapping[str, str]) -> Iterator[tuple[
 
 
 def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
-    """`digest`: None where it can no longer be decided on."""
+    """Format a proposal. `digest`: None if it can no longer be decided."""
     what = quoted_path(proposal.path) if proposal.path is not None else ""
     named = "" if digest is None else f" (digest `{digest[:SHORT]}`)"
     head = [f"{f'`{proposal.tool}` {what}'.rstrip()}{named}", ""]
@@ -131,7 +131,7 @@ def _check(check: FailingCheck) -> list[str]:
 
 
 def _suspect(check: FailingCheck) -> list[str]:
-    """What is missing, a line each."""
+    """Return the missing tests, one line each."""
     more = check.missing_count - len(check.missing)
     names = [f"- {_one_line(name)}" for name in check.missing] + ([f"- and {more} more"] if more > 0 else [])
     return [f"Suspect: {_one_line(check.suspect)}", *names]
@@ -184,7 +184,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _fenced(text: str, kind: str = "") -> list[str]:
-    """The fence is longer than any run of its sign inside: no quoted text gets out of it."""
+    """Return a fenced block. The fence is longer than any fence in the text, so that no quoted text can close it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return [f"{fence}{kind}", *text.rstrip("\n").splitlines(), fence]
 

@@ -1,4 +1,4 @@
-"""Runs that wait for a person: what they want, since when, and how to take them up."""
+"""Find runs that wait for a person: why, since when, and how to resume them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .waiting import Waits, what_waits
 
 
 class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """One open proposal, as the list of hand-offs shows it."""
+    """One open proposal, for the list of hand-offs."""
 
     proposal_id: str
     digest: str
-    """What a decision names: of exactly the bytes, or the command line."""
+    """Digest to use in a decision: of the exact content or command line."""
     tool: str
     path: str | None = None
     command: str | None = None
@@ -27,26 +27,26 @@ class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     hunks: int = 0
     conflict: bool = False
-    """The file changed on disk, and the proposal no longer fits."""
+    """The file changed on disk, so the proposal no longer fits."""
     opened: float = 0.0
     """Unix seconds."""
 
 
 class SuspectResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that ended with exit code 0 and is not taken for a pass, as the list of hand-offs shows it."""
+    """A check with exit code 0 that does not count as a pass, for the list of hand-offs."""
 
     digest: str
-    """What a decision names: of the suspect results of all checks of the run."""
+    """Digest to use in a decision: of the suspect results of all checks of the run."""
     command: str
     suspect: str
-    """Why it is not a pass."""
+    """Why the result does not count as a pass."""
     missing: list[str] = []
-    """Tests that ran before and not now, at most 50."""
+    """Tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """One run that needs someone."""
+    """One run that waits for a person."""
 
     run_id: str
     journal: str
@@ -55,21 +55,21 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     waits: str
     """`handoff`, `gate` or `question`."""
     state: str
-    """`running`: someone can act at once; else it has to be resumed first."""
+    """`running`: a person can act immediately; otherwise the run must be resumed first."""
     reason: str
     suggested_action: str
     since: float
     """Unix seconds."""
     take_up: str
-    """The command that does it."""
+    """The command to resume the run or to decide."""
     proposals: list[PendingProposal] = []
-    """Those that are open, oldest first."""
+    """Open proposals, oldest first."""
     suspect: SuspectResult | None = None
     """A suspect result that a person can accept or reject."""
 
 
 def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
-    """The newest run first; of that workspace alone, where one is given."""
+    """Return the waiting runs, newest first; with `workspace`, only those of that workspace."""
     return list(_found(folder, workspace))
 
 
@@ -84,7 +84,7 @@ def _found(folder: Path, workspace: str | None) -> Iterator[Pending]:
                 waits = what_waits(journal)
             finally:
                 journal.close()
-        except JournalError:  # it went away, or was damaged, since it was listed
+        except JournalError:  # removed or damaged since it was listed
             continue
         if (found := _pending(line, waits)) is not None:
             yield found
@@ -137,7 +137,7 @@ def _pending(line: RunLine, waits: Waits) -> Pending | None:
 
 
 def suspect_result(waits: Waits) -> SuspectResult | None:
-    """The suspect result with which the run was handed over."""
+    """Return the suspect result at the run's hand-off."""
     check = waits.handoff.record.failing_check if waits.handoff is not None else None
     if check is None or not check.digest:
         return None

@@ -1,4 +1,4 @@
-"""Where a run can go back to: the person's messages and the steps that still stand."""
+"""Points to which a run can be rewound: the person's messages, and steps that were not rewound."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..protocol import Rewound, Said, Stamped, StepStarted
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One of them; going back is to before it."""
+    """A point in the run; rewinding restores the state before it."""
 
     seq: int
     at: float
     """Unix time."""
     text: str | None
-    """Of a message; None: a step."""
+    """Text of the message; None: a step."""
     step: int | None
 
 
 def earlier_points(journal: Journal) -> list[Point]:
-    """Oldest first; what was gone back over is not among them. Reads no other events. Raises JournalError."""
+    """Return the points, oldest first, without those that were rewound. Reads no other events. Raises JournalError."""
     points: list[Point] = []
     kinds = [str(kind.__struct_config__.tag) for kind in (Said, StepStarted, Rewound)]
     query = "SELECT seq, at, step, work, type, body FROM events WHERE type IN (?, ?, ?) AND work IS NULL ORDER BY seq"

@@ -1,4 +1,4 @@
-"""What the runs of some days add up to, and which limit does not fit them."""
+"""Summarize the runs of several days, and find limits that do not fit them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..protocol import EVIDENCE_KINDS, JournalError, Reason
 from .listing import LIMITS, RunLine, RunsFolder, RunTally, Spend
 
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
-"""The first word of a budget's end (stops/budget.py) to the limit."""
+"""First word of the detail of a budget's end (stops/budget.py) to the limit."""
 ENOUGH = 3
-"""Runs with a limit, below which nothing is said of it."""
+"""With fewer runs than this, no advice about a limit is given."""
 TIGHT, LOOSE = 0.25, 0.25
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a limit was used, 0 to 1 and above, by so many runs that had it."""
+    """Share of a limit that was used (0 to 1, or above), over the given number of runs with that limit."""
 
     runs: int
     median: float
@@ -30,17 +30,17 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exits(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs that ended for one reason; `running` and `interrupted` are those that have not ended."""
+    """Number of runs by end reason; `running` and `interrupted` are runs that have not ended."""
 
     reason: str
     runs: int
     share: float
     budget: dict[str, Share]
-    """By limit."""
+    """Used share by limit."""
 
 
 class Firing(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that detectors saw."""
+    """Number of detections of one kind."""
 
     kind: str
     signature: str
@@ -50,7 +50,7 @@ class Firing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
-    """Hand-offs for one reason."""
+    """Number of hand-offs with the same reason."""
 
     reason: str
     times: int
@@ -58,7 +58,7 @@ class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
-    """Complete runs whose end is evidenced in one way."""
+    """Number of complete runs with the same kind of evidence."""
 
     kind: str
     """One of `EVIDENCE_KINDS`."""
@@ -66,50 +66,50 @@ class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model used."""
+    """What one model used in all runs."""
 
     model: str
     calls: int
     tokens_in: int
     tokens_out: int
     usd: float | None
-    """None: at least one call had no price."""
+    """Cost in USD; None: at least one call had no known price."""
     estimated: bool
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a limit fits."""
+    """Advice about whether one limit fits the runs."""
 
     limit: str
     verdict: str
-    """`too tight`, `too loose` or `fits`; `unknown` where too few runs had it."""
+    """`too tight`, `too loose` or `fits`; `unknown` if too few runs had the limit."""
     why: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """The report over all runs of the period."""
 
     days: float
     since: float
     """Unix seconds."""
     runs: int
     unreadable: int
-    """Damaged, or written by a newer version."""
+    """Number of journals that are damaged or from a newer version."""
     newer: int
-    """Those of a newer version, which are part of the unreadable."""
+    """Number of the unreadable journals that are from a newer version."""
     exits: list[Exits]
-    """The most frequent first."""
+    """Most frequent first."""
     budget: dict[str, Share]
-    """Of all runs, by limit."""
+    """Used share of all runs, by limit."""
     detectors: list[Firing]
     handoffs: list[HandOffs]
     models: list[ModelSpend]
-    """The dearest first."""
+    """Most expensive first."""
     advice: list[Advice]
     evidenced: list[Evidenced] = []
-    """The complete runs, by how well their end is evidenced; the strongest kind first."""
+    """Complete runs by kind of evidence, strongest kind first."""
     searches: list[Searched] = []
-    """The newest first."""
+    """Newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class _Run:
 
     @property
     def ended_on(self) -> str:
-        """The limit that ended it, or nothing."""
+        """The limit that ended the run, or an empty text."""
         if self.tally.reason is not Reason.BUDGET:
             return ""
         return _BUDGETS.get(self.tally.detail.split(" budget", 1)[0], "")
@@ -136,7 +136,7 @@ class _Run:
 
 
 def report(folder: Path, days: float, now: float) -> Report:
-    """Of the runs that began within so many days before `now` (Unix seconds). The unreadable are only counted."""
+    """Report on the runs of the given number of days before `now` (Unix seconds). Unreadable runs are only counted."""
     since = now - days * 86_400
     runs: list[_Run] = []
     unreadable = newer = 0
@@ -192,7 +192,7 @@ def _shares(runs: Iterable[_Run]) -> dict[str, Share]:
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """By linear interpolation between the two nearest values."""
+    """Return a quantile, by linear interpolation between the two nearest values."""
     ordered = sorted(values)
     place = (len(ordered) - 1) * part
     low = math.floor(place)

@@ -1,4 +1,4 @@
-"""Where runs are kept, what they are called, and how one is found."""
+"""Where runs are stored, what their ids look like, and how to find a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_LIST = 8
 
 
 def new_run_id(now: float) -> str:
-    """`20261121-014233-k3f9x`: sorts by the time that is given (Unix seconds), within a second too; UTC."""
+    """Return a new id such as `20261121-014233-k3f9x` (UTC). Ids sort by the given time, also within a second."""
     part = int(now % 1 * 36**2)
     noise = int.from_bytes(os.urandom(4)) % 36**3
     letters = (part // 36, part % 36, noise // 36**2, noise // 36 % 36, noise % 36)
@@ -23,7 +23,7 @@ def new_run_id(now: float) -> str:
 
 
 def runs_dir(explicit: str | None, env: Mapping[str, str]) -> Path:
-    """The folder of all journals: as given (`--runs-dir`), RUNDRY_RUNS_DIR, or the system's place for state."""
+    """Return the folder of all journals: `--runs-dir`, RUNDRY_RUNS_DIR, or the system's folder for state."""
     given = explicit or env.get("RUNDRY_RUNS_DIR")
     if given:
         return Path(given).expanduser().absolute()
@@ -36,14 +36,14 @@ def runs_dir(explicit: str | None, env: Mapping[str, str]) -> Path:
 
 
 def journal_path(folder: Path, run_id: str) -> Path:
-    """Where that run's journal stands."""
+    """Return the path of the run's journal."""
     return folder / f"{run_id}.db"
 
 
 def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
-    """The journal of a run by its id, an unambiguous beginning of it, or a path.
+    """Return the journal of a run by its id, an unambiguous prefix of it, or a path.
 
-    None: the newest run of the workspace (of all, where that is None) that is not finished. Raises UserError.
+    None: the newest unfinished run of the workspace (of all, if that is None). Raises UserError.
     """
     if ref is None:
         return _newest_unfinished(folder, workspace)
@@ -60,11 +60,11 @@ def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
     if not fitting:
         raise UserError(f"no run {ref!r} in {folder}: `rundry runs` lists those that exist")
     shown = ", ".join(fitting[:_LONGEST_LIST]) + (", ..." if len(fitting) > _LONGEST_LIST else "")
-    raise UserError(f"{ref!r} fits {len(fitting)} runs ({shown}): give more of the id")
+    raise UserError(f"{ref!r} matches {len(fitting)} runs ({shown}): give more of the id")
 
 
 def list_runs(folder: Path) -> list[RunLine]:
-    """All runs, the newest first; one that cannot be read says why. Empty where there is no such folder."""
+    """Return all runs, newest first; for an unreadable run, the line says why. Empty if the folder does not exist."""
     with RunsFolder(folder) as runs:
         return list(runs.lines())
 

@@ -1,4 +1,4 @@
-"""What waits for a person in a run, and how it stands: read from its journal without folding all of it."""
+"""What waits for a person in a run, and the state of the run, read from its journal without folding all events."""
 
 from __future__ import annotations
 
@@ -57,31 +57,31 @@ _ASKED = (
 
 @dataclass(slots=True)
 class Waits:
-    """The fold of what is asked of a person and how the run stands."""
+    """Proposals, questions and state of a run, for views and commands."""
 
     budget: Budget
     model: ModelSpec | None = None
-    """The one that answers."""
+    """The current model."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """By their id, oldest first, rebased ones as they are now. They outlive their runner."""
+    """Open proposals by id, oldest first, with the changes of a rebase. They outlive their runner."""
     opened_at: dict[str, float] = field(default_factory=dict[str, float])
-    """Unix time at which each was opened, by its id."""
+    """Unix time at which each proposal was opened, by its id."""
     conflicts: dict[str, str] = field(default_factory=dict[str, str])
     """Why a proposal is in conflict, by its id."""
     _passing: set[str] = field(default_factory=set[str])
-    """Proposals that end with their runner: of an item of a search, or of a command that ran already."""
+    """Proposals that end with their runner: those of search items, or of commands that already ran."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
     queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
-    """Messages that wait for the step's end, by their id."""
+    """Messages that wait for the end of the step, by their id."""
     handoff: HandoffOpened | None = None
     paused: Paused | None = None
     started: RunStarted | None = None
     ended: RunEnded | None = None
     asked_at: float = 0.0
-    """Unix time at which a person was asked last."""
+    """Unix time of the newest question to a person."""
 
     def apply(self, stamped: Stamped) -> None:
-        """Takes in the next event, in order."""
+        """Fold the next event into this state."""
         if isinstance(stamped.event, HandoffOpened | QuestionAsked | ProposalOpened):
             self.asked_at = stamped.at
         match stamped.event:
@@ -133,7 +133,7 @@ class Waits:
                 pass
 
     def lasting(self) -> dict[str, ProposalOpened]:
-        """The proposals that can be decided while no runner is there."""
+        """The proposals that can be decided without a runner."""
         return {name: opened for name, opened in self.proposals.items() if name not in self._passing}
 
     def _runner_gone(self) -> None:
@@ -142,7 +142,7 @@ class Waits:
 
 
 def what_waits(journal: Journal) -> Waits:
-    """How the run stands right now. Reads no other events. Raises JournalError."""
+    """Return the state of the run now. Reads no other events. Raises JournalError."""
     waits = Waits(journal.spec.budget, model=journal.spec.model)
     for stamped in events_of(journal, _ASKED):
         waits.apply(stamped)
@@ -150,7 +150,7 @@ def what_waits(journal: Journal) -> Waits:
 
 
 def events_of(journal: Journal, kinds: Iterable[type[Event]], after: int = 0) -> list[Stamped]:
-    """The events of these types that come after that one, oldest first. Raises JournalError."""
+    """Return the events of these types after that one, oldest first. Raises JournalError."""
     tags = [str(kind.__struct_config__.tag) for kind in kinds]
     marks = ", ".join("?" for _ in tags)
     query = f"SELECT seq, at, step, work, type, body FROM events WHERE seq > ? AND type IN ({marks}) ORDER BY seq"

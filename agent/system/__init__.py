@@ -1,4 +1,4 @@
-"""What rundry asks of the operating system: reports of changes, the places of programs, plain files and tables."""
+"""Operating-system functions: change notifications, locations of programs, safe reading of files and tables."""
 
 from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host

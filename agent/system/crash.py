@@ -15,7 +15,7 @@ _AT = os.environ.get("RUNDRY_CRASH_AT")
 
 
 def _not_tested(name: str) -> None:
-    """Outside of the crash tests, a crash point does nothing."""
+    """Do nothing outside the crash tests."""
 
 
 def _counter(at: int, log: str | None) -> Callable[[str], None]:
@@ -34,4 +34,4 @@ def _counter(at: int, log: str | None) -> Callable[[str], None]:
 
 
 crash_point = _not_tested if _AT is None else _counter(int(_AT), os.environ.get("RUNDRY_CRASH_LOG"))
-"""Mark a step that a crash may follow, by its name."""
+"""Mark a step after which the crash tests can kill the process, by its name."""

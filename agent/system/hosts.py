@@ -1,4 +1,4 @@
-"""Hosts as a user lists them, and servers as a program asks for them."""
+"""Parse host names in the user's list, and servers that a program requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 253
 
 
 class Target(NamedTuple):
-    """A server that a command asks for."""
+    """A server that a command requests."""
 
     host: str
     """In lower case, without a final dot and without brackets."""
@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 def read_target(authority: str, usual_port: int | None = None) -> Target | None:
-    """Return what `host:port` names; None: it is not written as one. It is never read in two ways."""
+    """Parse `host:port`; None: the text is not of this form. The result is never ambiguous."""
     found = _AUTHORITY.fullmatch(authority.lower())
     if found is None or len(found["host"]) > _LONGEST:
         return None
@@ -44,7 +44,7 @@ def read_host(text: str) -> str:
 
 
 def split_host(entry: str) -> tuple[bool, str, int | None]:
-    """Return whether a canonical entry stands for all names below, the name without brackets, and the port if any."""
+    """Return whether a canonical entry includes all subdomains, the name without brackets, and the port if any."""
     found = _ENTRY.fullmatch(entry)
     assert found is not None
     return found["any"] is not None, found["host"].strip("[]"), int(found["port"]) if found["port"] else None

@@ -1,4 +1,4 @@
-"""Changes of files and folders as the Linux kernel reports them, without a thread and without polling (inotify(7))."""
+"""Report changes of files and folders on Linux, without a thread and without polling (inotify(7))."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 WRITTEN = 0x2
 """IN_MODIFY: a file was written to or truncated."""
 _ANY = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
-"""Written, attributes changed, closed after writing, moved away or in, made, removed; the watched path itself too."""
+"""Written, attributes changed, closed after writing, moved, created, removed; also for the watched path itself."""
 _OVERFLOW = 0x4000
 _CLOSE_ON_EXEC, _NON_BLOCKING = 0o2000000, 0o4000
 _EVENT = struct.Struct("iIII")

@@ -1,19 +1,19 @@
-"""Judge the addresses that the names of servers lead to: only public ones, unless the user listed them."""
+"""Check the addresses of servers: only public addresses are allowed, unless the user listed others."""
 
 from __future__ import annotations
 
 import ipaddress
 
 _WITH_IPV4_LAST = tuple(ipaddress.IPv6Network(net) for net in ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96"))
-"""Their last 32 bits are an IPv4 address: NAT64 (RFC 6052), IPv4-compatible (RFC 4291), translated (RFC 7915)."""
+"""The last 32 bits are an IPv4 address: NAT64 (RFC 6052), IPv4-compatible (RFC 4291), translated (RFC 7915)."""
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
-"""RFC 8215: what it leads to is up to each network."""
+"""RFC 8215: each network defines the meaning of these addresses."""
 _ISATAP = (0x00005EFE, 0x02005EFE)
 """Bits 64 to 95 of an address whose last 32 bits are an IPv4 address (RFC 5214)."""
 
 
 def named_address(host: str) -> str | None:
-    """The address that an entry of the list names literally, with or without a port; None: it is a name."""
+    """Return the address in an entry of the list, with or without a port; None: the entry is a name."""
     bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
     try:
         return str(ipaddress.ip_address(bare.strip("[]")))
@@ -22,7 +22,7 @@ def named_address(host: str) -> str | None:
 
 
 def may_lead(host: str, found: str, allowed: frozenset[str]) -> bool:
-    """A listed name may lead to this address."""
+    """Return whether a listed name may resolve to this address."""
     it = _meant(ipaddress.ip_address(found.partition("%")[0]))
     if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):
         return True
@@ -33,7 +33,7 @@ def may_lead(host: str, found: str, allowed: frozenset[str]) -> bool:
 def _meant(
     it: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the IPv4 address that an IPv6 address stands for; the address itself where it stands for none."""
+    """Return the IPv4 address embedded in an IPv6 address, otherwise the address itself."""
     if isinstance(it, ipaddress.IPv4Address):
         return it
     if it.ipv4_mapped is not None:

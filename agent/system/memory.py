@@ -1,4 +1,4 @@
-"""Memory that was freed and is still held by the C library."""
+"""Return memory that was freed but is still held by the C library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 
 def return_freed_memory() -> None:
-    """Give freed memory back to the system, where the C library is glibc.
+    """Return freed memory to the system, if the C library is glibc.
 
-    Each step takes and frees blocks of all sizes (requests, answers, files, compressed events). glibc keeps the gaps
-    between those that stay: half of a runner's heap, and more with each hundred steps.
+    Each step allocates and frees blocks of all sizes (requests, answers, files, compressed events). glibc keeps the
+    gaps between the remaining blocks: half of a runner's heap, and more with each hundred steps.
     """
     if (trim := _trim()) is not None:
         trim(0)

@@ -1,4 +1,4 @@
-"""Read files and folders that someone else may have prepared: never a FIFO or a device, at any depth, with bounds."""
+"""Read files and folders that an attacker may have prepared: never a FIFO or device, at any depth, with size limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST = 1_000_000
-"""Bytes of a file that configures something; a larger one is refused."""
+"""Maximum size in bytes of a configuration file; a larger one is refused."""
 
 
 def read_plain(path: Path | str, most: int = LARGEST) -> bytes:

@@ -1,4 +1,4 @@
-"""Find the helper programs that rundry itself starts, such as git: never one that a model could have put there."""
+"""Find the helper programs that rundry itself starts, such as git, but never one that a model could have created."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def _can_run(program: Path) -> bool:
 
 
 def _is_in(path: Path, folders: list[Path]) -> bool:
-    """Whether the path, its parent or what either is a link to is in one of these folders."""
+    """Return whether the path, its parent or the target of either link is in one of these folders."""
     places = (path, Path(os.path.realpath(path.parent)), Path(os.path.realpath(path)))
     return any(place.is_relative_to(folder) for place in places for folder in folders)

@@ -11,7 +11,7 @@ import msgspec
 
 T = TypeVar("T")
 _reading = threading.Lock()
-"""msgspec prepares a type when it is first used, and crashes the process where two threads do that at the same time."""
+"""msgspec prepares a type on first use, and crashes the process if two threads do that at the same time."""
 
 
 def read_table(file: Path, kind: type[T]) -> T:

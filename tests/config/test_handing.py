@@ -89,10 +89,10 @@ def test_notify_is_a_command_or_none(spec_of):
         ("[[handoff.tier]]\nkind = 'model'", "needs a name"),
         ("[[handoff.tier]]\nkind = 'command'", "needs a command"),
         ("[[handoff.tier]]\nkind = 'person'\nrun = 'x'", "run is not known"),
-        ("[[handoff.tier]]\nkind = 'person'\nafter = 'soon'", "no duration"),
+        ("[[handoff.tier]]\nkind = 'person'\nafter = 'soon'", "not a duration"),
         ("[[handoff.tier]]\nkind = 'person'\nafter = -5", "out of range"),
-        ("escalate = 5", "no model"),
-        ("escalate = ''", "no name"),
+        ("escalate = 5", "not a model"),
+        ("escalate = ''", "not a name"),
     ],
 )
 def test_what_makes_no_sense_is_named_with_the_mend(spec_of, text: str, word: str):

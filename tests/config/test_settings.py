@@ -227,11 +227,11 @@ def test_model_and_gate_have_a_short_form(place: Place) -> None:
         ("[budget]\nsteps = 1.5", "budget.steps", "whole number"),
         ("[budget]\nsteps = -1", "budget.steps", "write 0 or more"),
         ("[budget]\nusd = nan", "budget.usd", "0 or more"),
-        ("[budget]\nusd = true", "budget.usd", "no number"),
+        ("[budget]\nusd = true", "budget.usd", "not a number"),
         ("[budget]\ntime = '5 apples'", "budget.time", "write 90"),
         ("[budget]\nstep = 4", "budget.step", "did you mean budget.steps?"),
         ("steps = 4", "steps", "did you mean budget.steps?"),
-        ("budget = 5", "budget", "is no option"),
+        ("budget = 5", "budget", "is not an option"),
         ("unti = 'x'", "unti", "did you mean until?"),
         ("frobnicate = 1", "frobnicate", "rundry doctor"),
         ("loop = 'forever'", "loop", "write chat, goal, naive"),
@@ -242,12 +242,12 @@ def test_model_and_gate_have_a_short_form(place: Place) -> None:
         ("[gate]\nrules = [{verdict='allow'}]", "gate.rules", "must say what it is about"),
         ("[gate]\nrules = [{verdict='allow', glob='x'}]", "gate.rules", "cannot have glob"),
         ("[quota]\nrun_command = 'often'", "quota", "30/min"),
-        ("quota = 3", "quota", "no table"),
+        ("quota = 3", "quota", "not a table"),
         ("until = ''", "until", "empty"),
-        ("until = [3]", "until", "no text"),
+        ("until = [3]", "until", "not a text"),
         ('model = "a\\u0007b"', "model.name", "control characters"),
         ("api_base = 'localhost:8080'", "model.api_base", "http://127.0.0.1:8080/v1"),
-        ("api_base = 'http://h:99999'", "model.api_base", "no address"),
+        ("api_base = 'http://h:99999'", "model.api_base", "not a server address"),
         ("context = 0", "model.context", "at least 1"),
         ("price = '3'", "model.price", "IN/OUT"),
         ("price = 3", "model.price", "IN/OUT"),
@@ -294,11 +294,11 @@ def test_what_concerns_the_person_cannot_be_set_by_a_project(place: Place, key: 
 @pytest.mark.parametrize(
     ("name", "value", "mend"),
     [
-        ("steps", "x", "--steps: 'x' is no whole number"),
+        ("steps", "x", "--steps: 'x' is not a whole number"),
         ("until_py", [""], "--until-py: '' is empty"),
         ("on_ask", "shrug", "--on-ask: 'shrug' is not possible: write refuse or handoff"),
         ("loop", "forever", "--loop: 'forever' is not possible"),
-        ("deadline", "yesterday", "--deadline: 'yesterday' is no deadline"),
+        ("deadline", "yesterday", "--deadline: 'yesterday' is not a deadline"),
     ],
 )
 def test_a_bad_flag_is_named_with_the_mend(place: Place, name: str, value: object, mend: str) -> None:
@@ -308,7 +308,7 @@ def test_a_bad_flag_is_named_with_the_mend(place: Place, name: str, value: objec
 
 def test_a_bad_variable_is_named(place: Place) -> None:
     place.env["RUNDRY_USD"] = "lots"
-    with pytest.raises(UserError, match=r"^RUNDRY_USD: 'lots' is no amount"):
+    with pytest.raises(UserError, match=r"^RUNDRY_USD: 'lots' is not an amount"):
         place.load()
 
 

@@ -211,7 +211,7 @@ def test_undo_needs_no_runner(home: Home, project: Path):
     [
         ((), "a verb"),
         (("nosuch", "pause"), "no run 'nosuch'"),
-        (("r", "pause"), "fits 2 runs"),
+        (("r", "pause"), "matches 2 runs"),
         (("r1", "paws"), "did you mean `pause`?"),
         (("r1",), "give a verb"),
         (("puase",), "did you mean `pause`? give a verb"),

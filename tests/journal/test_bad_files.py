@@ -37,7 +37,11 @@ def test_a_missing_journal_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"", "is empty"), (b"hello, I am a text\n" * 500, "is no journal"), (b"SQLite format 3\0", "is no journal")],
+    [
+        (b"", "is empty"),
+        (b"hello, I am a text\n" * 500, "is not a journal"),
+        (b"SQLite format 3\0", "is not a journal"),
+    ],
     ids=["zero bytes", "text", "half a header"],
 )
 def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
@@ -51,7 +55,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path, con
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="is no file"):
+    with pytest.raises(JournalError, match="is not a file"):
         Journal.open(tmp_path)
 
 
@@ -87,7 +91,7 @@ def test_a_journal_without_a_run_in_it_is_refused(tmp_path: Path, make_spec: Cal
     raw = sqlite3.connect(path)
     raw.execute("DELETE FROM meta WHERE key = 'spec'")
     raw.commit()
-    with pytest.raises(JournalError, match="never begun"):
+    with pytest.raises(JournalError, match="its run never started"):
         Journal.open(path)
     raw.execute("INSERT INTO meta VALUES ('spec', '{\"loop\": \"levitate\"}')")
     raw.commit()

@@ -1,1 +1,1 @@
-"""Find damage of a journal: a checksum chain over its events, and a record of its newest event in a file of its own."""
+"""Detect damage in a journal, with a checksum chain over its events and a separate record of its newest event."""

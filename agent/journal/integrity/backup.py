@@ -1,4 +1,4 @@
-"""Copy a journal, also one that a runner writes to, into a single file that has all events."""
+"""Copy a journal, even while a runner writes to it, to a single file with all events."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .damage import damage_of
 
 
 def backup(path: Path, target: Path | None) -> tuple[Path, str]:
-    """Copy the journal; return the new file, and what is damaged in the journal and so in the copy.
+    """Copy the journal; return the new file, and a description of damage in the journal and therefore in the copy.
 
-    `target`: a new file, or a folder; None: this folder. Raises UserError, JournalError; then there is no copy.
+    `target`: a new file, or a folder; None: the current folder. Raises UserError, JournalError; then there is no copy.
     """
     journal = Journal.open(path)
     try:
@@ -46,7 +46,7 @@ def _copy(path: Path, place: Path) -> None:
             closing(sqlite3.connect(path, timeout=database.BUSY_SECONDS)) as source,
             closing(sqlite3.connect(place, isolation_level=None)) as copy,
         ):
-            source.backup(copy)  # all pages in one step: a run that goes on does not make it start again
+            source.backup(copy)  # all pages in one step: a running run does not restart the copy
             database.mark_settled(copy)
         with place.open("rb") as file:
             os.fsync(file.fileno())

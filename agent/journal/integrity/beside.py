@@ -1,4 +1,4 @@
-"""Checksums of what stands next to the events: the spec, the commands of views, and the items of a search."""
+"""Checksums of the data next to the events: the spec, the commands of views, and the items of a search."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ META_DIGEST = "digest"
 """Key in `meta`: the checksum of the other values."""
 _CHANGING = ("live", "chain_from", META_DIGEST)
 _BYTES = 5
-"""Of an item's checksum: the sum of eight million of them fits into an integer of SQLite."""
+"""Bytes of an item's checksum: the sum of eight million of these fits into an integer of SQLite."""
 _COLUMNS = ("hash", "key", "kind", "value", "source", "state", "place", "attempts", "due", "error")
 _ITEM = f"item_digest({', '.join(_COLUMNS)})"
 _HAS_SUM = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'frontier_sum'"
 _STATES = ("queued", "waiting", "working", "done", "set_aside", "skipped", "finding")
 ITEMS_ON_RESUME = 300_000
-"""The items of a larger search are read by `rundry check` only: a million takes four seconds."""
+"""With more items, only `rundry check` reads them: a million takes four seconds."""
 
 
 def item_digest(*columns: object) -> int:
-    """The checksum of an item of a search; the sum over all items does not depend on their order."""
+    """Return the checksum of an item of a search. The sum over all items does not depend on their order."""
     raw = repr(columns).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(raw, digest_size=_BYTES).digest())
 
 
 def command_digest(at: float, body: bytes) -> bytes:
-    """The checksum of a command of a view."""
+    """Return the checksum of a command of a view."""
     return hashlib.blake2b(repr(at).encode() + body, digest_size=16).digest()
 
 
 def meta_digest(rows: list[tuple[str, str]]) -> str:
-    """The checksum of the values in `meta` that stay."""
+    """Return the checksum of the constant values in `meta`."""
     kept = sorted((key, value) for key, value in rows if key not in _CHANGING)
     return hashlib.blake2b(repr(kept).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def keep_sum_of_items(journal: Journal) -> None:
-    """From now on each change of an item through this handle changes the sum. Inside of a transaction."""
+    """Make each change of an item through this handle also change the sum. Call it inside a transaction."""
     journal.add_function("item_digest", len(_COLUMNS), item_digest)
     if not journal.rows(_HAS_SUM):
         journal.rows("CREATE TABLE frontier_sum(one INTEGER PRIMARY KEY, digest INTEGER NOT NULL) STRICT")
@@ -55,7 +55,7 @@ def keep_sum_of_items(journal: Journal) -> None:
 
 
 def faults_of_spec(journal: Journal) -> Iterator[str]:
-    """What is wrong with the spec and the other values. A journal of an earlier version has no checksum of them."""
+    """Yield faults of the spec and the other values. A journal of an earlier version has no checksum of these."""
     rows: list[tuple[str, str]] = journal.rows("SELECT key, value FROM meta")
     known = dict(rows).get(META_DIGEST)
     if known is not None and known != meta_digest(rows):
@@ -63,7 +63,7 @@ def faults_of_spec(journal: Journal) -> Iterator[str]:
 
 
 def faults_of_inbox(journal: Journal) -> Iterator[str]:
-    """What is wrong with commands that no runner took yet."""
+    """Yield faults of commands that no runner has read yet."""
     if journal.rows("SELECT 1 FROM pragma_table_info('commands') WHERE name = 'digest'"):
         for number, at, body, digest in journal.rows("SELECT id, at, body, digest FROM commands"):
             if digest is not None and digest != command_digest(at, body):
@@ -71,7 +71,7 @@ def faults_of_inbox(journal: Journal) -> Iterator[str]:
 
 
 def faults_of_items(journal: Journal, most: int | None = None) -> Iterator[str]:
-    """What is wrong with the items of a search; of more than `most` items: nothing is read."""
+    """Yield faults of the items of a search; nothing is read if there are more than `most`."""
     if not journal.rows(_HAS_SUM):
         return
     tally = journal.rows(f"SELECT {', '.join(_STATES)}, head, tail FROM frontier_tally")
@@ -94,6 +94,6 @@ def faults_of_items(journal: Journal, most: int | None = None) -> Iterator[str]:
 
 
 def add_inbox_digest(connection: sqlite3.Connection) -> None:
-    """Let the commands of a journal of an earlier version have checksums. Inside of a transaction."""
+    """Add checksums to the commands in a journal of an earlier version. Call it inside a transaction."""
     if not connection.execute("SELECT 1 FROM pragma_table_info('commands') WHERE name = 'digest'").fetchone():
         connection.execute("ALTER TABLE commands ADD COLUMN digest BLOB")

@@ -1,4 +1,4 @@
-"""The checksum chain: each event has a digest over its own bytes and the digest of the event before it."""
+"""The checksum chain: the digest of each event covers its own bytes and the digest of the previous event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 DIGEST_BYTES = 16
 START = bytes(DIGEST_BYTES)
-"""What the first event of a chain is linked to."""
+"""The link of the first event in a chain."""
 CHAIN_FROM = "chain_from"
 """Key in `meta`: the first event that has a digest. Journals of earlier versions have events before it."""
 
@@ -23,42 +23,42 @@ WHERE seq > ? ORDER BY seq LIMIT ?
 """
 
 Row = tuple[int, float, int | None, str | None, str, bytes, bytes]
-"""An event with its digest, as it is inserted."""
+"""An event with its digest, in the form in which it is inserted."""
 
 Query = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 """Runs SQL with values on a journal."""
 
 OnRead = Callable[[int, str], None]
-"""Told the newest event that was read, and what for."""
+"""Receives the number of the newest event that was read, and the purpose."""
 
 
 class BrokenLink(NamedTuple):
-    """An event that is not as it was recorded."""
+    """An event that differs from what was recorded."""
 
     seq: int
     kind: str
-    """Its type as it can be read now; empty where there is no such event."""
+    """Its type as it reads now; empty if the event is missing."""
     fault: str
     """`does not match its checksum`, `has no checksum` or `is missing`."""
 
     @property
     def text(self) -> str:
-        """One line."""
+        """The fault as one line of text."""
         return f"event {self.seq} ({self.kind}) {self.fault}" if self.kind else f"event {self.seq} {self.fault}"
 
 
 def digest_of(before: bytes, seq: int, at: object, step: object, work: object, kind: object, body: bytes) -> bytes:
-    """The digest of an event whose predecessor has the digest `before`."""
+    """Return the digest of an event whose previous event has the digest `before`."""
     fields = repr((seq, at, step, work, kind)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(b"%b%b%b" % (before, fields, body), digest_size=DIGEST_BYTES).digest()
 
 
 class Chain:
-    """The newest link, from which the next ones are made."""
+    """The newest link, from which the next one is computed."""
 
     def __init__(self) -> None:
         self.seq = -1
-        """Of the newest event; -1: not known."""
+        """Number of the newest event; -1: unknown."""
         self.digest = START
 
     def read_head(self, connection: sqlite3.Connection) -> None:
@@ -68,11 +68,11 @@ class Chain:
         self.digest = found if isinstance(found, bytes) else START
 
     def forget(self) -> None:
-        """The newest link is not known: a transaction was rolled back, or another process appended an event."""
+        """Forget the newest link, because a transaction was rolled back or another process appended an event."""
         self.seq = -1
 
     def row(self, at: float, step: int | None, work: str | None, kind: str, body: bytes) -> Row:
-        """The next event with its digest. Call `advance` once it is inserted."""
+        """Return the next event with its digest. Call `advance` after inserting it."""
         seq = self.seq + 1
         return seq, at, step, work, kind, body, digest_of(self.digest, seq, at, step, work, kind, body)
 
@@ -82,7 +82,7 @@ class Chain:
 
 
 def add_chain(connection: sqlite3.Connection, set_meta: str) -> None:
-    """Let the chain of a journal of an earlier version start at its next event. Not inside of a transaction."""
+    """Add a chain to a journal of an earlier version, from its next event on. Do not call it inside a transaction."""
 
     def query(sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         return connection.execute(sql, values).fetchall()
@@ -103,12 +103,12 @@ def add_chain(connection: sqlite3.Connection, set_meta: str) -> None:
 
 
 def has_chain(query: Query) -> bool:
-    """Whether events of this journal have digests."""
+    """Return whether events of this journal have digests."""
     return bool(query(_COLUMNS, ()))
 
 
 def broken_links(query: Query, after: int = 0, on_read: OnRead | None = None) -> Iterator[BrokenLink]:
-    """The events after that one whose bytes are not those that were recorded, oldest first."""
+    """Return the events after that one whose bytes differ from what was recorded, oldest first."""
     if not has_chain(query):
         return
     first = _chain_from(query)
@@ -133,13 +133,13 @@ def broken_links(query: Query, after: int = 0, on_read: OnRead | None = None) ->
 
 
 def _next_limit(rows: Sequence[tuple[Any, ...]]) -> int:
-    """How many events to read next, where they are as large as these."""
+    """Return how many events to read next, if they are as large as these."""
     size = sum(len(row[5]) for row in rows if isinstance(row[5], bytes))
     return max(1, min(_BATCH, _BATCH_BYTES * len(rows) // max(1, size)))
 
 
 def is_linked(query: Query, seq: int, digest: bytes) -> bool:
-    """Whether this journal has that event with that digest."""
+    """Return whether this journal contains that event with that digest."""
     return not has_chain(query) or _digest_at(query, seq) == digest
 
 

@@ -14,55 +14,55 @@ from .chain import BrokenLink, broken_links, has_chain, is_linked
 from .tail import Tail, read_tail, tail_path
 
 QUICK_CHECK_BYTES = 256 << 20
-"""A larger file is not read as a whole on resume; its events are checked from the newest checkpoint on."""
+"""A larger file is not read completely on resume; its events are checked from the newest checkpoint on."""
 EVENTS_ON_RESUME = 300_000
 """The same for a journal with more events; `rundry check` reads all of it."""
 _RESUMED = "SELECT type, body FROM events WHERE type = ? ORDER BY seq"
 _OF_A_ROW = re.compile(r"(NULL|non-\w+|\w+) value in events\.|row \d+ missing from index|wrong # of entries in index")
-"""What SQLite's check says of one row, which the checksums find too."""
+"""Messages of SQLite's check about one row, whose damage the checksums find, too."""
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is wrong with the events of a journal, without what a person accepted on an earlier resume."""
+    """Damage in the events of a journal, without the damage that a person accepted on an earlier resume."""
 
     broken: Sequence[BrokenLink] = ()
     missing: int = 0
-    """Events that the write-ahead log lost from its end."""
+    """Number of events that the write-ahead log lost from its end."""
     unknown: str = ""
-    """Why it cannot be known whether events are missing from the end; empty: it is known."""
+    """Why it is unknown whether events are missing from the end; empty: it is known."""
     tail: Tail | None = None
-    """The record of the newest event and of what was spent."""
+    """The record of the newest event and of the usage."""
     accepted: frozenset[int] = field(default=frozenset())
-    """Events that are damaged, and that a person knows of."""
+    """Numbers of damaged events that a person accepted."""
     inbox: Sequence[str] = ()
-    """What is wrong with commands that were given to the run."""
+    """Faults of commands that were sent to the run."""
     fixed: Sequence[str] = ()
-    """What is wrong with the spec or a search's items: the run cannot continue without them."""
+    """Faults of the spec or a search's items: the run cannot continue without these."""
 
     def __bool__(self) -> bool:
         return bool(self.broken or self.missing or self.unknown or self.inbox or self.fixed)
 
     @property
     def end(self) -> list[str]:
-        """What is wrong with the end, one finding a line."""
+        """Faults of the end, one line each."""
         plural = "s are" if self.missing > 1 else " is"
         missing = [f"{self.missing} event{plural} missing from the end"] if self.missing else []
         return [*missing, self.unknown] if self.unknown else missing
 
     @property
     def summary(self) -> str:
-        """All of it in one line."""
+        """Return all faults in one line."""
         lines = [*self.fixed, *(link.text for link in self.broken), *self.end, *self.inbox]
         more = f", and {len(lines) - _SHOWN} more findings" if len(lines) > _SHOWN else ""
         return "; ".join(lines[:_SHOWN]) + more
 
 
 def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> Damage:
-    """What is wrong with the events after that one, and with what stands next to them.
+    """Return the damage in the events after that one, and in the data next to them.
 
-    `most`: the items of a larger search are not read. Raises JournalError where the file itself is damaged.
+    `most`: items of a larger search are not read. Raises JournalError if the file itself is damaged.
     """
     accepted = _accepted(journal)
     broken = list(broken_links(journal.rows, after, journal.on_read))
@@ -79,12 +79,12 @@ def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> D
 
 
 def is_large(journal: Journal) -> bool:
-    """Whether reading all of it takes too long for a resume."""
+    """Return whether reading the whole journal takes too long for a resume."""
     return _bytes(journal) > QUICK_CHECK_BYTES or journal.last_seq() > EVENTS_ON_RESUME
 
 
 def require_intact_file(journal: Journal) -> None:
-    """Raise JournalError where SQLite finds damage in the structure of the file."""
+    """Raise JournalError if SQLite finds damage in the structure of the file."""
     if _bytes(journal) > QUICK_CHECK_BYTES:
         return
     if lines := structural_faults(journal, "quick_check"):
@@ -97,7 +97,7 @@ def _bytes(journal: Journal) -> int:
 
 
 def structural_faults(journal: Journal, pragma: str) -> list[str]:
-    """What SQLite's `quick_check` or `integrity_check` finds, without what it says of single events."""
+    """Return what SQLite's `quick_check` or `integrity_check` finds, without messages about single events."""
     lines = [line for (text,) in journal.rows(f"PRAGMA {pragma}(20)") for line in str(text).splitlines()]
     return [line for line in lines if line != "ok" and not line.startswith("*** in") and not _OF_A_ROW.match(line)]
 
@@ -109,7 +109,7 @@ def _accepted(journal: Journal) -> frozenset[int]:
 
 
 def _look_at_end(journal: Journal) -> tuple[int, str, Tail | None]:
-    """How many events are missing from the end, why that is not known, and the record of the end."""
+    """Return how many events are missing from the end, why this is unknown, and the record of the end."""
     name = tail_path(journal.path).name
     try:
         tail = read_tail(journal.path)

@@ -1,4 +1,4 @@
-"""Which events are forced out to the disk: they must survive a power cut, because an action follows from them."""
+"""Events that are flushed to disk: they must survive a power failure because an action depends on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, Question
 
 
 def is_forced_out(event: Event) -> bool:
-    """Whether the event is a call that is about to be paid for, or a decision of a person. Costs 0.2 to 5 ms."""
+    """Return whether the event admits a paid call or records a person's decision. Flushing takes 0.2 to 5 ms."""
     match event:
         case ProposalDecided(decision=decision, by=by):
             return decision != "reject" or by == "person"

@@ -1,4 +1,4 @@
-"""Journals in the making: they have a name of their own until they are whole, so that a kill leaves no half of one."""
+"""Unfinished journals: they have a temporary name until they are complete, so that a kill leaves no partial journal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.E
 
 
 def making_path(journal: Path) -> Path:
-    """Where a journal is made by this process, before it has its own name."""
+    """Return the temporary path of a journal that this process creates."""
     return journal.with_name(f"{journal.name}.{view_name(_KIND)}")
 
 
 def probe_path(journal: Path) -> Path:
-    """A file that is made and removed to see whether a journal can be made."""
+    """Return the path of a file that is created and removed to test whether a journal can be created."""
     return journal.with_suffix(_PROBE)
 
 
 def give_name(made: Path, journal: Path) -> None:
-    """Give a whole journal, which nobody has open, its own name. Raises FileExistsError, OSError."""
+    """Rename a complete journal, which nobody has open, to its final name. Raises FileExistsError, OSError."""
     tail = made.with_name(f"{made.name}.tail")
     if tail.exists():
         tail.replace(journal.with_name(f"{journal.name}.tail"))
@@ -43,7 +43,7 @@ def give_name(made: Path, journal: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Force the names in a folder out to the disk. Raises OSError."""
+    """Flush the names in a folder to disk. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -52,7 +52,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep_half_made(folder: Path) -> None:
-    """Remove what processes left in a runs folder that were killed while they made a journal. Raises OSError."""
+    """Remove files of processes that were killed while they created a journal in a runs folder. Raises OSError."""
     for name in os.listdir(folder):  # noqa: PTH208 - ten times as fast with thousands of runs
         run, found, maker = name.partition(f".db.{_KIND}-")
         if found and is_view_gone(_owner(maker)):
@@ -68,7 +68,7 @@ def _owner(maker: str) -> str:
 
 
 def _remove(folder: Path, run: str, name: str) -> None:
-    """The file goes last: as long as it is there, the rest is found."""
+    """Remove the file last: as long as it exists, the other files can be found."""
     if not (folder / f"{run}.db").exists():
         (folder / f"{run}.db.tail").unlink(missing_ok=True)
         shutil.rmtree(folder / f"{run}.snapshots", ignore_errors=True)

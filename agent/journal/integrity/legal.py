@@ -1,4 +1,4 @@
-"""Repair a conversation from which events are missing: a provider accepts only calls with results."""
+"""Repair a conversation with missing events: a provider accepts only calls with results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOST = "unknown: the journal lost what became of this call. It may have been car
 
 
 def with_results(messages: Sequence[Message], seqs: Sequence[int]) -> tuple[list[Message], list[int]]:
-    """The messages with a result for each call and without results whose call is missing; likewise their places."""
+    """Return the messages with a result for each call, without results whose call is missing, and their positions."""
     found: list[tuple[Message, int]] = []
     waiting: list[str] = []
     seq = 0

@@ -1,4 +1,4 @@
-"""The record of the newest event and the spend, next to the journal: SQLite drops the damaged end of a log silently."""
+"""A record of the newest event and the usage, next to the journal: SQLite drops the damaged end of a log silently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZE = _FORM.size + _CHECK_BYTES
 
 
 class Used(NamedTuple):
-    """What a run used of its limits: spent, held, and the worst case of calls that were admitted."""
+    """Usage of a run's limits: spent, held, and the worst case of admitted calls."""
 
     steps: int = 0
     tokens: int = 0
@@ -28,22 +28,22 @@ class Used(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What was true after the newest commit."""
+    """The state after the newest commit."""
 
     seq: int
-    """Of the newest event."""
+    """Number of the newest event."""
     digest: bytes
-    """Of the newest event."""
+    """Digest of the newest event."""
     used: Used
 
 
 def tail_path(journal: Path) -> Path:
-    """Where the record of a journal is."""
+    """Return the path of a journal's record."""
     return journal.with_name(journal.name + ".tail")
 
 
 def read_tail(journal: Path) -> Tail | None:
-    """The record of a journal; None: nothing was recorded yet. Raises ValueError where it is damaged, OSError."""
+    """Read the record of a journal; None: nothing was recorded yet. Raises ValueError if it is damaged, OSError."""
     try:
         descriptor = os.open(tail_path(journal), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -61,16 +61,16 @@ def read_tail(journal: Path) -> Tail | None:
 
 
 class TailWriter:
-    """Keeps the record of a journal that this process appends to."""
+    """Writes the record of a journal to which this process appends."""
 
     def __init__(self, descriptor: int, used: Used) -> None:
-        """Use `open_tail`."""
+        """For internal use: call `open_tail` to create a writer."""
         self._descriptor = descriptor
         self._used = used
         self._written = b""
 
     def write(self, seq: int, digest: bytes, used: Used | None, *, sync: bool) -> None:
-        """Record the newest event. It survives a kill, and with `sync` a power cut. Raises OSError."""
+        """Record the newest event. It survives a kill, and with `sync` a power failure. Raises OSError."""
         self._used = used or self._used
         raw = _FORM.pack(_MAGIC, seq, digest, *self._used)
         if raw != self._written:
@@ -82,12 +82,12 @@ class TailWriter:
             crash_point("end: forced out")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the record's file."""
         os.close(self._descriptor)
 
 
 def open_tail(journal: Path) -> TailWriter:
-    """The writer of a journal's record. Raises JournalError."""
+    """Return the writer of a journal's record. Raises JournalError."""
     try:
         try:
             found = read_tail(journal)
@@ -102,7 +102,7 @@ def open_tail(journal: Path) -> TailWriter:
 
 
 def _make_empty(path: Path) -> None:
-    """A record that says nothing yet takes its space on the disk before events need it; it appears whole."""
+    """Create an empty record, which reserves disk space before events need it. The file appears in one step."""
     making = path.with_name(f"{path.name}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(making, flags, 0o600)

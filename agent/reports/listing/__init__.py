@@ -1,4 +1,4 @@
-"""What lists and reports say of many runs, without reading each journal again."""
+"""Summaries of many runs for lists and reports, without reading each journal again."""
 
 from .folder import RunsFolder, journals
 from .line import RunLine

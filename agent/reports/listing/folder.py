@@ -1,4 +1,4 @@
-"""All runs of a folder: their lines and sums, from the index where nothing changed."""
+"""All runs of a folder: their lines and totals, from the index if a journal has not changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tally import RunTally, tally_of
 
 
 def journals(folder: Path) -> list[Path]:
-    """The newest first. Raises UserError where the folder cannot be listed."""
+    """Return the journals, newest first. Raises UserError if the folder cannot be listed."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == ".db" and path.is_file()]
     except FileNotFoundError:
@@ -29,21 +29,21 @@ def journals(folder: Path) -> list[Path]:
 
 
 class RunsFolder:
-    """A context: what was read from journals is kept in the index when it is left."""
+    """Context manager for a runs folder. On exit it stores in the index what was read from journals."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises UserError where the folder cannot be listed."""
+        """Raises UserError if the folder cannot be listed."""
         self._paths = journals(folder)
         self._index = Index(folder)
 
     def lines(self) -> Iterator[RunLine]:
-        """A run each, the newest first; one that cannot be read says why."""
+        """Yield a line per run, newest first; for an unreadable run, the line says why."""
         for path in self._paths:
             known = self._index.entry(path)
             yield self._read(path) if known is None else _as_of_now(known.line, path)
 
     def tally(self, line: RunLine) -> RunTally:
-        """What a report adds up of the run. Raises JournalError."""
+        """Return the totals of the run for a report. Raises JournalError."""
         if line.is_unreadable:
             raise JournalError(line.error or line.state)
         path = Path(line.path)
@@ -75,7 +75,7 @@ class RunsFolder:
 
 
 def _as_of_now(line: RunLine, path: Path) -> RunLine:
-    """The line of the index, with what is not in the journal: whether a runner is there, and the current path."""
+    """Update a line from the index with what is not in the journal: whether a runner exists, and the current path."""
     try:
         state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
     except JournalError:

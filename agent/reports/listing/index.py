@@ -1,7 +1,7 @@
-"""The index of a folder of runs: the line and the sums of each journal that has not changed since it was read.
+"""The index of a runs folder: the line and the totals of each journal that has not changed since it was read.
 
-The index is derived and may be missing: what it does not know is read from the journal. So a folder that cannot be
-written, or an index that cannot be read, costs time and nothing else.
+The index is derived data and may be missing: the journals contain everything. A folder that cannot be written, or an
+index that cannot be read, only costs time.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from .tally import RunTally
 
 _NAME = "runs.index"
 _FORMAT = 2
-"""Raise it when an entry means something else."""
+"""Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0
-"""Seconds after a change in which another one can leave the same size and time."""
+"""Within this many seconds after a change, another change can leave the same size and time."""
 _STALE = 60.0
-"""Seconds after which an index that is only half written was left by a process that died."""
+"""A partly written index older than this many seconds was left by a process that died."""
 
 Key = tuple[int, ...]
-"""Inode, size and time of the change of the journal, then size and time of its write-ahead log, in nanoseconds."""
+"""Inode, size and change time of the journal, then size and change time of its write-ahead log, in nanoseconds."""
 
 
 class Entry(msgspec.Struct):
-    """What is known of a journal while its key is this one."""
+    """What is known about a journal as long as it has this key."""
 
     key: Key
     line: RunLine
     tally: RunTally | None = None
     tally_key: Key = ()
-    """Of the journal when the sums were made."""
+    """Key of the journal when the totals were computed."""
 
     @property
     def current(self) -> RunTally | None:
-        """The sums, where nothing changed since."""
+        """The totals, if the journal has not changed since."""
         return self.tally if self.tally_key == self.key else None
 
 
 class _File(msgspec.Struct):
     format: int
     entries: dict[str, Entry]
-    """By the journal's name."""
+    """Entries by file name of the journal."""
 
 
 class Index:
-    """Read when it is made; `save` writes it where something was added or removed."""
+    """The index, read on creation; `save` writes it if entries were added or removed."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
@@ -60,17 +60,17 @@ class Index:
         self._changed = False
 
     def entry(self, path: Path) -> Entry | None:
-        """What is known of that journal as it is now."""
+        """Return the entry of the journal if the journal has not changed."""
         found = self._entries.get(path.name)
         return found if found is not None and found.key == key_of(path) else None
 
     def older(self, path: Path) -> RunTally | None:
-        """Sums of the journal as it was once; the same file may have grown since."""
+        """Return earlier totals of the journal, which may have grown since."""
         found = self._entries.get(path.name)
         return found.tally if found is not None and found.key[:1] == key_of(path)[:1] else None
 
     def put(self, path: Path, key: Key, line: RunLine, tally: RunTally | None = None) -> None:
-        """`key`: what `key_of` gave before the journal was read."""
+        """Add an entry. `key`: result of `key_of` before the journal was read."""
         newest = max(key[2::2], default=0)
         if line.is_unreadable or key != key_of(path) or time.time() - newest / 1e9 < _RACY:
             return
@@ -85,7 +85,7 @@ class Index:
         self._changed = True
 
     def save(self, names: set[str]) -> None:
-        """Write it, with the journals of these names alone: the others are gone."""
+        """Write the index with only these journals; all others no longer exist."""
         if not self._changed and not self._entries.keys() - names:
             return
         kept = {name: entry for name, entry in self._entries.items() if name in names}
@@ -108,7 +108,7 @@ class Index:
 
 
 def key_of(path: Path) -> Key:
-    """Empty where the journal is gone."""
+    """Return the key of a journal; empty if the journal no longer exists."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""One journal as a line of a list."""
+"""Summarize one journal as a line of a list."""
 
 from __future__ import annotations
 
@@ -29,56 +29,57 @@ from ...protocol import (
 )
 
 _AFTER_END = 20
-"""Events from the end of a journal, in which its end and a verification are looked for."""
+"""Number of events at the end of a journal in which to look for its end and a verification."""
 _BEFORE_START = 5
-"""Events from the beginning of a journal, of which one says that the run started."""
+"""Number of events at the beginning of a journal that include the start of the run."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, as lists show it."""
+    """One run as displayed in lists."""
 
     run_id: str
     path: str
     state: str
-    """`running`, `ended`, `interrupted` (its runner is gone, it can be resumed), `damaged`, or `newer`: a newer
-    version of this program wrote it."""
+    """`running`, `ended`, `interrupted` (the runner is gone, the run can be resumed), `damaged`, or `newer`: a newer
+    version of this program wrote it.
+    """
     loop: str = ""
     task: str = ""
     workspace: str = ""
     model: str = ""
     started: float = 0.0
-    """Unix seconds; of one that cannot be read as its id has it, else when its file was last written."""
+    """Unix seconds. For an unreadable journal: from its id, otherwise the time of its last change."""
     reason: Reason | None = None
-    """Of its outcome; None: it has not ended."""
+    """Reason of the outcome; None: the run has not ended."""
     detail: str = ""
     complete: bool = False
     evidence: str = ""
-    """Why its outcome can be believed, in one line; empty: nothing decided about it, or it has not ended."""
+    """Evidence for the outcome in one line; empty: there is none, or the run has not ended."""
     evidence_kind: str = ""
-    """How well its end is evidenced, one of `EVIDENCE_KINDS`; empty: it is not complete."""
+    """One of `EVIDENCE_KINDS`; empty: the outcome is not complete."""
     steps: int = 0
     usd: float | None = 0.0
-    """None: a call had no price."""
+    """Cost in USD; None: a call had no known price."""
     verified: Confirmed | None = None
-    """What the newest `rundry verify` since its end said; None: there was none."""
+    """Result of the newest `rundry verify` since the end; None: there was none."""
     forked_from: str | None = None
-    """The run that it went on from, where it is a fork."""
+    """The run that this one continues, if it is a fork."""
     error: str | None = None
-    """Why it cannot be read."""
+    """Why the journal cannot be read."""
 
     @property
     def is_unreadable(self) -> bool:
-        """`error` says why; nothing else is known of it."""
+        """Whether only `error` is known, because the journal cannot be read."""
         return self.state in ("damaged", "newer")
 
     @property
     def is_finished(self) -> bool:
-        """Nothing is left to resume: the work is complete, or it was refused before it began."""
+        """Whether nothing is left to resume: the work is complete, or the run was refused before it began."""
         return self.is_unreadable or (self.state == "ended" and (self.complete or self.reason is Reason.REFUSED))
 
 
 def line_of(path: Path) -> RunLine:
-    """What the journal says; one that cannot be read says why."""
+    """Return the line of a journal; if it cannot be read, the line says why."""
     try:
         journal = Journal.look(path)
         try:
@@ -91,7 +92,7 @@ def line_of(path: Path) -> RunLine:
 
 
 def _began(path: Path) -> float:
-    """As far as it can be told from outside."""
+    """Return the start time as far as it is known without reading the journal."""
     try:
         return float(calendar.timegm(time.strptime(path.stem[:15], "%Y%m%d-%H%M%S")))
     except ValueError:
@@ -144,6 +145,6 @@ def _read(path: Path, journal: Journal) -> RunLine:
 
 
 def _verified(newest: Sequence[Event]) -> Confirmed | None:
-    """Looked for among the newest events: few come after an end."""
+    """Return the newest verification; it is among the newest events because few events follow an end."""
     found = [event for event in newest if isinstance(event, RunEnded | RunVerified)]
     return found[-1].result if found and isinstance(found[-1], RunVerified) else None

@@ -1,4 +1,4 @@
-"""What a report adds up of one run. It can be continued, so that a run that grows is read on from there."""
+"""Totals of one run for a report. They can be continued when the journal grows."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Spend(msgspec.Struct):
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float | None = 0.0
-    """None: at least one call had no price."""
+    """Cost in USD; None: at least one call had no known price."""
     estimated: bool = False
 
 
 class Firings(msgspec.Struct):
-    """What one detector saw in one run, by what was done about it."""
+    """Detections by one detector in one run, by the response."""
 
     kind: str
     signature: str
@@ -59,28 +59,28 @@ class Firings(msgspec.Struct):
 
 
 class RunTally(msgspec.Struct):
-    """The sums over the events up to `seq`."""
+    """The totals over the events up to `seq`."""
 
     budget: Budget
     model: str
-    """The one that answers now."""
+    """The current model."""
     seq: int = 0
     used: dict[str, float] = msgspec.field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
-    """By limit."""
+    """Usage by limit."""
     unpriced: bool = False
     spend: dict[str, Spend] = {}
-    """By model."""
+    """Usage by model."""
     stalls: list[Firings] = []
     handoffs: list[str] = []
-    """Why a person was asked, each time."""
+    """The reason of each hand-off."""
     reason: Reason | None = None
-    """Of the outcome; None: the run has not ended."""
+    """Reason of the outcome; None: the run has not ended."""
     detail: str = ""
     search: Searched | None = None
-    """Of a search by lenses that ended."""
+    """Result of an ended search by lenses."""
 
     def apply(self, run_id: str, event: object) -> None:
-        """Take in the next event, in order."""
+        """Fold the next event into the totals."""
         match event:
             case RunStarted():
                 self.budget, self.model = event.budget, event.model
@@ -128,7 +128,7 @@ class RunTally(msgspec.Struct):
 
 
 def tally_of(journal: Journal, known: RunTally | None = None) -> RunTally:
-    """The sums over all events; `known`: those over the first of them, which is continued. Raises JournalError."""
+    """Return the totals over all events. `known`: earlier totals, which are continued. Raises JournalError."""
     newest = journal.last_seq()
     if known is None or known.seq > newest:
         known = RunTally(journal.spec.budget, journal.spec.model.name)
