@@ -1,4 +1,4 @@
-"""What a finder works on: items and their keys, and the frontier that remembers them."""
+"""Item keys, the frontier that stores items, and the search that works them."""
 
 from .items.frontier import CHUNK, Frontier, in_chunks
 from .items.item_state import Candidate, Counts, Item, Named, Row, State, Surfaced

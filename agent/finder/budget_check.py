@@ -1,4 +1,4 @@
-"""Whether the run's limits leave room for works that no model does."""
+"""Check whether the run's limits leave room for work that needs no model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..protocol import Spent
 from ..step import Kit
 from ..stops import Exhausted, Margin, admit, reserve_for
 
-OUT_OF_TIME = "time budget: it ended while items were worked"
+OUT_OF_TIME = "time budget: it ran out while items were worked"
 
 
 def no_room(kit: Kit, more: int = 0) -> str | None:
-    """Why nothing further fits the budget: steps and time alone count, nothing is billed. None: it fits.
+    """Return why no further work fits the budget, or None if it fits. Only steps and time count: nothing is billed.
 
     `more`: steps that begin now and are not recorded yet.
     """

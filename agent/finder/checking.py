@@ -1,4 +1,4 @@
-"""The check of a migration: for one file, in the commands' sandbox and with their environment."""
+"""Run a migration's check for one file, in the sandbox and environment of the commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "{file}"
 
 
 def check_of(command: str, path: str) -> str:
-    """The command for this file: its name, quoted for where it stands, in place of `{file}`, else at the end."""
+    """Return the command for this file. Its quoted name replaces `{file}`, or is added at the end."""
     name = f"./{path}" if path.startswith("-") else path
     if FILE not in command:
         return f"{command} {shlex.quote(name)}"
@@ -30,9 +30,9 @@ def check_of(command: str, path: str) -> str:
 
 
 async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool = True) -> CheckFinished:
-    """Run it on approved content, with its own time-out: the caller keeps the run's.
+    """Run the check on approved content, with its own time-out. The caller keeps the run's deadline.
 
-    `full`: guarded files are compared by content before and after it.
+    `full`: guarded files are compared by content before and after the check.
     """
     line = check_of(command, path)
 
@@ -51,15 +51,17 @@ async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool
 
 
 def path_of(key: str, root: Path) -> str:
-    """The file of that key, relative to the workspace where it lies inside. Raises ValueError: the key names none."""
+    """Return the file of that key, relative to the workspace if it is inside. Raises ValueError if the key names no
+    file.
+    """
     file = file_of(key)
     return os.path.relpath(file, root) if file.is_relative_to(root) else str(file)
 
 
 def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str], list[str]]:
-    """Key to path of the files that these globs name, and the globs that name none.
+    """Return key to path of the files that match these globs, and the globs that match none.
 
-    What is ignored is none of it, nor what no tool may touch.
+    Ignored files and files that no tool may touch are left out.
     """
     found: dict[str, str] = {}
     wanted = [FileGlob(glob, workspace.root) for glob in globs]
@@ -73,7 +75,7 @@ def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str]
 
 
 def quotes_around(before: str) -> str:
-    """The quotes that are open in the shell after this text: `'`, `"`, or none."""
+    """Return the quotes that are open in the shell after this text: `'`, `"`, or none."""
     open_: list[str] = [""]
     at = 0
     while at < len(before):
@@ -99,7 +101,7 @@ def quotes_around(before: str) -> str:
 
 
 def _quoted(name: str, quotes: str) -> str:
-    """The name as it has to stand inside of these quotes."""
+    """Quote the name for its place between these quotes."""
     match quotes:
         case "'":
             return name.replace("'", "'\\''")
@@ -110,7 +112,7 @@ def _quoted(name: str, quotes: str) -> str:
 
 
 def _key_of(path: str, workspace: Workspace) -> str | None:
-    """None: it is no file that a tool may change."""
+    """Return the key, or None if no tool may change the file."""
     key = item_key("file", path, workspace.root)
     try:
         real = file_of(key)

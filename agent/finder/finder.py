@@ -1,4 +1,4 @@
-"""The search of one run: what it decides from, who works, and what is recorded between two decisions."""
+"""The search of one run: the state that it decides from, its workers, and what it records between two decisions."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from .state import FinderState, is_pass_over, next_pass, streak_after, without_a
 from .workers import Worker
 
 AHEAD = 64
-"""Items that are taken out of the queue at once, before someone is free for each."""
+"""Items that are taken out of the queue together, before a worker is free for each."""
 NAMED = 3
-"""Items set aside that an end names in its one line."""
+"""Failed items that the one-line reason of an end names."""
 _LISTED = 1_000
-"""Keys of items set aside that an outcome names."""
+"""Keys of failed items that an outcome names."""
 
 
 class Finder:
-    """Made by the runner for an until-dry run; the loop's `decide` looks at its `state`."""
+    """The search of an until-dry run. The runner makes it, and the loop's `decide` reads its `state`."""
 
     def __init__(
         self,
@@ -66,25 +66,25 @@ class Finder:
 
     @property
     def spec(self) -> FinderSpec:
-        """With the limits as they are now."""
+        """The spec of the search with its current limits."""
         return self.kit.facts.search
 
     @property
     def facts(self) -> FinderFacts:
-        """What the journal says of the search."""
+        """The facts of the search in the journal."""
         assert self.kit.facts.finder is not None  # the run's spec has a finder
         return self.kit.facts.finder
 
     def begin(self) -> None:
-        """The seeds are seen and queued."""
+        """Record the seeds as seen and queue them."""
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
         with self.kit.together():
             self.books.items(seeds, "seed", self.kit.record, reason="seed")
 
     def take_up(self, *, again: bool = False) -> None:
-        """What a dead runner had in flight is queued again; seeds that it did not come to are queued now.
+        """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
 
-        `again`: the run had ended, and what failed for good gets another chance.
+        `again`: the run had ended, so what failed permanently is tried again.
         """
         with self.kit.together():
             self.frontier.roll_back()
@@ -96,7 +96,7 @@ class Finder:
             self.begin()
 
     def _try_again(self) -> None:
-        """What was set aside gets another chance: items all of their tries, lenses one."""
+        """Retry what failed permanently: items with all of their attempts, lenses with one."""
         while rows := self.frontier.page(State.SET_ASIDE, limit=CHUNK):
             with self.kit.together():
                 for row in rows:
@@ -109,20 +109,20 @@ class Finder:
                     )
         names = [lens.name for lens in self.facts.lenses.values() if lens.failed is not None]
         if names:
-            text = f"{', '.join(names)} failed before: one more try, now that the run is taken up"
+            text = f"{', '.join(names)} failed before: one more try, because the run was resumed"
             self.kit.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
-        """What the loop decides from, after what has come about is recorded."""
+        """Record what has happened, then return the state that the loop decides from."""
         state = self._look(busy, None)
         seq = self.kit.facts.last_seq
-        self._book(state)
+        self._record_due(state)
         if self.kit.facts.last_seq == seq and exhausted is None:
             return state
         return self._look(busy, exhausted)
 
     async def perform(self, work: Work) -> WorkResult:
-        """One work, end to end. What comes of it stands in the journal when this returns."""
+        """Do one work order from start to end. Its result is in the journal when this returns."""
         if self._migrate is not None and work.kind == SCAN:
             return await self._migrate.scan(work)
         if self._migrate is not None:
@@ -138,14 +138,14 @@ class Finder:
         return result
 
     def skip(self, key: str) -> bool:
-        """Nobody works it; false where someone does already, or did."""
+        """Skip an item. Returns False if it is being worked or was worked already."""
         if any(flight.about == key for flight in self.facts.flights.values()):
             return False
         self._items.offered.pop(key, None)
         return self.books.skipped(key, self.kit.record)
 
     def answer(self) -> str | None:
-        """The confirmed findings as a text; None where there is nothing to tell."""
+        """Return the confirmed findings as a text, or None if there is nothing to report."""
         found = self.facts.findings.values()
         confirmed = [f for f in found if f.verdict == "confirmed" and f.by != "none"]
         open_ = [f for f in found if f.verdict is None or f.by == "none"]
@@ -155,11 +155,11 @@ class Finder:
         return "\n".join(lines).strip() or None
 
     def failed_items(self) -> Sequence[str]:
-        """Keys of what was set aside."""
+        """Return the keys of the items that failed permanently."""
         return self.frontier.set_aside_keys()[:_LISTED]
 
     async def close(self) -> None:
-        """Ends what the worker started; what nobody came to is in the queue again."""
+        """Stop the worker's processes and return the items that nobody worked to the queue."""
         self.frontier.roll_back(list(self._items.offered))
         await self._scope.close()
         if self._worker is not None:
@@ -185,7 +185,9 @@ class Finder:
         )
 
     def _ready(self, wanted: int, now: float) -> list[Item]:
-        """Items that may be worked now: leads for the next pass of lenses, or those that are checked out ahead."""
+        """Return the items that may be worked now: leads for the next pass of lenses, or items
+        checked out in advance.
+        """
         if self.facts.lenses and not (self.spec.leads.work and self.facts.pass_open):
             return self.leads.ready(now)
         wanted = min(wanted, self.leads.that_fit()) if self.facts.lenses else wanted
@@ -195,25 +197,25 @@ class Finder:
         return [item for _, item in zip(range(wanted), offered.values(), strict=False)]
 
     def _given_up(self, ready: Sequence[Item], busy: frozenset[str]) -> list[str]:
-        """Some of the items that failed for good: only an end names them."""
+        """Return some of the items that failed permanently. Only an end needs them."""
         if ready or busy or not self.facts.set_aside:
             return []
         return [row.key for row in self.frontier.page(State.SET_ASIDE, limit=NAMED)]
 
     def _broken(self) -> str | None:
-        """Every lens failed for good, and nobody is left to search."""
+        """Return why the search cannot continue: every lens failed permanently."""
         lenses = self.facts.lenses.values()
         if not lenses or any(lens.failed is None for lens in lenses) or without_a_chance(self.facts):
             return None
         return f"every lens failed: {next(lens.failed for lens in lenses if lens.failed)}"
 
-    def _book(self, state: FinderState) -> None:
-        """Records what follows from what is known: verdicts, ends and beginnings of passes, the critic's plain half."""
+    def _record_due(self, state: FinderState) -> None:
+        """Record what follows from the facts: verdicts, the start and end of passes, and when the critic is skipped."""
         self._judge(state)
         if state.by_lenses:
             self._book_passes_of_lenses(state)
         else:
-            self._book_passes_of_items(state)
+            self._record_item_passes(state)
 
     def _judge(self, state: FinderState) -> None:
         record = self.kit.record
@@ -222,7 +224,7 @@ class Finder:
             if finding.wants_evidence is not None or len(finding.votes) + len(finding.failures) < asked:
                 continue
             if not asked:
-                reasons = ["no sceptic was asked"]
+                reasons = ["no verifier was asked"]
                 record(FindingJudged(key=finding.key, verdict="confirmed", by="none", reasons=reasons))
                 continue
             given_up = sum(count > self.spec.retries for count in finding.failures.values())
@@ -263,10 +265,10 @@ class Finder:
         elif facts.critic is None:
             self.kit.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
 
-    def _book_passes_of_items(self, state: FinderState) -> None:
-        """Those of a worker's items are booked with them."""
+    def _record_item_passes(self, state: FinderState) -> None:
+        """Record the passes of items; those of a worker are recorded with its items."""
         if self._migrate is not None:
-            self._book_scans(state)
+            self._record_scan_passes(state)
             return
         passes = ItemPasses(self.facts, self.spec)
         if state.is_drained or self.facts.pass_done >= self.spec.concurrency:
@@ -276,8 +278,8 @@ class Finder:
             for event in passes.begin():
                 self.kit.record(event)
 
-    def _book_scans(self, state: FinderState) -> None:
-        """A pass is a full scan, and the work on what it found."""
+    def _record_scan_passes(self, state: FinderState) -> None:
+        """Record passes of a migration: one full scan and the work on what it found."""
         facts = self.facts
         if facts.pass_open and state.is_drained and facts.scan_pass == facts.pass_number:
             self._finish_pass(0 if facts.pass_new or facts.pass_done else facts.streak + 1)

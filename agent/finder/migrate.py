@@ -1,4 +1,4 @@
-"""migrate: the files that fail a check, each brought through it by the model, until a full scan finds none."""
+"""The migrate loop: the model fixes each file that fails a check, until a full scan finds none."""
 
 from __future__ import annotations
 
@@ -32,50 +32,50 @@ from .items.item_state import Candidate, Item, Row, State
 from .lenses import prompts
 
 SCAN = "scan"
-"""Kind of the work that looks at all files, and the source of what it finds."""
+"""Kind of the work that checks all files, and the source of the items that it finds."""
 TOOLS = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command")
 _SHORT = 160
-"""Characters of a check's last line in the reason of a failure."""
-_SILENT = "You stopped without calling a tool, so nothing was done. The check alone decides: go on with a tool."
+"""Characters of a check's last output line in the reason of a failure."""
+_SILENT = "You stopped without calling a tool, so nothing was done. Only the check decides: continue with a tool."
 _MOST_HELD = 40
-"""Files in a row for which the check cannot be started, after which it is taken to be broken."""
+"""Files in a row whose check cannot be started, after which the check counts as broken."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Of one scan."""
+    """The counts of one scan."""
 
     looked: int = 0
     new: int = 0
     known: int = 0
-    """Failing files that had been found before."""
+    """Failing files that an earlier scan found."""
     held: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
-    """Files whose check could not be started, while it is not known whether it ever can."""
+    """Files whose check could not be started, until it is known whether it can be started for any file."""
     has_started: bool = False
     broken: str | None = None
     """Why no file can be checked."""
 
 
 class Migrate:
-    """Scans, and fixes one file after the other. The check alone says what is done."""
+    """Scan for failing files and fix them one after the other. Only the check decides what is done."""
 
     def __init__(self, kit: Kit, spec: FinderSpec, books: Books) -> None:
-        assert spec.check is not None  # the recipe has one
+        assert spec.check is not None  # the migrate recipe sets one
         self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
 
     @property
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # the run's spec has a finder
+        assert self._kit.facts.finder is not None  # a migration is a search
         return self._kit.facts.finder
 
     async def scan(self, work: Work) -> WorkResult:
-        """Every file is checked, several at once: what fails and is not known is queued, what was done is again."""
+        """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
         record, tally = self._kit.recorder(None, work.work), _Tally()
         record(WorkStarted(kind=SCAN, about=SCAN))
         try:
             with self._kit.watch.running():
                 async with asyncio.timeout(self._kit.seconds_for_work()):
-                    await self._kit.interruptible(self._look_fairly(record, tally))
+                    await self._kit.interruptible(self._compare_guarded(record, tally))
         except (PersonInterrupted, TimeoutError) as how:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
@@ -95,7 +95,7 @@ class Migrate:
         return WorkResult(work=work.work, fault=tally.broken)
 
     async def fix(self, work: Work, item: Item) -> WorkResult:
-        """The file passes its check; or it is queued again, or set aside."""
+        """Work a file until it passes its check, or queue it again, or mark it as failed permanently."""
         kit, record = self._kit, self._kit.recorder(None, work.work)
         with kit.together():
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
@@ -103,13 +103,15 @@ class Migrate:
         try:
             return await self._fix(work, item, record)
         except PersonInterrupted:
-            return self._put_back(item, record, WorkResult(work=work.work, interrupted=True))
+            return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
             end = no_room(kit) or OUT_OF_TIME
-            return self._put_back(item, record, WorkResult(work=work.work, exhausted=end))
+            return self._return_to_queue(item, record, WorkResult(work=work.work, exhausted=end))
 
     async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
-        """Steps of the model until the check passes. Raises PersonInterrupted; TimeoutError at the run's own end."""
+        """Run steps of the model until the check passes. Raises PersonInterrupted, and TimeoutError at the run's
+        deadline.
+        """
         kit, cap = self._kit, self._kit.facts.spec.item_steps
         path = path_of(item.key, kit.workspace.root)
         checked = await self._check(item.key, path, record)
@@ -126,7 +128,7 @@ class Migrate:
             told = checked.output
             result = await perform(kit, self._order(work, prompt), TOOLS)
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
-                return self._put_back(item, record, result)
+                return self._return_to_queue(item, record, result)
             if result.fault is not None:
                 return self._faulted(work, item, result, record)
             checked = await self._check(item.key, path, record)
@@ -138,7 +140,7 @@ class Migrate:
         return self._failed(work, item, f"after {cap} steps the check still fails: {_why(checked)}", record)
 
     async def _check(self, key: str, path: str, record: Record) -> CheckFinished:
-        """As it came out; what passes is recorded with what it means."""
+        """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
         with self._kit.watch.running():
@@ -159,10 +161,10 @@ class Migrate:
         )
 
     def _prompt(self, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None) -> str:
-        """What the model hears before a step: the file first, then what the check says of it."""
+        """Write the prompt before a step: first the file, then the result of the check."""
         parts: list[str] = []
         if told is None:
-            again = "" if not item.attempts else " It was tried before, and some of that may stand in it."
+            again = "" if not item.attempts else " An earlier attempt may have changed it."
             parts.append(f"The file: {path}.{again}")
             if said := self._facts.suspects.said.get(item.key):
                 parts.append(f"A person did not accept the last result of the check: {said}")
@@ -171,7 +173,7 @@ class Migrate:
         return "\n\n".join([*parts, feedback(checked, told)])
 
     def _accepted(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
-        """The result as passed, where a person accepted it and the file has not changed since."""
+        """Return the result as passed if a user accepted it and the file has not changed since."""
         is_accepted = self._facts.suspects.is_accepted(key, checked, self._content(path))
         return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
 
@@ -180,7 +182,7 @@ class Migrate:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "gone"
 
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
-        """Nobody works the item until a person has decided; what the model changed stays in its file."""
+        """Set the item aside until a user decides. The model's changes stay in its file."""
         path, error = path_of(item.key, self._kit.workspace.root), _why(checked)
         with self._kit.together():
             record(checked)
@@ -199,11 +201,11 @@ class Migrate:
         return WorkResult(work=work.work, steps=steps)
 
     def _faulted(self, work: Work, item: Item, result: WorkResult, record: Record) -> WorkResult:
-        """A model that is gone for good ends the run: it would fail every other file too."""
+        """End the run if the model is permanently unavailable, because every other file would fail too."""
         fault = result.fault or ""
         if result.retryable or fault.startswith("it went"):
             return self._failed(work, item, fault, record)
-        return self._put_back(item, record, result)
+        return self._return_to_queue(item, record, result)
 
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
         final = final or item.attempts >= self._kit.facts.search.retries
@@ -212,15 +214,17 @@ class Migrate:
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
         return WorkResult(work=work.work)
 
-    def _put_back(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
-        """It is the next one again: nothing was found out about it."""
+    def _return_to_queue(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
+        """Return the item to the front of the queue: nothing was learned about it."""
         with self._kit.together():
             self._books.frontier.roll_back([item.key])
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
 
-    async def _look_fairly(self, record: Record, tally: _Tally) -> None:
-        """Guarded files are compared by content before and after the whole scan; each check compares their times."""
+    async def _compare_guarded(self, record: Record, tally: _Tally) -> None:
+        """Compare guarded files by content before and after the whole scan. Each single check compares only their
+        times.
+        """
         guarded = self._kit.guarded
         found: Sequence[Difference] = []
         for _ in range(TRIES):
@@ -266,7 +270,9 @@ class Migrate:
                 self._fails(key, path, checked, record, tally)
 
     def _passes(self, key: str, record: Record) -> None:
-        """One that was given up, and was healed since, is worked once more: that costs one check."""
+        """Record that a file passes. A file that failed permanently and passes now is worked once
+        more, for one check.
+        """
         row = self._books.frontier.find(key)
         if row is not None and row.state is State.SET_ASIDE:
             self._requeue(row, "retry", record)
@@ -283,7 +289,7 @@ class Migrate:
             self._regressed(row, checked, record)
 
     def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
-        """It was done and is not any more; at most so many times."""
+        """Queue a done file that fails again, up to a limit."""
         times = self._facts.regressed.get(row.key, 0)
         if times < self._kit.facts.search.retries:
             self._requeue(row, "regressed", record)
@@ -306,7 +312,7 @@ def _unstartable(checked: CheckFinished) -> str:
 
 
 def _why(checked: CheckFinished) -> str:
-    """In a few words: a time-out is never a failure alone."""
+    """Describe the failure in a few words. A time-out is always named."""
     if checked.uncounted is not None:
         return f"its pass does not count: {checked.uncounted}"
     if checked.suspect is not None:

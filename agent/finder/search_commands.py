@@ -1,4 +1,4 @@
-"""What a person says to a search while it runs."""
+"""Handle a user's commands to a running search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 
 
 def hear(finder: Finder, command: FinderCommand) -> str | None:
-    """None: it was done. Else why it was refused."""
+    """Obey a command. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
             return judge(finder.facts, command, finder.kit.record, has_model=finder.has_model)
@@ -57,8 +57,8 @@ def _add_lens(finder: Finder, command: AddLens) -> str | None:
     if not finder.spec.lenses:
         return "this run works items: it has no lenses"
     if not name or not command.prompt.strip():
-        return "a lens needs a name and how it looks"
+        return "a lens needs a name and a prompt"
     if name in finder.facts.lenses:
-        return f"there is a lens {name} already"
+        return f"a lens named {name} exists already"
     finder.kit.record(LensAdded(name=name, prompt=command.prompt.strip(), by="person"))
     return None

@@ -1,4 +1,4 @@
-"""What an until-dry loop decides from, and what is to be done next. Pure: no clock, no I/O."""
+"""The state that an until-dry loop decides from, and the next work. Pure: no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -14,68 +14,68 @@ from .items.item_state import Item
 
 @dataclass(frozen=True, slots=True)
 class FinderState:
-    """The search as it stands."""
+    """The state of the search."""
 
     spec: FinderSpec
     facts: FinderFacts
     ready: Sequence[Item]
-    """Queued items that may be worked now, oldest first, as many as there are workers."""
+    """Queued items that may be worked now, oldest first, at most one per worker."""
     item_in: float | None
     """Seconds until the next item is due; None: none waits."""
     now: float
     """Unix time."""
     busy: frozenset[str] = frozenset()
-    """Names of the works that run."""
+    """Names of the work orders that run."""
     has_model: bool = True
     exhausted: str | None = None
-    """The budget that did not admit the next call or item, as a person reads it."""
+    """The budget that had no room for the next call or item, as text for the user."""
     broken: str | None = None
-    """Why nobody can search any more."""
+    """Why the search cannot continue."""
     retryable: bool = False
     given_up: Sequence[str] = ()
-    """Keys of some items that failed for good, where nothing is left to be worked."""
+    """Keys of some items that failed permanently, once no work is left."""
 
     @property
     def in_flight(self) -> int:
-        """Works."""
+        """How many work orders run."""
         return len(self.busy)
 
     @property
     def by_lenses(self) -> bool:
-        """Lenses search; else each item is worked."""
+        """Whether lenses search; else each item is worked."""
         return bool(self.facts.lenses)
 
     @property
     def works_leads(self) -> bool:
-        """Lenses search, and what they report as worth a look is worked."""
+        """Whether lenses search and the leads that they report are worked."""
         return self.by_lenses and self.spec.leads.work
 
     @property
     def has_open_leads(self) -> bool:
-        """Leads are worked, or will be in this pass."""
+        """Whether leads are worked now or later in this pass."""
         return self.works_leads and (
             bool(self.ready) or self.item_in is not None or any(name.startswith("item:") for name in self.busy)
         )
 
     @property
     def is_drained(self) -> bool:
-        """No item is worked, waits to be worked, or will."""
+        """Whether no item is worked, queued or still to come."""
         return not self.busy and not self.ready and self.item_in is None
 
     @property
     def is_scan_due(self) -> bool:
-        """migrate: all files are to be looked at, for the first time or since something was worked."""
+        """migrate: whether a scan of all files is due, the first one or one after work was done."""
         facts = self.facts
         return self.is_drained and facts.pass_open and facts.scan_pass < facts.pass_number
 
     @property
     def is_judging(self) -> bool:
-        """A finding still waits for a sceptic or for evidence."""
+        """Whether a finding still waits for a verifier or for evidence."""
         return any(True for _ in _pending_on_findings(self))
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until something that failed may be tried again, or an item is due; None: nothing waits."""
+        """Seconds until a failed lens, judgement or item is due; None: nothing waits."""
         facts = self.facts
         late = (facts.findings[key] for key in facts.unjudged if facts.findings[key].due) if self.has_model else ()
         times = [finding.due.get(name, 0.0) for finding in late for name, _ in _pending(finding, self.spec)]
@@ -88,7 +88,7 @@ class FinderState:
         return min(waits, default=None)
 
     def gaps(self) -> list[str]:
-        """Why a dry run is not complete, a phrase each; empty: it is."""
+        """Return why a dry run is not complete, one phrase each; empty if it is complete."""
         facts = self.facts
         found: list[str] = []
         if facts.set_aside:
@@ -117,9 +117,9 @@ def _leads(count: int) -> str:
 
 
 def works(state: FinderState) -> list[Work]:
-    """What can begin now, the most urgent first: judge what was found, then look for more, then ask the critic.
+    """Return what can begin now, most urgent first: judge findings, then search, then ask the critic.
 
-    As many as there are workers: thousands of findings may wait for theirs.
+    At most as many as there are workers, because thousands of findings may wait for judgement.
     """
     urgent = chain(_on_findings(state), _lens_works(state), _item_works(state))
     found = list(islice(urgent, max(1, state.spec.concurrency)))
@@ -131,7 +131,7 @@ def works(state: FinderState) -> list[Work]:
 
 
 def next_pass(state: FinderState) -> list[str]:
-    """Who searches in the next pass; empty: there is none to come."""
+    """Return the lenses that search in the next pass; empty if no pass follows."""
     alive = [lens for lens in state.facts.lenses.values() if lens.failed is None]
     fresh = [lens for lens in alive if not lens.once or not lens.passes]
     if state.facts.streak < state.spec.dry_passes or state.ready:
@@ -141,13 +141,13 @@ def next_pass(state: FinderState) -> list[str]:
 
 
 def is_pass_over(state: FinderState) -> bool:
-    """All who take part in the open pass ran or failed for good, and what they found is judged or worked."""
+    """Return whether all lenses of the open pass ran or failed permanently, and their findings are judged or worked."""
     is_searched = state.facts.pass_open and not _missing_in_pass(state.facts)
     return is_searched and not state.is_judging and not state.has_open_leads
 
 
 def streak_after(facts: FinderFacts) -> int:
-    """Dry passes in a row once the open pass ends: a pass in which a lens failed is not an empty one."""
+    """Return the number of dry passes in a row once the open pass ends. A pass in which a lens failed is not dry."""
     if facts.pass_new:
         return 0
     ran = [name for name in facts.pass_lenses if facts.lenses[name].ran_in == facts.pass_number]
@@ -155,14 +155,14 @@ def streak_after(facts: FinderFacts) -> int:
 
 
 def without_a_chance(facts: FinderFacts) -> list[str]:
-    """Lenses that were set aside and had no further chance since the last discovery."""
+    """Return the lenses that failed permanently and were not tried again since the last discovery."""
     if facts.chance_seq > facts.discovery_seq:
         return []
     return [lens.name for lens in facts.lenses.values() if lens.failed is not None]
 
 
 def is_critic_due(state: FinderState) -> bool:
-    """A model is to be asked what was not looked at, once after each discovery (docs/requirements.md 2.4.7)."""
+    """Return whether to ask a model what was not looked at, once after each discovery (docs/requirements.md 2.4.7)."""
     facts = state.facts
     return (
         state.by_lenses
@@ -183,7 +183,7 @@ def _on_findings(state: FinderState) -> Iterator[Work]:
 
 
 def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str]]:
-    """(finding, name of the work, its kind) that is not done and not given up."""
+    """Yield (finding, name of the work, its kind) for work that is neither done nor failed permanently."""
     if not state.has_model:
         return
     for finding in map(state.facts.findings.__getitem__, state.facts.unjudged):
@@ -192,7 +192,7 @@ def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str
 
 
 def _pending(finding: Finding, spec: FinderSpec) -> Iterator[tuple[str, str]]:
-    """(name of the work, its kind)."""
+    """Yield (name of the work, its kind) for one finding."""
     if finding.wants_evidence is not None:
         named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
     else:

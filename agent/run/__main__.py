@@ -1,4 +1,4 @@
-"""The runner as a process of its own: warm, waiting on standard input for its run.
+"""The runner process. It starts before there is a run and waits on standard input for its order.
 
 The first argument is the file descriptor for its replies. Lines on standard input: any number of `Expected` and
 `Check`, then one `Order`.
@@ -25,14 +25,14 @@ from .setup.preflight import check_before
 
 
 class _Line(msgspec.Struct):
-    """What a line is about; an order has neither field."""
+    """Tells the lines on standard input apart. An order has neither field."""
 
     check: dict[str, Any] | None = None
     model: str | None = None
 
 
 def main() -> int:
-    """Take one order and drive the run. End immediately when the view went away before that."""
+    """Take one order and drive the run. Exit if the view goes away before that."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     import aiohttp  # noqa: F401  # pyright: ignore[reportUnusedImport]  # 0.15 s that pass while the screen starts
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 class _Replies:
-    """Lines to the view, as long as it is there."""
+    """Send lines to the view while it exists."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
@@ -70,7 +70,7 @@ class _Replies:
 
 
 def _next_line() -> bytes | None:
-    """The next check or order; loads meanwhile what an expected model will need. None: the view went away."""
+    """Return the next check or order, or None if the view went away. Loads what an expected model will need."""
     while (line := sys.stdin.buffer.readline()).strip():
         about = msgspec.json.decode(line, type=_Line)
         if about.model is None:
@@ -80,7 +80,7 @@ def _next_line() -> bytes | None:
 
 
 async def _serve(line: bytes, replies: _Replies) -> int:
-    """Answer checks until the order comes, then drive its run. The exit code."""
+    """Answer checks until the order comes, then drive its run. Returns the exit code."""
     outside = plain = Outside()
     while msgspec.json.decode(line, type=_Line).check is not None:
         outside = plain

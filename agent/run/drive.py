@@ -1,4 +1,4 @@
-"""The one loop: decide, perform, until an outcome. The kinds of loops differ only in their `decide()`."""
+"""The loop of every run: decide, perform, until an outcome. The kinds of loops differ only in their `decide()`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .run_driver import RunDriver
 
 
 async def drive(run: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
-    """Drives the run to its outcome. Raises RundryError only for what no outcome can say (a broken journal).
+    """Drive the run to its outcome. Raises RundryError only for errors that no outcome can express (a broken journal).
 
-    `results`: of a step that an earlier runner left.
+    `results`: of a step that an earlier runner did not finish.
     """
     decide = decider(run.facts.spec.loop)
     while True:
@@ -28,7 +28,7 @@ async def drive(run: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
                 await run.wait(decision)
                 results = ()
             case Confirm():
-                await confirm(run)  # what the last works left is still to be decided on
+                await confirm(run)  # the loop has not decided yet on the last results
             case Finish():
                 outcome = await run.end(decision)
                 if outcome is not None:

@@ -12,13 +12,16 @@ from ..step import Kit, PersonInterrupted
 from ..step.checks.guard_report import GuardReport
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
-UNHELD = "without a sandbox and without guarded files, commands can change all that decides about the run"
+UNHELD = "without a sandbox and without guarded files, commands can change everything that decides about the run"
 FROM_OUTPUT = "tests are counted from the output of the check, which the code under test can write to"
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
 def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
-    """None: nothing decides whether the run is done. `report`: the guarded files at the end; None: not compared."""
+    """Return the evidence, or None if nothing decides whether the run is done.
+
+    `report`: the guarded files at the end; None: they were not compared.
+    """
     if facts.verdicts.confirmation is None and not is_decided(facts.spec):
         return None
     verdicts, wanted = facts.verdicts, facts.spec.predicates
@@ -50,28 +53,28 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
 
 
 async def evidence_at_end(kit: Kit) -> Evidence | None:
-    """The evidence with the guarded files as they are left: what the last check did to them is undone."""
+    """Return the evidence with the final guarded files, after the changes of the last check are undone."""
     guarded = kit.guarded
     await guarded.tolerate_outputs(await guarded.differences(full=True))
-    with suppress(PersonInterrupted):  # everything is restored then
+    with suppress(PersonInterrupted):  # restores everything
         await guarded.settle(kit.recorder(None, None), "the last check", full=True)
     return evidence_of(kit.facts, await guarded.report())
 
 
 def not_held_unguarded(kit: Kit) -> list[str]:
-    """What to say before a run that something decides about and in which nothing is guarded."""
+    """Return notes to show before a run that something decides about and in which nothing is guarded."""
     is_open = kit.sandbox.kind is None and not kit.guard and is_decided(kit.facts.spec)
     return [UNHELD] if is_open else []
 
 
 def is_decided(spec: RunSpec) -> bool:
-    """A check, another predicate or a score decides about the run."""
+    """Return whether a check, another predicate or a score decides about the run."""
     finder_check = spec.finder is not None and spec.finder.check is not None
     return spec.predicates.exist or spec.improve is not None or finder_check
 
 
 def _confirmation(facts: RunFacts) -> Confirmation | None:
-    """What the newest confirmation said; None: there was none."""
+    """Return the result of the newest confirmation, or None if there was none."""
     found = facts.verdicts.confirmation
     return Confirmation(result=found.result, command=found.command, detail=found.detail) if found is not None else None
 

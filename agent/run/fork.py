@@ -1,4 +1,4 @@
-"""A new run that starts from another one as it was: conversation, known files and spend; the other is not touched."""
+"""Fork a run: a new run with the conversation, known files and spend of another one, which stays unchanged."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ _NOTE = (
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
-    """The new run."""
+    """The result of a fork."""
 
     run_id: str
     journal: str
     forked_from: str
     step: int
-    """Of the other run: the newest that the new one knows of."""
+    """The newest step of the other run that the new run contains."""
     steps: int
-    """That the other run has made."""
+    """Number of steps that the other run has made."""
     restored: list[str] = []
-    """Files that were brought back to what they were after that step."""
+    """Files that were restored to their content after that step."""
     left: list[str] = []
-    """What could not be brought back, and why, a line each."""
+    """What could not be restored, and why, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Where the new run begins."""
+    """The point at which the new run begins."""
 
     seq: int
-    """The last event that it takes over."""
+    """The last event that the new run takes over."""
     step: int
     steps: int
     world: str | None
-    """The workspace as it was there, and at the other run's end."""
+    """The workspace at that point, and at the other run's end."""
     world_at_end: str | None
 
 
 def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = False) -> Forked:
-    """A run of its own in `folder` that goes on from `source` after step `at` (None: the newest that has ended).
+    """Create a run in `folder` that continues `source` after step `at` (None: the newest finished step).
 
-    The workspace is left as it is, unless `files` asks for what was changed since that step to be brought back.
-    Raises UserError, JournalError; then there is no new run and nothing was changed.
+    The workspace stays as it is, unless `files` asks to restore what changed since that step. Raises UserError or
+    JournalError; then there is no new run and nothing was changed.
     """
     old = Journal.open(source)
     try:
@@ -72,7 +72,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
         path = _copy(old, folder, cut, tell=not files)
     finally:
         old.close()
-    restored, left = asyncio.run(_bring_back(path, old.spec.workspace, cut)) if files else ([], [])
+    restored, left = asyncio.run(_restore(path, old.spec.workspace, cut)) if files else ([], [])
     return Forked(
         run_id=path.stem,
         journal=str(path),
@@ -85,10 +85,12 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
 
 
 def _cut(old: Journal, at: int | None) -> _Cut:
-    """Between two steps, where each call has its result. Raises UserError where there is no such place."""
+    """Find the point between two steps where each call has its result. Raises UserError if there is none."""
     run_id = old.spec.run_id
     if old.spec.loop is LoopKind.UNTIL_DRY:
-        raise UserError(f"{run_id} is a search: its frontier cannot be set back, so it cannot be forked")
+        raise UserError(
+            f"{run_id} is a search: searches cannot be forked, because their frontier cannot be rolled back"
+        )
     facts, found = RunFacts(old.spec), None
     while events := old.read(facts.last_seq, _BATCH):
         for stamped in events:
@@ -108,7 +110,7 @@ def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
 
 def _refuse_files(old: Journal, cut: _Cut) -> None:
     if holder(old.path) is not None:
-        raise UserError(f"{old.spec.run_id} is being driven just now: its files cannot be brought back meanwhile")
+        raise UserError(f"{old.spec.run_id} is running: stop it first, or fork without --files")
     if not cut.world or not cut.world_at_end:
         raise UserError(f"{old.spec.run_id} keeps no snapshot of its files after step {cut.step}: fork without --files")
     if not Path(old.spec.workspace).is_dir():
@@ -131,7 +133,7 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
                 new.now = time.time
                 new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
             newest = old.rows("SELECT coalesce(max(id), 0) FROM commands")[0][0]
-            # ids of commands name queued messages: those of the new run must not mean one of the old one's
+            # command ids name queued messages: an id of the new run must not mean a message of the old one
             new.write("INSERT INTO commands(id, at, body, taken_at) VALUES (?, 0, x'', 0)", [(newest + 1,)])
             new.write("DELETE FROM commands")
         for (sha,) in old.rows("SELECT sha FROM blobs"):
@@ -164,7 +166,7 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut, path: Path) -> None:
 
 
 def _copy_snapshots(old: Path, new: Path) -> None:
-    """An object is written once and never changed, so that both runs can share it."""
+    """An object is written once and never changed, so both runs can share it."""
     if not old.is_dir():
         return
 
@@ -183,9 +185,11 @@ def _remove(path: Path) -> None:
             name.unlink()
 
 
-async def _bring_back(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:
-    """What the other run changed since; a file that is not as it left it is someone's work, and stays."""
-    assert cut.world and cut.world_at_end  # else it was refused
+async def _restore(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:
+    """Restore what the other run changed since. A file that differs from that run's last state was changed by someone
+    else and stays.
+    """
+    assert cut.world and cut.world_at_end  # otherwise the fork was refused
     store = path.with_suffix(".snapshots")
     snapshots = Snapshots(Workspace(Path(root), private=[path, store]), store)
     try:

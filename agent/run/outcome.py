@@ -1,4 +1,4 @@
-"""The outcome from the facts: what every end of a run says of itself."""
+"""Build a run's outcome from its facts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ def outcome_of(
     failed_items: Sequence[str] = (),
     evidence: Evidence | None = None,
 ) -> Outcome:
-    """`answer`: the last words of a wrap-up; else the accepted finish's, else the newest text.
+    """Return the outcome of a run.
 
-    `seconds`: busy ones that no event has recorded yet. `evidence`: with the guarded files as they are now; else what
-    the facts alone say.
+    `answer`: the text of a wrap-up; without it, the text of the accepted `finish`, or the newest text. `seconds`: busy
+    seconds that no event has recorded yet. `evidence`: includes the guarded files as they are now; without it, what the
+    facts say.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     found = facts.finder
@@ -66,11 +67,13 @@ def outcome_of(
 
 
 def ended_event(outcome: Outcome) -> RunEnded:
-    """The run's last event: the outcome's fields."""
+    """Return the run's last event, with the outcome's fields."""
     return RunEnded(**{name: getattr(outcome, name) for name in outcome.__struct_fields__})
 
 
 def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
-    """Of a runner that went away while the run waits for a person. Not in the journal: the run has no end yet."""
+    """Return the outcome for a runner that exits while the run waits for a user. It is not recorded: the run has not
+    ended.
+    """
     end = Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited")
     return outcome_of(facts, end, answer=None, seconds=0.0, journal=journal)

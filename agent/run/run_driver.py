@@ -1,4 +1,4 @@
-"""What the loop's decisions mean in deeds: works performed, waits waited, ends ended, a person heard in between."""
+"""Carry out the loop's decisions: run work orders, sleep, finish, and handle user commands between steps."""
 
 from __future__ import annotations
 
@@ -43,49 +43,49 @@ from .suspect import settled_by_person
 
 
 class RunDriver:
-    """One run in motion. The runner's inbox sets the wishes; the loop honours them between two steps."""
+    """Drive one run. The inbox records what the user asked for, and the driver acts on it between two steps."""
 
     def __init__(self, kit: Kit, tools: Sequence[str], finder: Finder | None = None) -> None:
         self.kit = kit
         self.tools = tools
         self.finder = finder
-        """Of an until-dry run."""
+        """The search of an until-dry run; else None."""
         self.passes = Passes(kit, tools) if has_passes(kit.facts.spec) else None
-        """Of an interval or improve run."""
+        """The passes of an interval or improve run; else None."""
         self.is_asleep = False
         self.woken = False
-        """Someone woke it."""
+        """Someone ended the run's sleep."""
         self.pool = Pool(self._perform)
         self._exhausted: tuple[Budget | None, str | None] = (None, None)
         self.stop: str | None = None
-        """`wrap_up` or `now` once someone asked for it."""
+        """`wrap_up` or `now` after a stop was requested."""
         self.stop_detail = ""
-        self._to_tell: list[Prompted] = []
+        self._undelivered: list[Prompted] = []
         self.steers: set[int] = set()
-        """Queued messages that interrupted the step."""
+        """Ids of queued messages that interrupted the step."""
         self.wheel_asked = False
-        """A person wants to drive; they do as soon as nothing runs."""
+        """The user asked for control; they get it once nothing runs."""
         self.shells: set[asyncio.Task[Finished]] = set()
-        """Commands of the person's own that run."""
+        """Shell commands of the user that are running."""
         self.waits = False
-        """Nothing happens until a person does something."""
+        """Nothing happens until the user does something."""
         self.files_at_rest = asyncio.Lock()
-        """Held while something is undone: no step begins meanwhile."""
+        """Held during an undo, so that no step begins."""
         kit.background.tell = self.tell
         self.look: Callable[[], Awaitable[None]] = _nothing
-        """Obeys what lies in the inbox."""
+        """Handle the commands in the inbox."""
         self.hand_over: Callable[[str], Awaitable[bool]] = _nobody
-        """Opens a hand-off for this reason and asks whoever is to be asked; true when the run goes on from that."""
+        """Open a hand-off for this reason and try its tiers. Returns true if the run continues."""
         self.before_deciding: Callable[[], Awaitable[Finish | None]] = _nothing
-        """An end that comes before the loop's own decision."""
+        """Return an end that precedes the loop's own decision, or None."""
 
     @property
     def facts(self) -> RunFacts:
-        """What the journal says so far."""
+        """The facts of the journal so far."""
         return self.kit.facts
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
-        """What the loop decides from."""
+        """Return the state that the loop decides from."""
         finder = None
         if self.finder is not None:
             self.pool.take_stir()
@@ -95,7 +95,7 @@ class RunDriver:
         return LoopState(self.facts, results, self.kit.watched(), finder, self.pool.busy, now, price)
 
     def ask_to_stop(self, how: str, detail: str) -> None:
-        """Ends what runs. `how`: `wrap_up`, or `now`, which also ends a wrap-up and is not taken back."""
+        """Interrupt what runs and stop the run. `how`: `wrap_up`, or `now`, which is final and also ends a wrap-up."""
         if self.stop != "now":
             self.stop, self.stop_detail = how, detail
         self.kit.gate.cancel_all(detail)
@@ -103,22 +103,22 @@ class RunDriver:
         self.kit.news.set()
 
     def stop_asked(self) -> Finish | None:
-        """The person's stop, or nothing."""
+        """Return the end that the user asked for, or None."""
         if self.stop is None:
             return None
         return Finish(reason=Reason.USER, detail=self.stop_detail, wrap_up=self.stop == "wrap_up")
 
     async def between_steps(self) -> None:
-        """Hears what a person asked for, honours a pause, then delivers the messages that waited."""
+        """Handle user commands, wait while the run is paused, then deliver queued messages."""
         await self.look()
         await self.until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
-        await self._let_drive()
+        await self._give_control()
         self.deliver()
         if self.facts.verdicts.is_check_due and self.stop is None:
             await self.ask_checks()
 
-    async def _let_drive(self) -> None:
-        """The wheel goes to the person who asked for it, and the loop rests until they give it back."""
+    async def _give_control(self) -> None:
+        """Give control to the user if they asked for it, and wait until they return it."""
         if self.wheel_asked and not self.is_driven and self.can_be_driven:
             self.kit.record(await wheel_taken(self.kit))
         self.wheel_asked = False
@@ -129,16 +129,16 @@ class RunDriver:
 
     @property
     def can_be_driven(self) -> bool:
-        """What a person changes at the wheel belongs to something: to the run, or to the pass that is open."""
+        """Whether a user's manual changes would belong to something: to the run, or to the open pass."""
         return self.passes is None or self.passes.is_open
 
     @property
     def is_driven(self) -> bool:
-        """A person has the wheel."""
+        """Whether the user is in control."""
         return self.facts.hands.wheel is not None
 
     async def ask_checks(self) -> None:
-        """The predicates are asked outside of a step: before the first one, and after an undo."""
+        """Run the predicates outside of a step: before the first one, and after an undo."""
         async with self.files_at_rest:
             with self.kit.activity():
                 try:
@@ -148,22 +148,23 @@ class RunDriver:
                     self.rest()
 
     def tell(self, prompted: Prompted) -> None:
-        """The model hears it before its next call; at once where no step runs."""
+        """Send a message of the program to the model before its next call; record it immediately if no step runs."""
         if self.kit.active:
-            self._to_tell.append(prompted)
+            self._undelivered.append(prompted)
         else:
             self.kit.record(prompted)
 
     def deliver(self) -> None:
-        """What waited joins the conversation: the program's words, then queued messages, those that steered first.
+        """Add waiting messages to the conversation: the program's, then the user's, beginning with those that
+        interrupted.
 
-        While a proposal stays open its call has no result, and nothing can come before that.
+        While a proposal is open its call has no result, and no message may come before that result.
         """
         if self.facts.main.unanswered():
             return
-        for prompted in self._to_tell:
+        for prompted in self._undelivered:
             self.kit.record(prompted)
-        self._to_tell.clear()
+        self._undelivered.clear()
         queue = self.facts.queue
         if queue:
             self.kit.stall_watch(None).person_said()
@@ -176,7 +177,7 @@ class RunDriver:
         self.steers.clear()
 
     async def perform(self, again: Again) -> list[WorkResult]:
-        """Begins these works; what came of those that ended, as soon as one of all that run has."""
+        """Start this work. Returns the results of finished work, as soon as any running work has finished."""
         if self.kit.step_once and again.works:
             self.kit.step_once = False
             self.pool.start(again.works[:1])
@@ -184,7 +185,9 @@ class RunDriver:
             self.pool.start(again.works)
         results = await self.pool.next(again.within)
         if any(r.interrupted for r in results):
-            results += await self.pool.drain()  # it hit them all: what starts after it must not be hit too
+            results += (
+                await self.pool.drain()
+            )  # the interrupt ended all of them; work that starts later must not be affected
         if any(r.interrupted for r in results):
             self.rest()
         self._note_exhausted(results)
@@ -201,13 +204,13 @@ class RunDriver:
             return await perform(self.kit, work, self.tools)
 
     def _note_exhausted(self, results: Sequence[WorkResult]) -> None:
-        """Others may still run when one work finds a budget empty: it holds until a limit moves."""
+        """Remember an exhausted budget until a limit changes; other work may still run."""
         for result in results:
             if result.exhausted is not None:
                 self._exhausted = (self.facts.budget, result.exhausted)
 
     async def wait(self, decision: Wait) -> None:
-        """Until the time is over, a message came, or a stop was asked for."""
+        """Wait until the time is over, a message arrives, or a stop is requested."""
         if decision.sleep is not None:
             await self._sleep(decision.sleep)
             return
@@ -225,7 +228,7 @@ class RunDriver:
         await self.until(lambda: bool(self.facts.queue))
 
     async def _sleep(self, asleep: Sleeping) -> None:
-        """Visibly; a person, a message or the deadline ends it early."""
+        """Sleep between two passes. The user, a message or the deadline ends it early."""
         clock = self.kit.clock
         self.kit.record(asleep)
         began = clock.monotonic()
@@ -239,10 +242,10 @@ class RunDriver:
             timer.cancel()
         if by is not None:
             self.kit.record(Woken(by=by, slept=clock.monotonic() - began))
-            self.kit.stalls.pop(None, None)  # to look again after a while is no circle
+            self.kit.stalls.pop(None, None)  # the same calls after a sleep are not a stall
 
     async def _roused(self, timer: asyncio.Future[None]) -> str | None:
-        """By whom; None: the run is to stop."""
+        """Return what ended the sleep, or None if the run has to stop."""
 
         def who() -> str | None:
             if self.woken or self.wheel_asked:
@@ -257,9 +260,9 @@ class RunDriver:
         return who()
 
     async def end(self, decision: Finish) -> Outcome | None:
-        """The outcome; None where a person is there to be asked first, and the run goes on from what they do."""
+        """Return the outcome, or None if a user was asked first and the run continues."""
         await self.pool.drain()
-        if decision.reason is Reason.REFUSED and self.facts.spent.steps:  # something was done: it was not refused
+        if decision.reason is Reason.REFUSED and self.facts.spent.steps:  # steps were made, so the run was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
         if decision.suspect and await settled_by_person(self):
             return None
@@ -291,7 +294,9 @@ class RunDriver:
         )
 
     async def taken_up_again(self) -> bool:
-        """After the end: true when a person who looks on raised a limit, switched the model, or said something."""
+        """Wait after the end. Returns true if an attached user changes a limit, switches the model
+        or sends a message.
+        """
         facts, self.stop = self.facts, None
         limits, model = (facts.budget, facts.spec), facts.model
 
@@ -309,7 +314,7 @@ class RunDriver:
         return True
 
     async def close(self) -> None:
-        """Ends what runs and what was started for it."""
+        """End all work and the background processes."""
         await self.pool.cancel()
         await self.kit.background.end_all("the run ended")
         if self.passes is not None:
@@ -318,9 +323,9 @@ class RunDriver:
             await self.finder.close()
 
     def rest(self) -> None:
-        """After an interrupt the run waits, but for a chat, which waits anyway.
+        """Pause the run after an interrupt. A chat is not paused, because it waits anyway.
 
-        A message, a stop or a deadline that came with the interrupt goes on at once.
+        If a message, a stop or a deadline came with the interrupt, the run continues immediately.
         """
         if self.stop is not None or self.facts.queue or self.kit.deadline_passed():
             return
@@ -328,23 +333,23 @@ class RunDriver:
             self.pause("interrupted", by="person")
 
     def pause(self, why: str, *, by: str) -> None:
-        """The run rests until someone lets it go on."""
+        """Pause the run until someone continues it."""
         if not self.facts.paused:
             self.kit.record(Paused(by=by, why=why))
 
     def unpause(self) -> None:
-        """The run goes on."""
+        """Continue the run."""
         if self.facts.paused:
             self.kit.record(Unpaused())
 
     async def _until_more(self, detail: str) -> None:
-        """A chat whose budget is used up goes on with the next message, or where a limit is raised."""
+        """Wait, in a chat whose budget is exhausted, for the next message or a changed limit."""
         limits = self.facts.budget, self.facts.spec
         self.kit.record(Waiting(why="message", detail=detail))
         await self.until(lambda: bool(self.facts.queue) or (self.facts.budget, self.facts.spec) != limits)
 
     async def until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
-        """Looks again at whatever news there is; a stop is always enough. `of_person`: someone has to do something."""
+        """Wait until `enough` or a stop, checking after each event. `of_person`: only the user can end the wait."""
         self.waits = of_person
         try:
             await self.kit.until(lambda: self.stop is not None or self.wheel_asked or enough())
@@ -353,10 +358,10 @@ class RunDriver:
 
 
 async def _nothing() -> None:
-    """There is no inbox yet."""
+    """Do nothing: there is no inbox yet."""
 
 
 async def _nobody(reason: str) -> bool:
-    """There is nobody to ask yet."""
+    """Return false: there is no hand-off yet."""
     del reason
     return False

@@ -195,7 +195,7 @@ def test_a_worker_that_prints_no_json_has_failed_and_its_item_is_named(home: Hom
     assert (ran.outcome["reason"], ran.outcome["complete"], ran.outcome["failed_items"]) == ("dry", False, ["start"])
     failed = ran.of("item_failed")
     assert [(e["attempts"], e["final"]) for e in failed] == [(1, False), (2, True)]
-    assert "it answered no JSON: no json at all" in failed[0]["error"]
+    assert "the answer is not JSON: no json at all" in failed[0]["error"]
 
 
 def test_what_a_worker_finds_without_a_model_is_said_to_be_judged_by_nobody(home: Home, place: Path):

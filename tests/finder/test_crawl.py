@@ -75,7 +75,7 @@ async def test_links_of_every_spelling_stay_on_the_host(site: Site, make_crawler
     assert found(worked, site) == [
         "/query?b=2&a=1", "/query?a=1&b=2", "/plain", "/spaced", "/relative", "/links?page=2",
     ]  # fmt: skip
-    assert worked.reason == "6 links, 5 off the host"
+    assert worked.reason == "6 links, 5 on other hosts"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ async def test_where_a_page_leads(
 
 async def test_what_is_no_page_is_not_searched_for_links(site: Site, make_crawler: Callable[..., Crawler]) -> None:
     worked = await work(make_crawler(site), site.url + "/file.bin")
-    assert worked == Worked(reason="application/octet-stream: no page")
+    assert worked == Worked(reason="application/octet-stream: not a page")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ async def test_what_is_no_page_is_not_searched_for_links(site: Site, make_crawle
     [
         ("/moved/3", ["/page/3"], "redirects to"),
         ("/loop/a", ["/loop/b"], "redirects to"),
-        ("/loop/self", [], "nowhere else"),
+        ("/loop/self", [], "itself or nowhere"),
         ("/away", [], "off the host, not followed: http://elsewhere.invalid/"),
     ],
 )
@@ -201,7 +201,7 @@ async def test_of_an_oversized_page_the_first_part_is_read_and_that_is_said(
 ) -> None:
     worked = await work(make_crawler(site), site.url + path)
     assert found(worked, site) == ["/first"]
-    assert worked.reason == "1 link, only its first 10 MB were read"
+    assert worked.reason == "1 link, only the first 10 MB were read"
 
 
 async def test_a_page_that_would_take_hours_to_parse_is_refused(
@@ -325,7 +325,7 @@ async def test_globs_choose_what_is_followed_and_seeds_are_asked_for_anyway(
     done = await crawl(crawler, site.url + "/page/0")
     numbers = {int(url.rpartition("/")[2]) for url in done}
     assert numbers == {0, 1, 2, *range(10, 19)}
-    assert "left out" in done[site.url + "/page/0"].reason
+    assert "excluded" in done[site.url + "/page/0"].reason
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ async def test_while_a_step_runs_it_is_refused_and_says_how(driven):
     run = driven(call("run_command", command="sleep 0.4"), DONE)
     run.on("tool_called", lambda _: Rewind(seq=3))
     await run.run()
-    assert run.of("command_refused")[0]["why"] == "a step runs: interrupt it first, then go back"
+    assert run.of("command_refused")[0]["why"] == "a step runs: interrupt it first, then rewind"
 
 
 async def test_a_place_without_a_message_is_refused(driven):

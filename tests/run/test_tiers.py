@@ -100,7 +100,7 @@ async def test_a_person_who_takes_it_up_begins_the_ladder_anew(driven):
     assert (await run.run()).reason is Reason.HANDOFF
     run.events.clear()
     assert (await run.run(changes=ResumeChanges(hint="tabs"))).reason is Reason.HANDOFF, run.story()
-    assert passed(run)[0] == (1, "stronger answers already")
+    assert passed(run)[0] == (1, "stronger is already in use")
 
 
 async def test_a_model_whose_time_is_over_hands_on_to_the_next(driven):

@@ -196,8 +196,8 @@ async def test_the_model_is_told_before_its_next_call_and_the_run_goes_on_only_w
     assert (work / "a.txt").read_text() == "one\n", run.story()
     assert len(run.model.requests) == 3
     told = run.heard(2)
-    assert "The person took back your last change. As they were before it: a.txt." in told
-    assert told.index("The person took back") < told.index("and now?")
+    assert "The person undid your last change. As they were before it: a.txt." in told
+    assert told.index("The person undid") < told.index("and now?")
     assert fold(run.spec, run.stamped).files_changed == []
     run.assert_legal()
 
@@ -263,7 +263,7 @@ async def test_what_was_undone_before_a_pause_ended_is_known_after_it(driven, wo
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
     assert outcome.files_changed == [] and (work / "a.txt").read_text() == "one\n"
-    assert "The person took back your last change" in run.heard()
+    assert "The person undid your last change" in run.heard()
     run.assert_legal()
 
 
@@ -317,7 +317,7 @@ async def test_where_the_workspace_is_too_large_edits_come_back_and_commands_say
     event = undone(await take_back(run))
     assert (event.changes, event.files) == (1, [])
     assert event.kept == [
-        "echo 2 > b.txt: what this command changed is not known, there was no snapshot of the workspace"
+        "echo 2 > b.txt: the changes of this command are not known: there was no snapshot of the workspace"
     ]
     assert undone(await take_back(run)).files == ["a.txt"]
     assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "2\n"

@@ -150,9 +150,9 @@ async def test_what_makes_no_sense_is_refused_with_the_reason(driven):
     run.on("command_taken", STOP, command="act", nth=2)
     await run.run(watched=True)
     said = refusals(run)
-    assert said[:2] == ["you do not have the wheel: /wheel takes it", "you do not have the wheel"]
-    assert "the wheel is taken already" in said and "a chat run has no `finish`: /wheel gives the wheel back" in said
-    assert any(why.startswith("ask_person is nothing to drive with") for why in said)
+    assert said[:2] == ["you are not in control: /wheel takes control", "you are not in control"]
+    assert "the user is already in control" in said and "a chat run has no `finish`: /wheel returns control" in said
+    assert any(why.startswith("ask_person cannot be used in manual control") for why in said)
     assert any("content" in why for why in said)
 
 

@@ -144,7 +144,7 @@ async def test_a_site_that_asks_to_be_left_alone_for_a_day_is_not_waited_for_and
         run = await played(tmp_path, crawl(site, tmp_path, "/page/0", "/busy-until/86400"))
         assert (run.result.reason, run.result.complete) == ("dry", False), run.story()
         (failed,) = run.of("item_failed")
-        assert failed["final"] and "asks to be left alone" in failed["error"]
+        assert failed["final"] and "asks to wait" in failed["error"]
         hits = site.hits["/busy-until/86400"]
         again = await take_up(run.path)
         assert site.hits["/busy-until/86400"] == hits + 1

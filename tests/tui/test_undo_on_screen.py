@@ -95,7 +95,7 @@ async def test_what_makes_no_sense_is_told(ended):
         await pilot.press(*"/undo all", "enter")
         await shows(pilot, "it is /undo, /undo 3 or /undo step 7")
         controller.link.put_alone(Undo(step=9))
-        await shows(pilot, "undo was refused: there was no step 9")
+        await shows(pilot, "undo was refused: there is no step 9")
     controller.link.close()
 
 

@@ -1,4 +1,4 @@
-"""The crawler: a worker that follows links within its hosts."""
+"""The crawler: a worker that follows links within the hosts of its seeds."""
 
 from .crawler import PAGE, SKIPPED, Crawler
 from .links import links_of

@@ -1,4 +1,4 @@
-"""Fetches one page and says where it leads. It needs no model; the frontier remembers where it has been."""
+"""Fetch one page and return its links. Needs no model; the frontier remembers the visited pages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 PAGE = 10_000_000
-"""Bytes of a page, decompressed, whose links are followed."""
+"""Bytes of a page, decompressed, in which links are followed."""
 _READ_ON = 65_536
-"""Bytes of what is no page that are read, so that its connection can be used again."""
+"""Bytes that are read of a response that is not a page, so that its connection can be reused."""
 _TRIED_AGAIN = frozenset({408, 425, 429})
-"""Of the answers 4xx those that another attempt may change (RFC 9110, RFC 8470, RFC 6585)."""
+"""4xx status codes that are worth another attempt (RFC 9110, RFC 8470, RFC 6585)."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
 SKIPPED = FORBIDDEN_PAGE
 
@@ -35,9 +35,8 @@ SKIPPED = FORBIDDEN_PAGE
 class Crawler:
     """A worker for items of the kind `url`, within the hosts of the seeds.
 
-    A redirect's target is an item of its own, so that loops end where the frontier knows it. 404 and the other 4xx are
-    answers that no further attempt changes: hopeless; 408, 425, 429, 5xx, time-outs and lost connections are worth
-    one.
+    The target of a redirect is an item of its own, so a redirect loop ends at a key that the frontier knows. 404 and
+    most other 4xx answers fail permanently. 408, 425, 429, 5xx, time-outs and lost connections are tried again.
     """
 
     def __init__(
@@ -51,9 +50,10 @@ class Crawler:
         seconds: float = 30.0,
         clock: Clock | None = None,
     ) -> None:
-        """`rate`: requests a second over the whole crawl, None or 0: as many as there are workers.
+        """Set up the crawl. Raises UserError for a seed that is not a URL.
 
-        `seconds`: for one page whole. Raises UserError for a seed that is no URL.
+        `rate`: requests per second over the whole crawl; None or 0: as many as the workers send. `seconds`: for one
+        whole page.
         """
         self._scope = Scope(seeds, include=include, exclude=exclude)
         self._clock = clock or SystemClock()
@@ -62,10 +62,10 @@ class Crawler:
         self._session: ClientSession | None = None
         self._robots: Robots | None = None
         self.skipped = 0
-        """Pages that robots.txt forbids, since this crawler began."""
+        """Pages that robots.txt forbids, since this crawler started."""
 
     async def work(self, item: WorkItem) -> Worked:
-        """The page's links, or why there are none."""
+        """Return the page's links, or why there are none."""
         try:
             url = self._scope.require(item.value)
         except AddressRefused as refused:
@@ -84,7 +84,7 @@ class Crawler:
         return await self._fetch(session, url)
 
     async def close(self) -> None:
-        """Connections are closed."""
+        """Close all connections."""
         session, robots = self._session, self._robots
         self._session = self._robots = None
         if robots is not None:
@@ -95,7 +95,7 @@ class Crawler:
     def _open(self) -> ClientSession:
         from aiohttp import TCPConnector
 
-        # As many connections as there are workers, who are bounded elsewhere.
+        # As many connections as workers, which are limited elsewhere.
         self._session = open_session(TCPConnector(limit=0, ttl_dns_cache=300), self._seconds, agent="crawl")
         self._robots = Robots(self._session, self._scope, self._clock, self._pace)
         return self._session
@@ -115,17 +115,17 @@ class Crawler:
             return Worked(error=f"timed out after {self._seconds:g} s")
         except UnreadablePage as unreadable:
             return Worked(error=str(unreadable), hopeless=True)
-        except (ClientError, OSError, UnicodeError) as error:  # the last: a host's label is too long
+        except (ClientError, OSError, UnicodeError) as error:  # UnicodeError: a label of the host is too long
             return Worked(error=f"the connection failed: {' '.join(str(error).split())[:300] or type(error).__name__}")
 
     def _redirected(self, url: str, answer: ClientResponse) -> Worked:
         target = joined(url, answer.headers.get("Location", ""))
         if target is None or target == url or not target.startswith(("http://", "https://")):
-            return Worked(reason=f"{answer.status}: redirects to nowhere else")
+            return Worked(reason=f"{answer.status}: redirects to itself or nowhere")
         found = self._scope.sort([target])
         if found.inside:
             return Worked(items=[Candidate("url", target)], reason=f"{answer.status}: redirects to {target}")
-        why = "off the host" if found.elsewhere else "to what is left out"
+        why = "off the host" if found.elsewhere else "to an excluded URL"
         return Worked(reason=f"{answer.status}: redirects {why}, not followed: {target}")
 
     def _refused(self, answer: ClientResponse) -> Worked:
@@ -141,10 +141,10 @@ class Crawler:
         if kind and not is_html(kind, b""):
             if (answer.content_length or _READ_ON + 1) <= _READ_ON:
                 await answer.read()
-            return Worked(reason=f"{kind}: no page")
+            return Worked(reason=f"{kind}: not a page")
         body, whole = await bounded_body(answer, PAGE)
         if not is_html(kind, body):
-            return Worked(reason="no page" if body else "empty")
+            return Worked(reason="not a page" if body else "empty")
         page = decoded(body, charset)
         if len(page) > SMALL:
             links = await asyncio.to_thread(links_of, page, url)
@@ -153,8 +153,8 @@ class Crawler:
         found = self._scope.sort(links)
         notes = [
             f"{len(found.inside)} links" if len(found.inside) != 1 else "1 link",
-            *([f"{found.elsewhere} off the host"] if found.elsewhere else []),
-            *([f"{found.left_out} left out"] if found.left_out else []),
-            *([] if whole else [f"only its first {PAGE // 1_000_000} MB were read"]),
+            *([f"{found.elsewhere} on other hosts"] if found.elsewhere else []),
+            *([f"{found.left_out} excluded"] if found.left_out else []),
+            *([] if whole else [f"only the first {PAGE // 1_000_000} MB were read"]),
         ]
         return Worked(items=[Candidate("url", link) for link in found.inside], reason=", ".join(notes))

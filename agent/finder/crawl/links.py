@@ -1,4 +1,4 @@
-"""Where a page leads."""
+"""Extract the links of a page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...web.markup import base_of, tree_of
 
 _WHERE = "base[href],a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
 _LINKED = frozenset({"next", "prev", "canonical", "alternate"})
-"""Kinds of `<link>` that lead to pages; the others are what a page is drawn with."""
+"""Kinds of `<link>` that lead to pages; the other kinds name resources of the page."""
 _REFRESH = re.compile(r"\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
 
 def links_of(page: str | bytes, url: str) -> list[str]:
-    """Absolute http(s) URLs that the page at `url` leads to, serialised, each once, in the page's order.
+    """Return the absolute http(s) URLs that the page at `url` links to, serialized, each once, in the page's order.
 
-    `<a>`, `<area>`, `<frame>`, `<iframe>`, `<link>` to pages, `<meta http-equiv=refresh>`; a `<base href>` counts.
-    Without fragments, and without the page itself. Raises UnreadablePage.
+    Reads `<a>`, `<area>`, `<frame>`, `<iframe>`, `<link>` to pages and `<meta http-equiv=refresh>`, and applies `<base
+    href>`. Leaves out fragments and the page itself. Raises UnreadablePage.
     """
     tree = tree_of(page)
     base = url

@@ -1,4 +1,4 @@
-"""Requests at an even pace."""
+"""Send requests at an even pace."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from ...protocol import Clock
 
 
 class Pace:
-    """Whoever asks is let through in the order of asking, never two within `interval` seconds."""
+    """Let callers through in the order of their calls, at most one per `interval` seconds."""
 
     def __init__(self, interval: float, clock: Clock) -> None:
-        """`interval` 0: everyone at once."""
+        """Set the interval in seconds; 0: nobody waits."""
         self.interval = interval
         self._clock = clock
         self._next = 0.0
 
     async def turn(self) -> None:
-        """Returns when it is one's turn. A turn that is cancelled is lost, not passed on."""
+        """Wait for this caller's turn. A cancelled turn is lost and not given to another caller."""
         if self.interval <= 0:
             return
         now = self._clock.monotonic()

@@ -1,4 +1,6 @@
-"""robots.txt as RFC 9309 has it: asked for once a day and host, and nothing is fetched where it cannot be known."""
+"""Apply robots.txt (RFC 9309). It is fetched once per day and host; while it cannot be read,
+nothing is fetched there.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ if TYPE_CHECKING:
     from protego import Protego
 
 _LIMIT = 512_000
-"""Bytes of it that count (RFC 9309, 2.5 wants 500 KiB at least)."""
+"""Bytes of the file that count (RFC 9309, 2.5 requires at least 500 KiB)."""
 _HOPS = 5
 _FRESH = 86_400.0
-"""Seconds (RFC 9309, 2.4)."""
+"""Seconds for which the rules are kept (RFC 9309, 2.4)."""
 
 
 class RobotsUnreadable(Exception):
-    """What a host's robots.txt says cannot be known now, so nothing of the host may be fetched (RFC 9309, 2.3.1.4)."""
+    """The host's robots.txt cannot be read now, so nothing of the host may be fetched (RFC 9309, 2.3.1.4)."""
 
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
@@ -32,21 +34,21 @@ class RobotsUnreadable(Exception):
 
 
 class Rules:
-    """One host's."""
+    """The robots.txt rules of one host."""
 
     def __init__(self, rules: Protego | None, clock: Clock) -> None:
         self._rules = rules
         self.until = clock.monotonic() + _FRESH
         self.pace = Pace((rules.crawl_delay(ROBOT) if rules is not None else None) or 0.0, clock)
-        """Its Crawl-delay."""
+        """The pace that its Crawl-delay asks for."""
 
     def allow(self, url: str) -> bool:
-        """The page may be fetched."""
+        """Return whether the page may be fetched."""
         return self._rules is None or self._rules.can_fetch(url, ROBOT)
 
 
 class Robots:
-    """The rules of all hosts of a crawl."""
+    """The robots.txt rules of all hosts of a crawl."""
 
     def __init__(self, session: ClientSession, scope: Scope, clock: Clock, pace: Pace) -> None:
         self._session, self._scope, self._clock, self._pace = session, scope, clock, pace
@@ -54,12 +56,12 @@ class Robots:
         self._asking: dict[str, asyncio.Task[Rules]] = {}
 
     def known(self, host: str) -> Rules | None:
-        """The rules of an origin, where they were read today."""
+        """Return the rules of an origin if they were read within the last day."""
         rules = self._known.get(host)
         return rules if rules is not None and self._clock.monotonic() < rules.until else None
 
     async def of(self, host: str) -> Rules:
-        """The rules of an origin; whoever asks at once waits for the same answer. Raises RobotsUnreadable."""
+        """Return the rules of an origin. Callers at the same time share one request. Raises RobotsUnreadable."""
         if (rules := self.known(host)) is not None:
             return rules
         task = self._asking.get(host)
@@ -70,7 +72,7 @@ class Robots:
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Nothing is asked any more."""
+        """Cancel the open requests."""
         tasks = list(self._asking.values())
         for task in tasks:
             task.cancel()
@@ -79,7 +81,7 @@ class Robots:
     def _answered(self, host: str, task: asyncio.Task[Rules]) -> None:
         self._asking.pop(host, None)
         if not task.cancelled():
-            task.exception()  # else asyncio complains where whoever asked was cancelled meanwhile
+            task.exception()  # else asyncio complains if every waiting caller was cancelled
 
     async def _ask(self, host: str) -> Rules:
         from aiohttp import ClientError
@@ -94,7 +96,9 @@ class Robots:
         return self._known[host]
 
     async def _text(self, host: str) -> str:
-        """Empty where there is none: then all is allowed. Only hosts of the crawl are asked."""
+        """Return the file, or an empty text if there is none: then everything is allowed. Only hosts of the crawl are
+        asked.
+        """
         from yarl import URL
 
         url = f"{host}/robots.txt"
@@ -103,7 +107,7 @@ class Robots:
             async with self._session.get(URL(url, encoded=True), allow_redirects=False) as answer:
                 if answer.status >= 500 or answer.status == 429:
                     told = (
-                        f"{url} answers {said(answer.status, answer.reason)}: nothing is fetched before it can be read"
+                        f"{url} answers {said(answer.status, answer.reason)}: nothing is fetched until it can be read"
                     )
                     raise RobotsUnreadable(told, retry_after(answer, self._clock.now()))
                 if answer.status < 300:

@@ -1,4 +1,4 @@
-"""Which URLs a crawl asks for: its own hosts, and of those what the person wants."""
+"""Choose which URLs a crawl fetches: those on its own hosts that match the user's globs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _ON_ANY_HOST = "[^/]*//[^/]*"
 
 
 class Sorted(msgspec.Struct, frozen=True):
-    """A page's links."""
+    """A page's links, sorted by whether the crawl follows them."""
 
     inside: list[str]
     elsewhere: int
-    """On other hosts."""
+    """How many lead to other hosts."""
     left_out: int
-    """Left out by the person's globs."""
+    """How many the user's globs exclude."""
 
 
 class Scope:
-    """The origins (scheme, host and port) of the seeds, compared whole, and globs over URLs.
+    """The origins (scheme, host and port) of the seeds, and globs over URLs.
 
-    Where a seed is `http` by the default port, the same host's `https` is inside too: many sites move every visitor
-    there. A glob that begins with `/` is matched from the path on, any other against the whole URL; `*` also crosses
-    slashes. Seeds are asked for whatever the globs say.
+    If a seed is `http` on the default port, the same host's `https` is in scope too, because many sites redirect there.
+    A glob that begins with `/` is matched against the URL from its path on, any other glob against the whole URL. `*`
+    also matches slashes. Seeds are fetched even if the globs exclude them.
     """
 
     def __init__(self, seeds: Iterable[str], *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> None:
-        """Raises UserError for a seed that is no URL."""
+        """Set the scope. Raises UserError for a seed that is not a URL."""
         try:
             origins = {origin(address(seed)) for seed in seeds}
         except AddressRefused as refused:
@@ -44,8 +44,8 @@ class Scope:
         self._include, self._exclude = _pattern(include), _pattern(exclude)
 
     def require(self, url: str) -> str:
-        """The URL, serialised, without a fragment. Raises AddressRefused where the crawl may not ask for it."""
-        if url.startswith(self._below) and is_plain(url):  # most: they came out of `sort`
+        """Return the URL, serialized, without a fragment. Raises AddressRefused if the crawl may not fetch it."""
+        if url.startswith(self._below) and is_plain(url):  # the usual case: a URL that `sort` returned
             return url
         found = address(url)
         if origin(found) not in self.origins:
@@ -53,11 +53,11 @@ class Scope:
         return found
 
     def holds(self, url: str) -> bool:
-        """It is on the crawl's hosts. Of a serialised URL."""
+        """Return whether a serialized URL is on the crawl's hosts."""
         return origin(url) in self.origins
 
     def sort(self, links: Sequence[str]) -> Sorted:
-        """Of serialised URLs."""
+        """Sort serialized URLs into those to follow and those to leave out."""
         below = self._below
         on_host = [link for link in links if link.startswith(below)]
         wanted = [link for link in on_host if self._wants(link)] if self._include or self._exclude else on_host

@@ -1,4 +1,4 @@
-"""Works that begin or end in the same turn of the event loop share a commit."""
+"""Group works that begin or end in the same turn of the event loop into one commit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ R = TypeVar("R")
 
 
 class Turn(Generic[T, R]):
-    """What is asked for until the loop comes round is done at once: with eight workers that is a third of the cost.
+    """Collect requests until the event loop's next turn, then do them together: a third of the cost with eight workers.
 
-    The more there is to do, the more comes together; where there is little, nobody waits for company.
+    The more there is to do, the larger the groups. With little to do, nobody waits.
     """
 
     def __init__(self, do: Callable[[Sequence[T]], Sequence[R]]) -> None:
-        """`do` gives an answer for each, in their order; what it raises is raised for all of them."""
+        """`do` returns one answer per request, in their order. An exception that it raises is
+        raised for all of them.
+        """
         self._do = do
         self._asked: list[tuple[T, asyncio.Future[R]]] = []
 
     async def __call__(self, one: T) -> R:
-        """The answer to this one. Cancelled before its turn, it was never asked for."""
+        """Return the answer to this request. A request that is cancelled before its turn is dropped."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[R] = loop.create_future()
         if not self._asked:

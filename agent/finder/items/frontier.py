@@ -1,4 +1,6 @@
-"""What was seen and what is still to be worked, in the run's journal: it moves in the transaction that moved it."""
+"""What was seen and what still has to be worked, in the run's journal. Changes share the
+transaction of their events.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from .view import FrontierView
 __all__ = ["CHUNK", "Candidate", "Frontier", "Item", "State", "Surfaced", "in_chunks"]
 
 CHUNK = 2_000
-"""Candidates in one `surface`, each in a transaction of its own: a larger one keeps others from writing for long."""
+"""Candidates in one `surface`. Each chunk has its own transaction: a larger one blocks other writers for long."""
 
 _REMEMBERED = 16_384
 _SHORT = 256
-"""Characters of the longest key that is remembered."""
+"""Characters of the longest key that is cached."""
 
 _INSERT = """
     INSERT INTO frontier(hash, key, kind, value, source, state, place, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
@@ -41,42 +43,43 @@ T = TypeVar("T", bound=Named)
 
 
 def in_chunks(candidates: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
-    """The candidates in lists of at most so many, none where there are none."""
+    """Return the candidates in lists of at most `size`; no lists if there are no candidates."""
     rest = iter(candidates)
     while chunk := list(islice(rest, size)):
         yield chunk
 
 
 class Frontier(FrontierView):
-    """The frontier as the runner writes it, and nobody else.
+    """The writable frontier. Only the runner has one.
 
-    Each change is whole or not there, part of the journal's transaction around it. A change that was made already
-    changes nothing, so that a step which is repeated after a kill does no harm; the methods say whether they did.
+    Each change is atomic and part of the journal transaction around it. A change that was made already does nothing, so
+    a step that is repeated after a kill does no harm. The methods return whether they changed something.
     """
 
     def __init__(self, journal: Journal, hash_of: Callable[[str], int] = tables.hash_of) -> None:
-        """As of a view: `hash_of` stays the same for a journal's whole life."""
+        """`hash_of` must stay the same for the whole life of a journal."""
         super().__init__(journal, hash_of)
         self._recent: set[str] = set()
-        """Keys of items that are in the table: most links of a site lead to a few of its pages."""
+        """Keys of items that are in the table. Most links of a site lead to a few of its pages."""
         self._rollbacks = journal.rollbacks
         self._summed_at = -1
 
     def surface(self, candidates: Sequence[Named], source: str, root: Path) -> Surfaced:
-        """Enters them as seen and queues those that nobody had seen; two spellings are one new and one known item.
+        """Enter the candidates as seen and queue the new ones. Two spellings of one item count as one new and one known
+        item.
 
-        To be called with at most CHUNK candidates at once (`in_chunks`). Relative paths start from `root`. Raises
-        ValueError for a kind that is none of KINDS.
+        Takes at most CHUNK candidates (`in_chunks`). Relative paths start from `root`. Raises ValueError for a kind
+        that is not in KINDS.
         """
         return self.surface_all([(candidates, source)], root)[0]
 
     def surface_all(self, brought: Sequence[tuple[Sequence[Named], str]], root: Path) -> list[Surfaced]:
-        """`surface` of what several sources brought at once, the first of them first."""
+        """Call `surface` for the candidates of several sources, in their order."""
         keys = [[item_key(one.kind, one.value, root) for one in candidates] for candidates, _ in brought]
         with self._writing():
             seen = self._seen_of([key for some in keys for key in some])
             surfaced = [
-                _told_apart(zip(some, candidates, strict=True), tables.legible(source), seen)
+                _split_by_key(zip(some, candidates, strict=True), tables.legible(source), seen)
                 for some, (candidates, source) in zip(keys, brought, strict=True)
             ]
             self._enter([item for one in surfaced for item in one.new])
@@ -84,7 +87,7 @@ class Frontier(FrontierView):
         return surfaced
 
     def note_finding(self, key: str) -> bool:
-        """Enters a finding's key as seen; whether nobody had seen it."""
+        """Enter a finding's key as seen. Returns whether it is new."""
         key = storable(key)
         with self._writing():
             if any(state == tables.FINDING for _, state in self._located(key)):
@@ -95,7 +98,7 @@ class Frontier(FrontierView):
         return True
 
     def check_out(self, n: int, now: float) -> list[Item]:
-        """Up to `n` items that are `ready`, in work from now on: many at once cost a third of one by one."""
+        """Take up to `n` `ready` items into work. Many together cost a third of the same number one by one."""
         with self._writing():
             items = self.ready(n, now)
             if items:
@@ -106,16 +109,16 @@ class Frontier(FrontierView):
         return items
 
     def take(self, keys: Sequence[str]) -> list[str]:
-        """Those of them that were queued and are in work now."""
+        """Take these items into work and return those that were queued."""
         with self._writing():
             return [key for key in keys if self._move(key, (State.QUEUED, State.WAITING), State.WORKING)]
 
     def finish(self, key: str) -> bool:
-        """It was in work and is done."""
+        """Mark an item as done. Returns False if it was not in work."""
         return self.finish_all([key]) == 1
 
     def finish_all(self, keys: Sequence[str]) -> int:
-        """How many of them were in work and are done."""
+        """Mark these items as done and return how many of them were in work."""
         with self._writing():
             count = self._journal.write(_FINISH, [(self._hash_of(key), key) for key in keys])
             if count:
@@ -123,21 +126,21 @@ class Frontier(FrontierView):
         return count
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
-        """It was in work, failed so many times, and is queued again from that Unix time on."""
+        """Queue an item again that failed `attempts` times, for a time not before `due` (Unix time)."""
         told = {"error": tables.legible(error), "due": due, "attempts": attempts}
         return self._change(key, (State.WORKING,), State.WAITING, **told)
 
     def set_aside(self, key: str, error: str, attempts: int) -> bool:
-        """It failed for good: in work, in the queue, or when it was done and looked at again."""
+        """Mark an item as failed permanently: one that was in work, queued, or done and checked again."""
         told = {"error": tables.legible(error), "attempts": attempts}
         return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
 
     def skip(self, key: str) -> bool:
-        """A person does not want it worked; if it is in work, what comes of it changes nothing. No: it is done."""
+        """Skip an item for a user. If it is in work, its result changes nothing. Returns False if it is done."""
         return self._change(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
 
     def requeue(self, key: str, source: str, *, attempts: int | None = None) -> bool:
-        """Back to the end of the queue, unless it is in work or in the queue. `attempts`: None leaves them."""
+        """Put an item at the end of the queue, unless it is in work or queued. `attempts`: None keeps their number."""
         before = (State.DONE, State.SET_ASIDE, State.SKIPPED, State.WAITING)
         with self._writing():
             if not any(state in before for _, state in self._located(key)):
@@ -148,7 +151,9 @@ class Frontier(FrontierView):
             return self._move(key, before, State.QUEUED, **told)
 
     def roll_back(self, keys: Iterable[str] | None = None) -> list[Item]:
-        """Those of them that were in work, in their order: before the queue again. None: all, their runner died."""
+        """Return those items that were in work to the front of the queue, in order. None: all, because their runner
+        died.
+        """
         wanted = None if keys is None else set(keys)
         with self._writing():
             items = [one for one in self._in_state(State.WORKING) if wanted is None or one.key in wanted]
@@ -161,25 +166,25 @@ class Frontier(FrontierView):
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
-        if self._journal.in_transaction:  # a savepoint of its own would cost as much as what is done in it
-            self._make_sure()
+        if self._journal.in_transaction:  # a savepoint of its own would cost as much as the work in it
+            self._ensure_tables()
             yield
             return
         with self._journal.transaction():
-            self._make_sure()
+            self._ensure_tables()
             yield
 
-    def _make_sure(self) -> None:
-        """The tables are there."""
+    def _ensure_tables(self) -> None:
+        """Create the tables if they are missing."""
         if not self._exists():
             for statement in tables.SCHEMA:
                 self._journal.rows(statement)
-        if self._summed_at != self._journal.rollbacks:  # a rollback takes the triggers back too
+        if self._summed_at != self._journal.rollbacks:  # a rollback removes the triggers too
             keep_sum_of_items(self._journal)
             self._summed_at = self._journal.rollbacks
 
     def _seen_of(self, keys: Sequence[str]) -> set[str]:
-        """Those of them that are in the table."""
+        """Return which of these keys are in the table."""
         recent = self._recent
         if len(recent) > _REMEMBERED or self._rollbacks != self._journal.rollbacks:
             self._rollbacks = self._journal.rollbacks
@@ -202,12 +207,14 @@ class Frontier(FrontierView):
             yield self._hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
 
     def _at_end(self, n: int, queued: int = 0) -> int:
-        """The first of so many new places at the end of the queue, of which so many are counted as queued now."""
+        """Reserve `n` new places at the end of the queue, count `queued` of them as queued, and
+        return the first place.
+        """
         (tail,) = self._journal.rows(_LENGTHEN, (n, queued))[0]
         return tail - n + 1
 
     def _located(self, key: str) -> list[tuple[int, str]]:
-        """(id, state) of the item and of the finding of that key."""
+        """Return (id, state) of the item and of the finding with that key."""
         rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
         return [(number, state) for number, stored, state in rows if stored == key]
 
@@ -216,7 +223,7 @@ class Frontier(FrontierView):
             return self._move(key, before, state, **told)
 
     def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
-        """Inside of `_writing`."""
+        """Change an item's state. Must run inside of `_writing`."""
         for number, was in self._located(key):
             if was in before:
                 sets = {"due": None, **told, "state": state.value}
@@ -231,8 +238,8 @@ class Frontier(FrontierView):
         self._journal.rows(f"UPDATE frontier_tally SET {names}", tuple(by.values()))
 
 
-def _told_apart(keyed: Iterable[tuple[str, Named]], source: str, seen: set[str]) -> Surfaced:
-    """Those whose key is not among the seen ones, where it is from now on, and the others."""
+def _split_by_key(keyed: Iterable[tuple[str, Named]], source: str, seen: set[str]) -> Surfaced:
+    """Split candidates into new and known ones, and add the keys of the new ones to `seen`."""
     new: list[Item] = []
     known: list[tuple[str, str]] = []
     for key, one in keyed:

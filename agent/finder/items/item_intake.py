@@ -1,4 +1,4 @@
-"""Puts what workers bring into the frontier and the journal, in one commit: seen before anyone judges it."""
+"""Enter what workers return into the frontier and the journal, in one commit: an item is seen before it is judged."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from .item_state import Candidate, Item, State, Surfaced
 from .keys import item_key
 
 LONGEST_WAIT = 600.0
-"""Seconds: who asks to be left alone for longer is not waited for; the item is set aside, and tried on resume."""
+"""Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""
 
 Note = Callable[[Event], object]
-"""Records an event, or puts it beside those that are recorded together."""
+"""Records an event, or adds it to the events that are recorded together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What came of a booking; addable."""
+    """How many keys were new or known. Can be added."""
 
     new: int = 0
-    """Keys that nobody had seen."""
+    """Keys that were not seen before."""
     known: int = 0
-    """Keys that were seen before. Findings that may repeat another one are neither."""
+    """Keys that were seen before. Findings that may repeat another finding count as neither."""
 
     def __add__(self, other: Brought) -> Brought:
         return Brought(self.new + other.new, self.known + other.known)
 
 
 class Books:
-    """The frontier's one writer. All but `items_in_chunks` belong inside of `kit.together()`."""
+    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `kit.together()`."""
 
     def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
         self.frontier = frontier
@@ -47,23 +47,23 @@ class Books:
         self._known = KnownFindings(self._facts, lambda: kit.journal.rollbacks)
 
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # this is a search
+        assert self._kit.facts.finder is not None  # a run with items is a search
         return self._kit.facts.finder
 
     def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: str = "new") -> Brought:
-        """Queues those with a new key; every other one is a duplicate that is logged with where it came from.
+        """Queue the candidates with a new key, and record each other one as a duplicate with its source.
 
-        At most CHUNK of them.
+        Takes at most CHUNK candidates.
         """
         (surfaced,) = self.surface_all([(found, source)])
         return self.note_items(surfaced, source, record, reason=reason)
 
     def surface_all(self, brought: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
-        """What each of several sources brought is seen, and queued where it is new; `note_items` is to follow."""
+        """Enter what several sources returned as seen, and queue what is new. Call `note_items` for each result."""
         return self.frontier.surface_all(brought, self._root)
 
     def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: str = "new") -> Brought:
-        """An event for each item that surfaced."""
+        """Record an event for each item that surfaced."""
         for item in surfaced.new:
             record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
         for key, value in surfaced.known:
@@ -71,8 +71,8 @@ class Books:
         return Brought(len(surfaced.new), len(surfaced.known))
 
     async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Note) -> Brought:
-        """All but the last chunk, each a commit of its own; killed in between, the item is worked again and they are
-        duplicates then.
+        """Enter all chunks but the last, each in its own commit. After a kill in between, the item is worked again and
+        these candidates are duplicates.
         """
         total = Brought()
         for chunk in in_chunks(found):
@@ -82,11 +82,11 @@ class Books:
         return total
 
     def again(self, one: Candidate, record: Note) -> str | None:
-        """A person wants a known item worked once more; why that cannot be, or None."""
+        """Queue a known item again for a user. Returns why that is not possible, or None."""
         key = item_key(one.kind, one.value, self._root)
         row = self.frontier.find(key)
         if row is None or row.state in (State.QUEUED, State.WORKING):
-            return f"{key} is in the queue already" if row is not None else f"{key} is no item"
+            return f"{key} is already in the queue" if row is not None else f"{key} is not an item of this search"
         self.frontier.requeue(key, "person", attempts=0)
         was = row.state.value
         record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
@@ -95,10 +95,10 @@ class Books:
     def findings(
         self, found: Sequence[ReportedFinding], source: str, record: Note, *, by_model: bool = False
     ) -> Brought:
-        """Record each finding that is not known yet; others judge it later.
+        """Record each finding that is not known yet. It is judged later.
 
-        A finding with another title at a known place may repeat the one there: it is recorded as such, and counts as
-        new only once it is judged to be distinct (docs/requirements.md 2.4.6).
+        A finding with another title at a known place may repeat the one there. It is recorded as such and counts as new
+        only after it is judged to be distinct (docs/requirements.md 2.4.6).
         """
         new = known = 0
         for one in found:
@@ -124,10 +124,10 @@ class Books:
         return Brought(new, known)
 
     def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:
-        """Queued again with backoff, or set aside: a failure is never an empty result."""
+        """Queue the item again with backoff, or mark it as failed permanently. A failure is never an empty result."""
         attempts = item.attempts + 1
         if wait is not None and wait > LONGEST_WAIT and not final:
-            error, final = f"{error} (asks to be left alone for {wait:,.0f} s)", True
+            error, final = f"{error} (asks to wait {wait:,.0f} s)", True
         record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
         if final:
             self.frontier.set_aside(item.key, error, attempts)
@@ -147,7 +147,7 @@ class Books:
         )
 
     def skipped(self, key: str, record: Note) -> bool:
-        """Takes it out of the queue, or from what was set aside; false where it is in neither."""
+        """Take an item out of the queue or out of the failed items. Returns False if it is in neither."""
         row = self.frontier.find(key)
         if row is None or not self.frontier.skip(key):
             return False

@@ -7,7 +7,7 @@ from ...protocol import Event, FinderSpec, PassFinished, PassStarted
 
 
 class ItemPasses:
-    """Where the passes stand once what is to be recorded is recorded: the facts know only of what is."""
+    """Where the passes stand once the pending events are recorded; the facts contain only recorded events."""
 
     def __init__(self, facts: FinderFacts, spec: FinderSpec) -> None:
         self._spec = spec
@@ -15,20 +15,20 @@ class ItemPasses:
         self._done, self._new, self._streak = facts.pass_done, facts.pass_new, facts.streak
 
     def begin(self) -> list[Event]:
-        """Before an item begins or ends: a pass is open."""
+        """Open a pass if none is open, before an item begins or ends."""
         if self._is_open:
             return []
         self._number, self._is_open, self._done, self._new = self._number + 1, True, 0, 0
         return [PassStarted(number=self._number)]
 
     def count(self, new: int) -> list[Event]:
-        """An item was worked to its end, and brought so many new keys: the pass may be full with it."""
+        """Count an item that was worked and brought `new` new keys; close the pass if it is full."""
         self._done += 1
         self._new += new
         return self.end() if self._done >= self._spec.concurrency else []
 
     def end(self) -> list[Event]:
-        """Nothing is left to be worked: what was worked is a pass, however few there were."""
+        """Close the open pass when no work is left, however few items it has."""
         if not (self._is_open and self._done):
             return []
         self._is_open, self._streak = False, 0 if self._new else self._streak + 1

@@ -1,4 +1,4 @@
-"""What surfaces, what is worked, and what a view reads of it."""
+"""The items of a frontier: candidates, states, and the rows that a view shows."""
 
 from __future__ import annotations
 
@@ -9,70 +9,70 @@ import msgspec
 
 
 class State(StrEnum):
-    """Where an item stands. It is in exactly one of these."""
+    """The state of an item. It has exactly one."""
 
     QUEUED = "queued"
-    """To be worked as soon as someone is free."""
+    """Will be worked as soon as a worker is free."""
     WAITING = "waiting"
-    """Failed, to be worked again from a certain time on."""
+    """Failed; will be worked again after a certain time."""
     WORKING = "working"
     DONE = "done"
     SET_ASIDE = "set_aside"
-    """Failed for good."""
+    """Failed permanently."""
     SKIPPED = "skipped"
-    """A person does not want it worked."""
+    """A user skipped it."""
 
 
 class Named(Protocol):
-    """Anything that names an item: a Candidate, an Item, a Seed."""
+    """Anything that names an item: a Candidate, an Item or a Seed."""
 
     @property
     def kind(self) -> str:
-        """One of KINDS."""
+        """The kind of the item, one of KINDS."""
         ...
 
     @property
     def value(self) -> str:
-        """As it was spelled."""
+        """The value as it was spelled."""
         ...
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """Something that surfaced; whether it was seen before is the frontier's to say."""
+    """A value that surfaced. The frontier knows whether it was seen before."""
 
     kind: str
     value: str
 
 
 class Item(msgspec.Struct, frozen=True):
-    """Something to be worked."""
+    """An item to be worked."""
 
     key: str
     kind: str
     value: str
-    """As it was spelled when it first surfaced."""
+    """The spelling with which it first surfaced."""
     source: str
-    """Key of the item, name of the lens, `seed` or `person` that brought it last."""
+    """What brought it last: the key of an item, the name of a lens, `seed` or `person`."""
     attempts: int = 0
     """How often it failed."""
     due: float | None = None
-    """Unix time before which it is not worked; None: at once."""
+    """Unix time before which it is not worked; None: it can be worked immediately."""
 
 
 class Surfaced(msgspec.Struct, frozen=True):
-    """What came of some candidates, in their order."""
+    """The new and the known items of some candidates, in their order."""
 
     new: list[Item]
-    """Nobody had seen them; they are queued."""
+    """New items; they are queued."""
     known: list[tuple[str, str]]
-    """(key, value as it was spelled this time) of those that were seen before."""
+    """(key, spelling of this time) of the items that were seen before."""
 
 
 class Row(msgspec.Struct, frozen=True):
     """An item as a view shows it."""
 
     number: int
-    """Its place in the order of its state: `page` goes on after it."""
+    """Its place in the order of its state; pass it to `page` to get the following items."""
     key: str
     kind: str
     value: str
@@ -81,24 +81,24 @@ class Row(msgspec.Struct, frozen=True):
     attempts: int
     due: float | None
     error: str
-    """Of its last failure; empty where there was none."""
+    """Why it failed last; empty if it did not fail."""
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """How many there are of each."""
+    """How many items have each state."""
 
     queued: int = 0
-    """Those that wait for their time included."""
+    """Includes those that wait for their time."""
     waiting: int = 0
-    """Of the queued: those that failed and have a time before which they are not worked again."""
+    """Queued items that failed and are not worked again before a certain time."""
     working: int = 0
     done: int = 0
     set_aside: int = 0
     skipped: int = 0
     findings: int = 0
-    """Keys of findings, whatever became of them."""
+    """Keys of findings in any state."""
 
     @property
     def seen(self) -> int:
-        """Keys of items, whatever became of them."""
+        """Keys of items in any state."""
         return self.queued + self.working + self.done + self.set_aside + self.skipped

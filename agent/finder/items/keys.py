@@ -1,4 +1,4 @@
-"""One logical item has one key, however it is spelled (docs/requirements.md 2.4.1)."""
+"""One logical item has one key for all of its spellings (docs/requirements.md 2.4.1)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ KINDS = ("url", "file", "value")
 _RAW = "raw:"
 _BYTES = "bytes:"
 _PATH_MAX = 4096
-"""Bytes. The kernel opens no longer path; to resolve one segment by segment costs the square of its length."""
+"""Bytes. The kernel opens no longer path, and to resolve one segment by segment has quadratic cost."""
 _CACHED = 2_048
-"""Characters of the longest URL that is remembered: a cache of megabytes would be a leak."""
+"""Characters of the longest URL that is cached: without a limit the cache would grow by megabytes."""
 
 _IPV4 = r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _NAME = r"(?!(?:[a-z0-9-]*\.)*xn--)(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*"
@@ -28,17 +28,17 @@ _NORMAL = re.compile(
     rf"(?:\?({_PAIR}(?:&{_PAIR})*))?",
     re.ASCII,
 )
-"""URLs that are their own key if their query is sorted: most of those that a site links to."""
+"""URLs that are their own key once their query is sorted: most links of a site."""
 _STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
 def item_key(kind: str, value: str, root: Path, *, of_user: bool = False) -> str:
-    """The key of an item: the same for every spelling of it. Never raises for any text, whatever is in it.
+    """Return the key of an item, the same for each of its spellings. Never raises for a text, whatever it contains.
 
-    A file's key is its real path; a relative one starts from `root`. `~` is the home folder only where a person wrote
-    it (`of_user`). A text that cannot name such a thing has the key `raw:TEXT`; a path that is no UTF-8 text has the
-    key `bytes:` with its bytes percent-encoded. Every key can be stored, and printed, as UTF-8. A key of a kind `url`
-    or `value` is its own key. Raises ValueError for a kind that is none of KINDS.
+    A file's key is its real path; a relative path starts from `root`. `~` means the home folder only if a user wrote it
+    (`of_user`). A text that cannot name an item of its kind has the key `raw:TEXT`. A path that is not UTF-8 has the
+    key `bytes:` with its bytes percent-encoded. Every key can be stored and printed as UTF-8. The key of a key of the
+    kinds `url` and `value` is itself. Raises ValueError for a kind that is not in KINDS.
     """
     match kind:
         case "url":
@@ -48,20 +48,22 @@ def item_key(kind: str, value: str, root: Path, *, of_user: bool = False) -> str
         case "value":
             return storable(unicodedata.normalize("NFC", value.strip()))
         case _:
-            raise ValueError(f"an item of the kind {kind!r}: there are {', '.join(KINDS)}")
+            raise ValueError(f"unknown kind of item {kind!r}: use one of {', '.join(KINDS)}")
 
 
 def file_of(key: str) -> Path:
-    """The path that the key of a file stands for, its bytes as they are on disk. Raises ValueError: it names none."""
+    """Return the path that a file's key stands for, with its bytes as on disk. Raises ValueError if
+    it names no path.
+    """
     if key.startswith(_BYTES):
         return Path(os.fsdecode(unquote_to_bytes(key.removeprefix(_BYTES))))
     if not key.startswith("/"):
-        raise ValueError(f"{key}: this is no path")
+        raise ValueError(f"{key}: not a path")
     return Path(key)
 
 
 def storable(text: str) -> str:
-    """The text itself where it is UTF-8; else `raw:` and the text with what is not, and backslashes, escaped."""
+    """Return the text if it is UTF-8; else `raw:` and the text with other bytes and backslashes escaped."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -70,7 +72,7 @@ def storable(text: str) -> str:
 
 
 def url_key(text: str) -> str:
-    """As `item_key`, without its memory."""
+    """Return the key of a URL like `item_key`, without its cache."""
     if text.startswith(_RAW):
         return storable(text)
     plain = text.partition("#")[0]  # the first # ends every other part of a URL: WHATWG, 4.4
@@ -84,7 +86,7 @@ _cached_url_key = lru_cache(maxsize=8_192)(url_key)
 
 
 def normalised(text: str) -> str:
-    """A URL's key by the libraries: the slow and certain way of `url_key`, 10 to 20 µs."""
+    """Return a URL's key with the libraries: the slow, exact way of `url_key`, 10 to 20 µs."""
     import ada_url  # these two cost 50 ms to import
     from w3lib.url import canonicalize_url
 
@@ -95,8 +97,8 @@ def normalised(text: str) -> str:
             url.hostname = host.rstrip(".")
         if url.protocol in ("http:", "https:", "ws:", "wss:", "ftp:"):
             return canonicalize_url(url.href, keep_blank_values=True, keep_fragments=False)
-        return url.href  # what stands after another scheme has a grammar of its own
-    except ValueError:  # UnicodeEncodeError is one too
+        return url.href  # the part after another scheme has its own grammar
+    except ValueError:  # includes UnicodeEncodeError
         return _raw(text)
 
 
@@ -120,7 +122,7 @@ def _file_key(text: str, root: Path, *, of_user: bool) -> str:
         if not path or "\0" in path or len(os.fsencode(path)) > _PATH_MAX:
             return _raw(text)
         real = os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - Path.resolve raises at a loop of links
-    except (OSError, ValueError):  # a lone surrogate that stands for no byte; a link to a name that cannot be
+    except (OSError, ValueError):  # a lone surrogate that stands for no byte, or a name that cannot exist
         return _raw(text)
     try:
         real.encode()
@@ -130,7 +132,7 @@ def _file_key(text: str, root: Path, *, of_user: bool) -> str:
 
 
 def _local(text: str) -> str:
-    """The path of a `file:` URL, or the text as it stands; empty: the URL is of another machine."""
+    """Return the path of a `file:` URL, or the text itself; empty if the URL names another machine."""
     if text[:7].lower() != "file://":
         return text
     host, slash, path = text[7:].partition("#")[0].partition("?")[0].partition("/")

@@ -1,13 +1,13 @@
-"""The frontier's tables, beside the events in the run's journal."""
+"""The tables of the frontier, next to the events in the run's journal."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
 
 MIDDLE = 1 << 40
-"""The first item's place in the queue: what comes later stands behind it, what is rolled back before it."""
+"""The first item's place in the queue. New items are placed after it, items that are rolled back before it."""
 FINDING = "finding"
-"""State and kind of a finding's key. Findings and items are told apart: the same text may be the key of both."""
+"""State and kind of a finding's key. An item and a finding may have the same text as key."""
 
 SCHEMA = (
     """
@@ -29,18 +29,19 @@ SCHEMA = (
     """,
     f"INSERT INTO frontier_tally VALUES (1, {MIDDLE}, {MIDDLE}, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
 )
-"""An index of the keys themselves would be as large as they are, and each look at it another page from the disk: a
-hash of 64 bits is indexed, and the keys are compared. Counts are kept in one row, nothing is ever counted anew."""
+"""The hash of 64 bits is indexed and the keys are compared: an index of the keys would be as large as the keys, and
+each lookup would read another page of the disk. Counts are kept in one row and never counted again.
+"""
 EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'frontier_tally'"
 
 
 def hash_of(key: str) -> int:
-    """64 bits that differ for almost any two keys, as SQLite stores them: signed."""
+    """Return a hash of 64 bits, signed as SQLite stores it."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 def stored(text: str) -> str | bytes:
-    """The text, or, where it is no UTF-8, bytes that `read` gives back as this very text."""
+    """Return the text, or, if it is not UTF-8, bytes that `read` turns into the same text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -49,12 +50,12 @@ def stored(text: str) -> str | bytes:
 
 
 def read(value: str | bytes | None, key: str) -> str:
-    """What `stored` was given; None stands for the key itself."""
+    """Return the text that `stored` was given; None stands for the key itself."""
     if value is None:
         return key
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
 def legible(text: str) -> str:
-    r"""The text with what is no UTF-8 as `\udcff`."""
+    r"""Return the text with what is not UTF-8 written as `\udcff`."""
     return text.encode("utf-8", "backslashreplace").decode()

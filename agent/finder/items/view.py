@@ -1,4 +1,4 @@
-"""The frontier as anyone may read it, while the runner writes it."""
+"""Read the frontier while the runner writes it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ _ROW = "place, key, kind, value, source, state, attempts, due, error"
 
 
 class FrontierView:
-    """What a finder has seen and still has to do. A journal without a frontier reads as an empty one.
+    """What a search has seen and still has to do. A journal without a frontier reads as an empty one.
 
-    Each method costs the same at ten items and at ten million, but for what it gives back.
+    Apart from the size of its result, each method costs the same with ten items and with ten million.
     """
 
     def __init__(self, journal: Journal, hash_of: Callable[[str], int] = tables.hash_of) -> None:
-        """`hash_of` must be the writer's."""
+        """`hash_of` must be the same as the writer's."""
         self._journal = journal
         self._hash_of = hash_of
         self._made = False
 
     def ready(self, n: int, now: float) -> list[Item]:
-        """Up to `n` items to work now: those whose time to be tried again has come, then the queue, oldest first."""
+        """Return up to `n` items to work now: first those that are due for another attempt, then the queue, oldest
+        first.
+        """
         due = self._rows(f"SELECT {_ITEM} FROM frontier WHERE due <= ? ORDER BY due, id LIMIT ?", (now, max(0, n)))
         found = [_item(row) for row in due]
         if len(found) < n:
@@ -34,33 +36,33 @@ class FrontierView:
         return found
 
     def next_due(self, now: float) -> float | None:
-        """When the next item that is not due yet is; None: there is none."""
+        """Return when the next item becomes due, or None if none waits."""
         rows = self._rows("SELECT due FROM frontier WHERE due > ? ORDER BY due LIMIT 1", (now,))
         return rows[0][0] if rows else None
 
     def counts(self) -> Counts:
-        """As of the last commit."""
+        """Return the counts as of the last commit."""
         columns = "queued + waiting, waiting, working, done, set_aside, skipped, finding"
         rows = self._rows(f"SELECT {columns} FROM frontier_tally")
         return Counts(*rows[0]) if rows else Counts()
 
     def page(self, state: State, *, after: int = 0, limit: int = 100) -> list[Row]:
-        """Items of one state in the order of their queue, from behind the one of that `number` on."""
+        """Return items of one state in their order, after the one with the number `after`."""
         query = f"SELECT {_ROW} FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT ?"
         return [_row(row) for row in self._rows(query, (state.value, after, limit))]
 
     def place_behind(self, state: State, after: int, count: int) -> int | None:
-        """The `number` of the so-manieth item behind that one; None: there are fewer."""
+        """Return the `number` of the item that is `count` places after that one, or None if there are fewer."""
         query = "SELECT place FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT 1 OFFSET ?"
         return next((place for (place,) in self._rows(query, (state.value, after, count - 1))), None)
 
     def find(self, key: str) -> Row | None:
-        """The item of that key; None: it never surfaced."""
+        """Return the item with that key, or None if it never surfaced."""
         query = f"SELECT {_ROW} FROM frontier WHERE hash = ? AND state != '{tables.FINDING}'"
         return next((_row(row) for row in self._rows(query, (self._hash_of(key),)) if row[1] == key), None)
 
     def set_aside_keys(self) -> list[str]:
-        """Keys of all items that failed for good."""
+        """Return the keys of all items that failed permanently."""
         query = "SELECT key FROM frontier WHERE state = ? ORDER BY place"
         return [key for (key,) in self._rows(query, (State.SET_ASIDE.value,))]
 
@@ -72,7 +74,7 @@ class FrontierView:
         return self._journal.rows(query, values) if self._exists() else []
 
     def _exists(self) -> bool:
-        """What was made in a transaction can vanish with it: it is asked again until it stands in a commit."""
+        """A table made in a transaction can be rolled back, so this is checked until the table is committed."""
         if self._made:
             return True
         found = bool(self._journal.rows(tables.EXISTS))

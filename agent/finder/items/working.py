@@ -1,4 +1,4 @@
-"""Works one item: by a worker without a model, which is one step, or by the model with reading tools."""
+"""Work one item: with a worker (one step, no model), or with the model and reading tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .item_state import Candidate, Item, Surfaced
 
 @dataclass(slots=True)
 class _Step:
-    """An item in work: its step, and what is to be recorded of it in the next commit."""
+    """The step of an item in work, and the events of the item for the next commit."""
 
     item: Item
     work: str | None
@@ -38,28 +38,28 @@ class _Step:
 
 @dataclass(slots=True)
 class _End:
-    """What came of a step. None: the item goes back into the queue."""
+    """The result of a step. None: the item returns to the queue."""
 
     step: _Step
     worked: Worked | None
     brought: Brought = field(default_factory=Brought)
-    """What is booked already."""
+    """What is recorded already."""
     last: Sequence[Candidate] = ()
-    """What is still to be booked, at most CHUNK."""
+    """What still has to be recorded, at most CHUNK."""
 
 
 class ItemWorks:
-    """Takes items out of the queue and brings each to its end: done, queued again, or set aside."""
+    """Take items out of the queue and work each until it is done, queued again, or failed permanently."""
 
     def __init__(self, kit: Kit, books: Books, worker: Worker | None, asking: Asking) -> None:
         self._kit, self._books, self._worker, self._asking = kit, books, worker, asking
         self.offered: dict[str, Item] = {}
-        """What the loop may order: in work for the frontier, and for nobody yet."""
+        """Items that the loop may order: in work for the frontier, but no worker has begun."""
         self._begin = Turn(self._begin_all)
         self._end = Turn(self._end_all)
 
     async def perform(self, work: Work) -> WorkResult:
-        """The item is done, or what became of it is said in the journal."""
+        """Work an item until it is done or its result is in the journal."""
         if self._worker is None:
             item = self.take(work)
             return WorkResult(work=work.work) if item is None else await self._asking.perform(work, item)
@@ -69,11 +69,13 @@ class ItemWorks:
         return WorkResult(work=work.work, exhausted=begun)
 
     def take(self, work: Work) -> Item | None:
-        """The item that a work is about; None: a person skipped it between its order and its beginning."""
+        """Return the item of a work order, or None if a user skipped it before the work began."""
         return self.offered.pop(work.about, None)
 
     def _begin_all(self, works: Sequence[Work]) -> list[_Step | str | None]:
-        """Each item's step, recorded as begun; the budget that leaves no room for one more; None: it was skipped."""
+        """Record each item's step as begun. Returns the step, the budget that has no room for it, or None if it was
+        skipped.
+        """
         begun: list[_Step | str | None] = []
         steps: list[_Step] = []
         is_roomy = no_room(self._kit, len(works)) is None
@@ -95,7 +97,7 @@ class ItemWorks:
 
     def _passes(self) -> ItemPasses:
         facts = self._kit.facts.finder
-        assert facts is not None  # this is a search
+        assert facts is not None  # a run with items is a search
         return ItemPasses(facts, self._kit.facts.search)
 
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
@@ -112,14 +114,14 @@ class ItemWorks:
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
             record = self._kit.recorder(step.number, step.work)
-            with self._kit.watch.running():  # a million take a minute
+            with self._kit.watch.running():  # writing a million items takes a minute
                 end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
         return WorkResult(work=step.work, steps=1)
 
     async def _worked(self, worker: Worker, item: Item) -> Worked | None:
-        """None: the run's time was over before the worker was done."""
+        """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1)
         try:
             async with asyncio.timeout(self._kit.seconds_for_work()):
@@ -128,7 +130,9 @@ class ItemWorks:
             return None
 
     def _end_all(self, ends: Sequence[_End]) -> list[None]:
-        """What they brought, their own ends and their steps', in one commit; more than a chunk of items in several."""
+        """Record what the items brought, their ends and the ends of their steps in one commit; several if more than a
+        chunk.
+        """
         for some in _in_commits(ends):
             entries, passes = list[Entry](), self._passes()
             with self._kit.together():
@@ -139,7 +143,7 @@ class ItemWorks:
                     entries += end.step.take_notes()
                     entries += _frame(passes.count(new)) if end.worked is not None else []
                 if back := [end.step.item.key for end in some if end.worked is None]:
-                    # With them what was taken out after them and nobody began: they come before it again.
+                    # Items that were taken out later and never begun return too, so that the order stays the same.
                     self._books.frontier.roll_back([*back, *self.offered])
                     self.offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
@@ -148,7 +152,7 @@ class ItemWorks:
         return [None] * len(ends)
 
     def _note_end(self, end: _End, surfaced: Surfaced) -> int:
-        """How many new keys it brought that no event tells of yet."""
+        """Record an item's end, and return how many of its new keys no event has counted yet."""
         step, worked, new = end.step, end.worked, 0
         note, key = step.note, step.item.key
         if worked is None:
@@ -176,12 +180,12 @@ class ItemWorks:
 
 
 def _frame(events: Sequence[Event]) -> list[Entry]:
-    """They are of no step."""
+    """Wrap events that belong to no step."""
     return [(event, None, None) for event in events]
 
 
 def _in_commits(ends: Sequence[_End]) -> Iterator[list[_End]]:
-    """Together at most CHUNK items in each."""
+    """Split the ends into groups of at most CHUNK items."""
     some, count = list[_End](), 0
     for end in ends:
         if some and count + len(end.last) > CHUNK:

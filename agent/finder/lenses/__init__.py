@@ -1,1 +1,1 @@
-"""Lenses, verifiers and the critic: what they are asked, and the findings they report."""
+"""Lenses, verifiers and the critic: their prompts, and the findings that they report."""

@@ -1,7 +1,7 @@
-"""Works that a model does: lenses search, sceptics refute, evidence is looked for, the critic says what is missing.
+"""Work that a model does: lenses search, verifiers refute, others look for evidence, the critic says what is missing.
 
-Each ends with one call (`report`, `judge`, `propose`). What that call brings is recorded in the commit of its result,
-so that a killed run knows it or works it again, and never half of it.
+Each work ends with one call (`report`, `judge`, `propose`). Its content is recorded in the commit of the call's result,
+so a killed run has recorded all of it or repeats the work.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from .critic import take_proposal
 
 READING = ("read_file", "list_files", "search")
 _MOST_SAID = 5
-_NO_REPORT = "it never said what it found: it used up its steps without a `{tool}`"
+_NO_REPORT = "it used all of its steps without calling `{tool}`"
 
 
 class Asking:
-    """Orders to models, and what they answer."""
+    """Give work to models and record what they answer."""
 
     def __init__(self, kit: Kit, spec: FinderSpec, books: Books, leads: Sequence[Item]) -> None:
         self._kit, self._spec, self._books, self._leads = kit, spec, books, leads
         self._open: dict[str, tuple[Work, Item | None]] = {}
-        """Works whose ending call has not come."""
+        """Work whose ending call has not come."""
         self._models: dict[str, Model] = {}
         self.retryable = False
-        """The newest fault for good may be gone later."""
+        """Whether the newest permanent failure may succeed later."""
         self.open_model: Callable[[ModelSpec], Awaitable[Model]] | None = None
-        """For lenses with a model of their own."""
+        """Opens the model of a lens that has its own."""
 
     @property
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # the run's spec has a finder
+        assert self._kit.facts.finder is not None  # a run with lenses is a search
         return self._kit.facts.finder
 
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
-        """The work to its end; a fault of a model is a failed work, not an empty one."""
+        """Do the work to its end. A failure of a model is a failed work order, not an empty one."""
         name, record = work.work or work.about, self._kit.recorder(None, work.work)
         briefing = self._brief(work) if work.kind == "lens" else None
         with self._kit.together():
@@ -68,7 +68,7 @@ class Asking:
             if briefing is not None:
                 record(briefing.record)
         self._open[name] = (work, item)
-        self._kit.stalls.pop(work.work, None)  # a lens may well report the same in every pass
+        self._kit.stalls.pop(work.work, None)  # a lens may report the same in every pass
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
@@ -85,7 +85,7 @@ class Asking:
         )
 
     def ended(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
-        """The call that ends a work came: what it says is recorded, in the commit that is open."""
+        """Record what the call that ends a work order says, in the commit that is open."""
         found = self._open.pop(work or "", None)
         if found is None:
             return
@@ -126,14 +126,16 @@ class Asking:
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
-            assert self.open_model is not None  # the runner gives it with the lenses
+            assert self.open_model is not None  # the runner sets it together with the lenses
             model = await self.open_model(_like(self._kit.facts.spec.model, name))
             self._keep_limit(model)
             self._models[name] = model
         return self._models[name]
 
     def _keep_limit(self, model: Model) -> None:
-        """A limit in USD cannot be kept with a model without a price. Raises UserError where it was asked for."""
+        """Check that a limit in USD can be kept with this model. Raises UserError if the user set one and no price is
+        known.
+        """
         facts = self._kit.facts
         limit = facts.budget.usd
         if model.price is not None or limit is None:
@@ -143,7 +145,7 @@ class Asking:
         self._kit.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
 
     def _step_cap(self, work: Work) -> int:
-        """Steps that the work may take; a lead no more than the leads' own budget holds."""
+        """Return how many steps the work may take. A lead may not take more than the leads' budget has left."""
         most = self._kit.facts.spec.item_steps
         return self._spec.leads.allowance(most) if work.kind == "item" and self._facts.lenses else most
 
@@ -180,7 +182,7 @@ class Asking:
         return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
 
     def _failed(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
-        """It did not say what it found."""
+        """Record that the work ended without its call."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
         error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
         hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
@@ -225,12 +227,12 @@ class Asking:
         finding, verdict = self._facts.findings[work.about], str(arguments["verdict"])
         if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
             record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
-            return  # it was sent back meanwhile, and is judged anew
+            return  # it was sent back meanwhile and is judged again
         twin = self._facts.findings.get(str(arguments.get("duplicate_of")))
         if verdict == "duplicate" and (twin is None or twin is finding):
-            verdict = "refuted"  # a duplicate of nothing that is known stands for nothing
+            verdict = "refuted"  # a duplicate of an unknown finding cannot stand for it
         elif verdict == "duplicate" and twin is not None and twin.seq > finding.seq:
-            verdict = "stands"  # of two that say the same the later one is the duplicate
+            verdict = "stands"  # of two equal findings the later one is the duplicate
         record(
             VoteCast(
                 key=work.about,
@@ -259,7 +261,7 @@ class Asking:
 
 
 def _like(spec: ModelSpec, name: str) -> ModelSpec:
-    """A lens's own model: at the run's server and with its key where the provider is the same."""
+    """Return a lens's own model, with the run's server and key if the provider is the same."""
     if name.partition("/")[0] != spec.name.partition("/")[0]:
         return ModelSpec(name=name)
     return ModelSpec(name=name, api_base=spec.api_base, key_from=spec.key_from)

@@ -1,4 +1,4 @@
-"""What a lens is told before it searches, and a record of it: only what its prompt lists was sent to it."""
+"""The prompt of a lens, and a record of it: only what the prompt lists was sent to the lens."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..items.item_state import Item
 from . import prompts
 
 MOST_LEADS = 40
-"""Items that one pass of lenses gets to look at."""
+"""Items that one pass of lenses may look at."""
 _LEAD_CHARACTERS = 8_000
-"""Of the leads of one pass together: a prompt that has to be shortened would lose some of them."""
+"""Characters of all leads of one pass: a prompt that has to be shortened would lose some of them."""
 _MOST_FINDINGS = 40
 
 
 class Briefing(msgspec.Struct, frozen=True):
-    """The prompt of one lens in one pass, and what the journal says of it."""
+    """The prompt of one lens in one pass, and its record in the journal."""
 
     prompt: str
     record: LensBriefed
 
 
 def sendable(leads: Sequence[Item]) -> list[Item]:
-    """The leads that one prompt lists in full, the first of them at least; the rest waits for the next pass."""
+    """Return the leads that one prompt can list in full, at least the first. The others wait for the next pass."""
     taken: list[Item] = []
     left = _LEAD_CHARACTERS
     for lead in leads[:MOST_LEADS]:
@@ -39,7 +39,7 @@ def sendable(leads: Sequence[Item]) -> list[Item]:
 
 
 def brief(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], said: Sequence[str]) -> Briefing:
-    """The prompt of the lens for the open pass."""
+    """Write the prompt of the lens for the open pass."""
     shown = list(facts.findings.values())[-_MOST_FINDINGS:]
     prompt = prompts.search_pass(
         None if lens.passes == 0 else facts.pass_number, shown, len(facts.findings) - len(shown), leads, said

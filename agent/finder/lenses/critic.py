@@ -1,4 +1,4 @@
-"""What the completeness critic proposes becomes a lens (docs/requirements.md 2.4.7)."""
+"""Turn the proposal of the completeness critic into a lens (docs/requirements.md 2.4.7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...protocol import CriticSpoke, LensAdded, Record
 
 
 def take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record: Record) -> None:
-    """Add the proposed lens, which then runs once; a prompt that ran already under that name is not run again."""
+    """Add the proposed lens, which then runs once. A prompt that ran already under that name is not run again."""
     name, prompt = name.strip(), prompt.strip()
     namesakes = _namesakes(facts.lenses.values(), name)
     if not name or not prompt:
@@ -26,7 +26,7 @@ def take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record:
 
 
 def _namesakes(lenses: Iterable[LensFacts], name: str) -> list[LensFacts]:
-    """The lens of that name, and those that the critic proposed under it."""
+    """Return the lens of that name and those that the critic proposed under it."""
     return [lens for lens in lenses if lens.name == name or (lens.by == "critic" and lens.name.startswith(f"{name}-"))]
 
 

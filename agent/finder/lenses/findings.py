@@ -1,4 +1,4 @@
-"""What makes two findings one, and when one of them is confirmed."""
+"""Decide which findings are the same, and when a finding is confirmed."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
 _LONGEST_LINE = 20_000
 _LARGEST_FILE = 16 << 20
 _END = ""
-"""The neighbour of a file's first and last line."""
+"""Stands for the line before a file's first line and after its last one."""
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a finding is known by (docs/requirements.md 2.4.6)."""
+    """What identifies a finding (docs/requirements.md 2.4.6)."""
 
     key: str
-    """The given key, else the place, else the title without its small differences."""
+    """The given key, else the place, else the normalized title."""
     place: str = ""
-    """The cited line: its file, its text and that of its neighbours. Empty: the evidence cites no line that exists."""
+    """The cited line: its file, its text and the lines around it. Empty if the evidence cites no existing line."""
     old_place: str = ""
-    """The same place as earlier versions wrote it, without the neighbours: older journals hold such keys."""
+    """The place as earlier versions wrote it, without the lines around it. Older journals hold such keys."""
 
 
 def identity(title: str, evidence: str, given: str | None, root: Path) -> Identity:
-    """Return what the finding is known by. Reads the cited file.
+    """Return what identifies the finding. Reads the cited file.
 
-    The place is made of the lines' text, not of their numbers: it stays the same when lines are added above it. Where
-    the same three lines come several times in the file, the place also says which of them is cited.
+    The place consists of the text of the lines, not of their numbers, so it stays the same when lines are added above
+    it. If the same three lines occur several times in the file, the place also says which occurrence is cited.
     """
     place, old_place = _place(evidence, root)
     if given is not None and given.strip():
@@ -46,14 +46,15 @@ def identity(title: str, evidence: str, given: str | None, root: Path) -> Identi
 
 
 def variant_key(key: str, title: str, place: str) -> str:
-    """Return the key of a finding whose own key or place is taken by a finding with another title."""
+    """Return the key of a finding whose own key or place belongs to a finding with another title."""
     return f"{key}~{_digest(plain_title(title), place)}"
 
 
 def verdict_of(votes: Sequence[VoteCast], asked: int) -> str | None:
-    """`confirmed` where a majority of those asked failed to refute it, `refuted` where that cannot be any more.
+    """Return `confirmed` if a majority of those asked did not refute it, and `refuted` if a majority is not possible
+    any more.
 
-    None: too many did not answer to say either.
+    None: too few answered to decide.
     """
     stands = sum(vote.verdict == "stands" for vote in votes)
     if stands * 2 > asked:
@@ -62,7 +63,7 @@ def verdict_of(votes: Sequence[VoteCast], asked: int) -> str | None:
 
 
 def duplicate_in(votes: Sequence[VoteCast]) -> str | None:
-    """The finding that it repeats, where more sceptics said so than refuted it otherwise."""
+    """Return the finding that this one repeats, if more verifiers said so than refuted it otherwise."""
     named = [vote.duplicate_of for vote in votes if vote.verdict == "duplicate" and vote.duplicate_of]
     against = sum(vote.verdict == "refuted" for vote in votes)
     return max(set(named), key=named.count) if named and len(named) >= against else None
@@ -75,7 +76,7 @@ def plain_title(title: str) -> str:
 
 
 def _place(evidence: str, root: Path) -> tuple[str, str]:
-    """The place that the evidence cites, and its older form; both are empty where it cites no existing line."""
+    """Return the place that the evidence cites and its older form; both empty if it cites no existing line."""
     cited = _PLACE.match(evidence.strip())
     if cited is None:
         return "", ""
@@ -95,7 +96,9 @@ def _digest(*texts: str) -> str:
 
 
 def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:
-    """The line with its neighbours, and how often the same three come before it. None: it cannot be read."""
+    """Return the line with the lines around it, and how often the same three occur before it. None:
+    it cannot be read.
+    """
     try:
         file = Path(path)
         if number < 1:
@@ -110,7 +113,7 @@ def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:
 
 
 def _windows(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
-    """Each line with the one before and the one after it, without white space around them."""
+    """Return each line with the line before and the line after it, without surrounding white space."""
     before, here = _END, None
     for line in lines:
         after = line[:_LONGEST_LINE].strip()

@@ -1,4 +1,4 @@
-"""A person's verdict on a finding, while the search runs or after its end."""
+"""A user's verdict on a finding, during the search or after its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FindingJudged, FindingReopened, Judge, Merge, Record
 
 _NEAR = 2
-"""Keys that are named where one does not fit."""
+"""Keys that are suggested for an unknown one."""
 
 
 def judge(facts: FinderFacts, command: Judge | Merge, record: Record, *, has_model: bool) -> str | None:
@@ -26,7 +26,7 @@ def _judge(facts: FinderFacts, command: Judge, record: Record, *, has_model: boo
             record(judged)
         case "evidence":
             if not has_model:
-                return "there is no model in this run that could look for evidence"
+                return "this run has no model that can look for evidence"
             record(FindingReopened(key=command.key, reason=command.reason))
         case other:
             return f"a finding is judged `confirmed`, `refuted` or `evidence`, not `{other}`"

@@ -1,4 +1,4 @@
-"""Which findings are known, and what a newly reported one is to them. Nobody has judged it yet."""
+"""The known findings, and how a new report relates to them, before anyone judges it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...facts.search.finder_facts import FinderFacts
 from .findings import Identity, plain_title, variant_key
 
 _MOST = 4_096
-"""Findings that are remembered beside the facts before those that the facts hold are dropped."""
+"""Findings remembered next to the facts before those that the facts already hold are dropped."""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a reported finding belongs."""
+    """How a reported finding relates to the known ones."""
 
     key: str
     is_known: bool
-    """Same key, same title: reporting it again brings nothing."""
+    """Same key and same title: a repeated report adds nothing."""
     may_repeat: str | None = None
-    """Key of the finding that stands where this one does, under another title: a verifier compares the two."""
+    """Key of the finding at the same place with another title. A verifier compares the two."""
 
 
 class _Noted(msgspec.Struct, frozen=True):
@@ -30,10 +30,10 @@ class _Noted(msgspec.Struct, frozen=True):
 
 
 class KnownFindings:
-    """Those of the facts, and those that were reported in the transaction that is still open."""
+    """The findings of the facts, and those reported in the open transaction."""
 
     def __init__(self, facts: Callable[[], FinderFacts], rollbacks: Callable[[], int]) -> None:
-        """`rollbacks`: how many transactions of the journal were rolled back; what they held is forgotten."""
+        """`rollbacks`: returns how many transactions of the journal were rolled back; their findings are forgotten."""
         self._facts, self._rollbacks = facts, rollbacks
         self._rolled_back = rollbacks()
         self._open: dict[str, _Noted] = {}
@@ -42,8 +42,7 @@ class KnownFindings:
     def place(self, title: str, found: Identity, *, by_model: bool) -> Place:
         """Return whether the finding is known, may repeat a known one, or is new.
 
-        The keys that a worker gives are taken as they are. A model may give one key, or cite one place, for several
-        things.
+        A key that a worker gives is used unchanged. A model may use one key, or cite one place, for several findings.
         """
         self._forget()
         same_key, same_place = self._by_key(found.key), self._by_place(found)

@@ -1,4 +1,6 @@
-"""Leads: items that lenses report. The lenses of the next pass are told of them, or each is worked within a budget."""
+"""Leads: items that lenses report. They are listed for the lenses of the next pass, or each is
+worked within a budget.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,20 @@ from .briefing import MOST_LEADS, sendable
 
 
 class Leads:
-    """Of one search by lenses."""
+    """The leads of one search by lenses."""
 
     def __init__(self, kit: Kit, spec: FinderSpec, frontier: Frontier) -> None:
         self._kit, self._spec, self._frontier = kit, spec, frontier
         self.told: list[Item] = []
-        """What the lenses of the open pass are told of."""
+        """The leads that are listed for the lenses of the open pass."""
 
     @property
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # this is a search
+        assert self._kit.facts.finder is not None  # a run with lenses is a search
         return self._kit.facts.finder
 
     def that_fit(self) -> int:
-        """How many leads may be taken now. One that is worked needs room for all steps that it may take."""
+        """Return how many leads may be taken now. A lead that is worked needs room for all of its steps."""
         if not self._spec.leads.work:
             return MOST_LEADS
         each = self._spec.leads.allowance(self._kit.facts.spec.item_steps)
@@ -34,19 +36,19 @@ class Leads:
         return max(0, (self._spec.leads.steps - self._facts.lead_steps) // each - at_work)
 
     def ready(self, now: float) -> list[Item]:
-        """Before a pass: the leads that its lenses can be told of; where leads are worked, whether there is one."""
+        """Return the leads that the lenses of the next pass can get, or, if leads are worked, the first one."""
         if self._facts.pass_open or not self._facts.queued or not self.that_fit():
             return []
         return self._frontier.ready(1 if self._spec.leads.work else MOST_LEADS, now)
 
     def take(self, ready: Sequence[Item]) -> None:
-        """The lenses of this pass are told of these; what their prompts do not list stays in the queue."""
+        """Assign these leads to the lenses of this pass. Leads that their prompts do not list stay in the queue."""
         if not self._spec.leads.work:
             self.told[:] = sendable(ready)
             self._frontier.take([item.key for item in self.told])
 
     def finish(self) -> None:
-        """Leads are done once they were sent to a lens that ended the pass; else they are the next ones again."""
+        """Mark leads as done that were sent to a lens which ended the pass; queue the others again as the next ones."""
         facts, keys = self._facts, [item.key for item in self.told]
         self.told.clear()
         sent_to = [name for name in facts.pass_lenses if facts.lenses[name].ran_in == facts.pass_number]
@@ -55,12 +57,12 @@ class Leads:
             return
         for key in keys:
             if not self._frontier.finish(key):
-                continue  # a person skipped it meanwhile
+                continue  # a user skipped it meanwhile
             self._kit.record(WorkStarted(kind="item", about=key))
             self._kit.record(WorkFinished(kind="item", about=key, ok=True, reason=f"sent to {', '.join(sent_to)}"))
 
     def send_again(self) -> None:
-        """Queue the leads once more: a lens that works again was not sent some of them."""
+        """Queue the leads again, because a lens that runs again was not sent some of them."""
         while rows := self._frontier.page(State.DONE, limit=CHUNK):
             with self._kit.together():
                 for row in rows:

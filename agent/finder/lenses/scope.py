@@ -1,4 +1,4 @@
-"""The text files that lenses may read, counted once beside the search, and which of them a path means."""
+"""The text files that lenses may read, counted in a thread of its own, and which of them a path means."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from ..items.keys import file_of, item_key
 _SECONDS = 20.0
 _MOST_FILES = 100_000
 _LARGEST = 16 << 20
-"""Bytes of a file whose lines are counted."""
+"""Bytes of the largest file whose lines are counted."""
 _HEAD = 8_000
-"""Bytes in which a NUL makes a file binary."""
+"""A NUL within these first bytes makes a file binary."""
 _CHUNK = 1 << 20
 
 
 @dataclass(slots=True)
 class _Counted:
     files: set[str] = field(default_factory=set[str])
-    """Relative to the workspace."""
+    """Paths relative to the workspace."""
     lines: int = 0
     complete: bool = True
 
 
 class Scope:
-    """Of one search by lenses. Coverage is only ever reported: whatever cannot be counted is left out."""
+    """The scope of one search by lenses. Coverage is only reported, so what cannot be counted is left out."""
 
     def __init__(self, workspace: Workspace, spec: FinderSpec) -> None:
         self._workspace, self._spec = workspace, spec
         self._counting: asyncio.Task[_Counted] | None = None
         self._stopped = False
         self._looked: set[str] = set()
-        """Paths that were looked up already."""
+        """Paths that were checked already."""
 
     def begin(self, record: Record) -> None:
-        """Start counting in a thread; a later call does nothing."""
+        """Start to count in a thread. Later calls do nothing."""
         if self._counting is None:
             self._counting = asyncio.create_task(self._count(record))
 
     async def place(self, facts: FinderFacts, lens: str, record: Record) -> None:
-        """Record what the lens's paths mean where that is another file than the one they name, or none in scope."""
+        """Record which file a path of the lens means, if that is another file than the path names, or none in scope."""
         if self._counting is None:
             return
         counted = await asyncio.shield(self._counting)
@@ -93,7 +93,7 @@ class Scope:
         return counted
 
     def _starts(self) -> Sequence[str]:
-        """Files and folders that the search names, relative to the workspace; else the whole of it."""
+        """Return the files and folders that the search names, relative to the workspace; else the whole workspace."""
         named = [*self._spec.paths, *(seed.value for seed in self._spec.seeds if seed.kind == "file")]
         root = self._workspace.root
         found = list[str]()
@@ -105,7 +105,7 @@ class Scope:
         return found or ["."]
 
     def _files(self, start: str) -> Iterator[str]:
-        """A link is left out: the file that it leads to is in scope, or it is not."""
+        """Yield the files below a path. Links are left out: their target is either in scope itself or outside of it."""
         if (self._workspace.root / start).is_file():
             yield start
             return
@@ -114,7 +114,7 @@ class Scope:
                 yield path
 
     def _lines(self, path: str) -> int | None:
-        """None: no tool may read it, or it is not text."""
+        """Return the number of lines, or None if no tool may read the file or it is not text."""
         real = self._workspace.root / path
         try:
             self._workspace.refuse(real, path)
@@ -124,7 +124,7 @@ class Scope:
 
 
 def _count_lines(path: Path) -> int | None:
-    """Lines as `read_file` numbers them; None: the file is binary, or very large."""
+    """Count lines as `read_file` numbers them. None: the file is binary or very large."""
     if path.stat().st_size > _LARGEST:
         return None
     lines, last = 0, b""

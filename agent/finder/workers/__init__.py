@@ -1,4 +1,4 @@
-"""What works an item without a model: a command or a function of the user's. The crawler stands beside it."""
+"""Workers that need no model: a command or a Python function of the user. The crawler is in its own package."""
 
 from .command import CommandWorker
 from .python import PythonWorker

@@ -1,4 +1,4 @@
-"""A child process that is asked one line at a time."""
+"""A child process that answers one line at a time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ...workspace.processes.output import HeadTail
 from .reply import LONGEST
 
 _SAID = 8_000
-"""Bytes of standard error that are kept, the last ones among them."""
+"""Bytes of standard error that are kept, including the last ones."""
 
 
 class ChildEnded(Exception):
-    """It gives no answer any more: why."""
+    """The child does not answer any more; the message says why."""
 
 
 class Child:
-    """One process with all that it starts. Whoever started it ends it."""
+    """One process and all that it starts. The caller must end it."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, family: Family
@@ -31,7 +31,7 @@ class Child:
 
     @staticmethod
     async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
-        """Raises ChildEnded where it cannot be started."""
+        """Start a child. Raises ChildEnded if that fails."""
         family = Family()
         loop = asyncio.get_running_loop()
         starting = asyncio.create_task(
@@ -44,7 +44,7 @@ class Child:
             )
         )
         cancelled = None
-        while not starting.done():  # half-started, it could not be ended
+        while not starting.done():  # if the start were cancelled halfway, nothing could end the process
             try:
                 await asyncio.wait([starting])
             except asyncio.CancelledError as error:
@@ -63,11 +63,11 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """It has not ended by itself."""
+        """Whether the process has not exited."""
         return self._process.returncode is None
 
     async def ask(self, line: bytes) -> bytes:
-        """Its answer to the line. Raises ChildEnded where there is none."""
+        """Return the child's answer to the line. Raises ChildEnded if there is none."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -88,7 +88,7 @@ class Child:
         raise ChildEnded(self._how())
 
     async def end(self) -> bytes:
-        """Kills it and all that it started; gives the end of what it said since it was asked."""
+        """Kill the child and all that it started. Returns the end of its standard error since the last question."""
         self._family.kill()
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):

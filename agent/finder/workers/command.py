@@ -1,4 +1,4 @@
-"""A command of the user's that works an item: JSON on standard input, JSON on standard output."""
+"""Work an item with a command of the user: JSON on standard input, JSON on standard output."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .reply import LONGEST, last_words, one_line, read_reply
 from .worker import Worked, WorkItem, as_json
 
 _SHORT = 1_000_000
-"""Bytes of an answer that is read at once; a longer one must not keep others waiting."""
+"""Bytes of an answer that is parsed in the event loop; parsing a longer one would block it."""
 
 
 class CommandWorker:
-    """Runs the command anew for each item, in the workspace, in the commands' sandbox and with their environment."""
+    """Run the command for each item, in the workspace, with the sandbox and environment of the commands."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class CommandWorker:
         seconds: float = 30.0,
         network: bool = False,
     ) -> None:
-        """Raises UserError for an empty command."""
+        """Set the command. Raises UserError if it is empty."""
         if not command or not command[0].strip():
             raise UserError("worker: the command is empty")
         self._command, self._seconds, self._network = list(command), seconds, network
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
 
     async def work(self, item: WorkItem) -> Worked:
-        """What the command answered. Cancelling ends all that it started."""
+        """Return what the command answered. Cancelling ends all that it started."""
         done = await self._sandbox.run(
             self._command,
             self._workspace,
@@ -50,13 +50,13 @@ class CommandWorker:
         return _judged(done) if len(done.full) < _SHORT else await asyncio.to_thread(_judged, done)
 
     async def close(self) -> None:
-        """Nothing lives longer than its item."""
+        """Do nothing: no process lives longer than its item."""
 
 
 def _judged(done: Finished) -> Worked:
     said = last_words(done.errors)
     if done.exit_code is None:
-        return Worked(error=_with(said, done.error or "it did not end"))
+        return Worked(error=_with(said, done.error or "it did not exit"))
     if done.full_dropped:
         return Worked(error=_with(said, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
     if done.exit_code != 0:
@@ -69,4 +69,4 @@ def _judged(done: Finished) -> Worked:
 
 
 def _with(said: str, error: str) -> str:
-    return one_line(f"{error}; it said: {said}") if said else one_line(error)
+    return one_line(f"{error}; standard error: {said}") if said else one_line(error)

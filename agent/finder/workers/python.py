@@ -1,4 +1,4 @@
-"""A Python function of the user's that works an item, in child processes: never imported into the runner."""
+"""Work an item with a Python function of the user, in child processes. The runner never imports it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .worker import Worked, WorkItem, as_json
 _CHILD = Path(__file__).with_name("python_child.py")
 
 
-class _Told(msgspec.Struct):
-    """A line of a child's."""
+class _ChildReply(msgspec.Struct):
+    """One line of a child's answer."""
 
     answer: msgspec.Raw = msgspec.Raw()
     raised: str | None = None
 
 
 class PythonWorker:
-    """Calls `module:function` with each item as a dict; what it returns is read as a command's answer is.
+    """Call `module:function` with each item as a dict, and read what it returns like a command's answer.
 
-    The module is looked for in the workspace first. There are as many children as there were items at the same time;
-    each is used again until it dies, or is ended because an item took too long.
+    The workspace is searched for the module first. There are as many children as items are worked at the same time.
+    Each is reused until it dies, or is ended because an item took too long.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PythonWorker:
         seconds: float = 30.0,
         network: bool = False,
     ) -> None:
-        """Raises UserError where `function` is not written as `module:function`."""
+        """Set the function. Raises UserError if `function` is not written as `module:function`."""
         module, _, name = function.partition(":")
         if not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
             raise UserError(f"worker: python = {function!r}: write module:function")
@@ -51,7 +51,7 @@ class PythonWorker:
         self._idle: list[Child] = []
 
     async def work(self, item: WorkItem) -> Worked:
-        """What the function returned. Cancelling ends the child that calls it."""
+        """Return the function's result. Cancelling ends the child that runs it."""
         child = self._idle.pop() if self._idle else None
         try:
             async with asyncio.timeout(self._seconds):
@@ -68,16 +68,16 @@ class PythonWorker:
         return _judged(line)
 
     async def close(self) -> None:
-        """All children are ended."""
+        """End all children."""
         idle, self._idle = self._idle, []
         await asyncio.gather(*(child.end() for child in idle))
 
     async def _living(self, child: Child | None) -> Child:
-        """The one given where it lives, else a new one. Raises ChildEnded where none can be started."""
+        """Return the given child if it is alive, else a new one. Raises ChildEnded if none can be started."""
         if child is not None and child.is_alive:
             return child
         await _ended(child)
-        # As text: a sandbox may hide the folder in which rundry itself stands.
+        # As text: a sandbox may hide the folder of rundry's own code.
         told = [_CHILD.read_text(), str(self._workspace), self._module, self._name]
         argv = self._sandbox.wrap([sys.executable, "-P", "-B", "-c", *told], self._workspace, network=self._network)
         return await Child.start(argv, cwd=self._workspace, env=self._env)
@@ -89,12 +89,12 @@ async def _ended(child: Child | None) -> bytes:
 
 def _judged(line: bytes) -> Worked:
     try:
-        told = msgspec.json.decode(line, type=_Told)
+        told = msgspec.json.decode(line, type=_ChildReply)
     except (msgspec.DecodeError, UnicodeError):
-        return read_reply(line)  # half a character: says so
+        return read_reply(line)  # a lone surrogate: the error names it
     return Worked(error=one_line(told.raised)) if told.raised is not None else read_reply(bytes(told.answer))
 
 
 def _with(said: bytes, error: str) -> str:
     words = last_words(said)
-    return one_line(f"{error}; it said: {words}") if words else error
+    return one_line(f"{error}; standard error: {words}") if words else error

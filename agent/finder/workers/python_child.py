@@ -1,8 +1,7 @@
-"""Calls `module:function` of the user's for one item after the other: `python -P -B -c ... WORKSPACE MODULE FUNCTION`.
+"""Call `module:function` of the user for one item after the other: `python -P -B -c ... WORKSPACE MODULE FUNCTION`.
 
-An item comes as a line of JSON on standard input; its answer goes as a line of JSON to where standard output was, and
-is `{"answer": ...}` or `{"raised": "Type: text"}`. What the function prints goes to standard error. Imports nothing of
-rundry.
+Each item is a line of JSON on standard input. Its answer is a line of JSON on the original standard output: `{"answer":
+...}` or `{"raised": "Type: text"}`. What the function prints goes to standard error. Imports nothing of rundry.
 """
 
 import importlib
@@ -14,7 +13,7 @@ from typing import Any
 
 
 def work(module: str, name: str, item: object) -> dict[str, object]:
-    """What the function made of the item; any error is an answer too."""
+    """Return the function's result for the item, or its error."""
     try:
         function = getattr(importlib.import_module(module), name, None)
         if not callable(function):
@@ -25,7 +24,7 @@ def work(module: str, name: str, item: object) -> dict[str, object]:
 
             answer = asyncio.run(waited_for(answer))
         if not isinstance(answer, dict):
-            return {"raised": f"{module}:{name} returned {type(answer).__name__}, a dict is expected"}
+            return {"raised": f"{module}:{name} returned {type(answer).__name__}instead of a dict"}
         json.dumps(answer, allow_nan=False)
     except KeyboardInterrupt:
         raise
@@ -36,12 +35,12 @@ def work(module: str, name: str, item: object) -> dict[str, object]:
 
 
 async def waited_for(answer: Awaitable[object]) -> object:
-    """For a function that is a coroutine."""
+    """Wait for the result of a coroutine function."""
     return await answer
 
 
 def main() -> None:
-    """Until standard input ends."""
+    """Answer items until standard input ends."""
     workspace, module, name = sys.argv[1:4]
     sys.path.insert(0, workspace)
     items = os.fdopen(os.dup(0), "rb")

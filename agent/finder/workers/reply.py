@@ -1,4 +1,4 @@
-"""What a worker of the user's answers, held against the contract of docs/requirements.md 13.2."""
+"""Check the answer of a user's worker against the contract (docs/requirements.md 13.2)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..items.keys import KINDS
 from .worker import ReportedFinding, Worked
 
 LONGEST = 64_000_000
-"""Bytes of an answer: a million items and more."""
+"""Bytes of the longest answer: more than a million items."""
 QUOTED = 300
-"""Characters of an answer that an error repeats."""
+"""Characters of an answer that an error message quotes."""
 _LONGEST_ERROR = 1_000
 _FIELDS = ("items", "findings", "found_new", "reason", "error")
 
@@ -36,50 +36,50 @@ class _Reply(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_reply(answer: bytes) -> Worked:
-    """What the one JSON object says; an `error` where it is none, names no such field or has the wrong types."""
+    """Parse the answer. `error` is set if it is not a JSON object, has unknown fields or wrong types."""
     if not answer.strip():
-        return Worked(error="it answered nothing: one JSON object is expected")
+        return Worked(error="the answer is empty: write one JSON object")
     try:
-        return _checked(msgspec.json.decode(answer, type=_Reply))  # a million items need no dicts on the way
+        return _checked(msgspec.json.decode(answer, type=_Reply))  # decodes a million items without dicts in between
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _refused(answer)
 
 
 def _refused(answer: bytes) -> Worked:
-    """Why it is none."""
+    """Describe why an answer is invalid."""
     try:
         value: Any = msgspec.json.decode(answer)
     except (msgspec.DecodeError, UnicodeError):
         return Worked(error=f"{_no_json(answer)}: {quoted(answer)}")
     except RecursionError:
-        return Worked(error="it answered JSON that is nested too deeply")
+        return Worked(error="the answer is JSON that is nested too deeply")
     if not isinstance(value, dict):
-        return Worked(error=f"it answered no JSON object but {_name(value)}: {quoted(answer)}")
+        return Worked(error=f"the answer is {_name(value)}, not a JSON object: {quoted(answer)}")
     fields = cast("dict[str, object]", value)
     unknown = [name for name in fields if name not in _FIELDS]
     if unknown:
         named = quoted(", ".join(unknown).encode("utf-8", "replace"), 100)
-        return Worked(error=f"it answered an unknown field ({named}); there are {', '.join(_FIELDS)}")
+        return Worked(error=f"the answer has an unknown field ({named}); the fields are {', '.join(_FIELDS)}")
     try:
         return _checked(msgspec.convert(fields, _Reply))
     except msgspec.ValidationError as wrong:
         text, _, place = str(wrong).partition(" - at ")
-        return Worked(error=f"it answered wrongly at {place.strip('`') or 'the top'}: {text}")
+        return Worked(error=f"the answer is wrong at {place.strip('`') or 'the top'}: {text}")
 
 
 def one_line(text: str, limit: int = _LONGEST_ERROR) -> str:
-    """On one line, its end left out where it is long."""
+    """Return the text on one line, cut to the limit."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[:limit]}..."
 
 
 def quoted(said: bytes, limit: int = QUOTED) -> str:
-    """The beginning of an output, on one line."""
+    """Return the beginning of an output, on one line."""
     return one_line(said[: limit * 4].decode("utf-8", "replace"), limit)
 
 
 def last_words(errors: bytes, limit: int = QUOTED) -> str:
-    """The end of what was said on standard error, on one line; empty where nothing was said."""
+    """Return the end of standard error on one line; empty if nothing was printed."""
     text = " ".join(errors[-limit * 4 :].decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"...{text[-limit:]}"
 
@@ -87,7 +87,7 @@ def last_words(errors: bytes, limit: int = QUOTED) -> str:
 def _checked(reply: _Reply) -> Worked:
     for place, item in enumerate(reply.items or []):
         if item.kind not in KINDS:
-            return Worked(error=f"items[{place}] is of the kind {item.kind[:40]!r}: there are {', '.join(KINDS)}")
+            return Worked(error=f"items[{place}] has the unknown kind {item.kind[:40]!r}; use {', '.join(KINDS)}")
         if not item.value.strip():
             return Worked(error=f"items[{place}] has an empty value")
     for place, finding in enumerate(reply.findings or []):
@@ -106,20 +106,20 @@ def _checked(reply: _Reply) -> Worked:
 
 
 def _no_json(answer: bytes) -> str:
-    """Why it is no JSON text, in words."""
+    """Describe why the answer is not a JSON text."""
     try:
         text = answer.decode()
     except UnicodeDecodeError:
-        return "it answered no UTF-8 text"
+        return "the answer is not UTF-8"
     try:
         _, end = json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
-        return "it answered no JSON"
+        return "the answer is not JSON"
     rest = text.lstrip()[end:].strip()
-    if not rest:  # NaN and half characters pass there, and nowhere else
-        return "it answered what is no JSON (NaN, Infinity or half a character)"
+    if not rest:  # NaN and lone surrogates are accepted there, but not by the strict parser
+        return "the answer is not JSON (NaN, Infinity or a lone surrogate)"
     more = re.match(r"[\[{\"]", rest) is not None
-    return "it answered several JSON values, one is expected" if more else "it answered more than its JSON"
+    return "the answer has several JSON values: write one" if more else "the answer has text after its JSON"
 
 
 def _name(value: object) -> str:
@@ -127,7 +127,7 @@ def _name(value: object) -> str:
         case None:
             return "null"
         case bool():
-            return "a truth value"
+            return "a boolean"
         case int() | float():
             return "a number"
         case str():

@@ -1,4 +1,4 @@
-"""Who works an item end to end without a model: what it gets, and what it brings back."""
+"""The protocol of a worker: it works an item from start to end without a model."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..items.frontier import Candidate
 
 
 class WorkItem(msgspec.Struct, frozen=True, gc=False):
-    """One item, as a worker gets it: the contract of docs/requirements.md 13.2."""
+    """One item as a worker gets it (contract: docs/requirements.md 13.2)."""
 
     kind: str
     value: str
     key: str
     attempt: int = 1
-    """1 for the first."""
+    """Number of this attempt; the first is 1."""
 
 
 def as_json(item: WorkItem) -> bytes:
-    """One line of ASCII: a file's name may hold bytes that are no UTF-8, as half characters."""
+    """Encode the item as one line of ASCII. A file's name may hold bytes that are not UTF-8, as lone surrogates."""
     return json.dumps(msgspec.structs.asdict(item)).encode()
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, gc=False):
-    """What was found, before anyone judged it."""
+    """A finding as reported, before anyone judged it."""
 
     title: str
     detail: str = ""
@@ -36,29 +36,29 @@ class ReportedFinding(msgspec.Struct, frozen=True, gc=False):
 
 
 class Worked(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an item. What stands beside an `error` was found before it failed."""
+    """The result of an item. If `error` is set, the rest was found before the failure."""
 
     items: list[Candidate] = []
     findings: list[ReportedFinding] = []
     found_new: bool | None = None
-    """The worker's own word for it, where it has one; only keys count."""
+    """The worker's own statement, if it made one. Only new keys count."""
     reason: str = ""
-    """What was done, a few words."""
+    """What was done, in a few words."""
     error: str = ""
-    """Not empty: the step failed. One line; never an empty result."""
+    """Not empty: the step failed. One line. A failure is never an empty result."""
     retry_after: float | None = None
-    """Seconds that the other side asked to be left alone."""
+    """Seconds that the server asked to wait."""
     hopeless: bool = False
-    """Another attempt cannot help: the item is set aside at once."""
+    """Another attempt cannot help: the item fails permanently right away."""
 
 
 class Worker(Protocol):
-    """Works items, several at once. Cancelling `work` ends whatever it started."""
+    """Works items, several at the same time. Cancelling `work` ends whatever it started."""
 
     async def work(self, item: WorkItem) -> Worked:
-        """Never raises for what the item, a command, a function or a server did: that is an `error`."""
+        """Work an item. Never raises for what an item, command, function or server does: that is an `error`."""
         ...
 
     async def close(self) -> None:
-        """Nothing that it started is left; it may be closed twice."""
+        """End everything that the worker started. May be called twice."""
         ...

@@ -1,1 +1,1 @@
-"""A view's side of a run: start the runner, send commands, read events."""
+"""The client side of a run, for views: start the runner, send commands, read events."""

@@ -1,4 +1,4 @@
-"""A pipe from a runner to the view that started it: lines of `Reply`, read without waiting."""
+"""A pipe from a runner to the view that started it: lines of `Reply`, read without blocking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PIECE = 65_536
 
 
 class Replies:
-    """The view's end, and the runner's until it was handed on."""
+    """The view's end, and the runner's end until the runner has it."""
 
     def __init__(self) -> None:
         self._reading, self.writing = os.pipe()
@@ -21,7 +21,7 @@ class Replies:
         self._open = {self._reading, self.writing}
 
     def read(self) -> list[Reply]:
-        """The lines that arrived since the last call."""
+        """Return the lines that arrived since the last call."""
         if self._reading not in self._open:
             return []
         try:
@@ -34,11 +34,11 @@ class Replies:
         return [msgspec.json.decode(line, type=Reply) for line in lines]
 
     def close_writing(self) -> None:
-        """The runner has its end."""
+        """Close the writing end, once the runner has its copy."""
         self._close(self.writing)
 
     def close(self) -> None:
-        """Nothing is read any more."""
+        """Close the reading end."""
         self._close(self._reading)
         self._close(self.writing)
 

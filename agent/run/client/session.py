@@ -1,4 +1,4 @@
-"""A view's side of a run: starts the runner, puts commands, asks for news. Imports no model library."""
+"""The client side of a run: start a runner, send commands, read news. Imports no model library."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from .replies import Replies
 from .start_request import Check, Expected, Order, ResumeChanges
 
 BATCH = 2000
-"""Events that `news` returns at most, so that a view can paint in between."""
+"""Most events that `news` returns, so that a view can repaint in between."""
 _TIDY_EVENTS = 5_000
-"""Events after which a view returns freed memory to the system."""
+"""Number of events after which a view returns freed memory to the system."""
 LOOK_SECONDS = 1 / 60
-"""Between two looks for news while something is written to the journal."""
+"""Seconds between two reads of news while the journal is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Draft:
 
 
 class Session:
-    """One view attached to at most one run."""
+    """A view that is attached to at most one run."""
 
     def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
         self.journal = journal
@@ -67,29 +67,31 @@ class Session:
         self._more = journal is not None
         self._ended = False
         self._draft: _Draft | None = None
-        """A run that the runner looks at before it has a journal."""
+        """A run that the runner checks before it has a journal."""
         self._replies: Replies | None = None
         self.said = ""
         """What the runner waits for before the run begins."""
         self.writes = WriteWatch(LOOK_SECONDS)
-        """Says when to ask for news."""
+        """Reports when `news` should be called."""
 
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
-        """Starts a runner without a run; returns at once. It ends by itself when this view does before a run began."""
+        """Start a runner without a run and return immediately. The runner exits if this view closes before a run
+        begins.
+        """
         session = cls(None, None, "view")
         session._start_runner(log, os.environ if env is None else env)
         return session
 
     @classmethod
     def attach(cls, path: Path) -> Session:
-        """A view on an existing journal, live or ended. Raises JournalError."""
+        """Attach to an existing journal, live or ended. Raises JournalError."""
         session = cls(Journal.open(path), None, "watch")
         session._greet()
         return session
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
-        """Asks the warm runner whether the run can begin; once it can, `news` makes the journal and hands it over.
+        """Ask the warm runner whether the run can begin. If it can, `news` makes the journal and hands it over.
 
         `blobs`: the bytes of the task's images.
 
@@ -103,7 +105,7 @@ class Session:
         return path
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
-        """Hands an existing journal to the warm runner, or to a new one where that is gone. Raises JournalError."""
+        """Give an existing journal to the warm runner, or to a new one if that is gone. Raises JournalError."""
         if self._runner is None or self._runner.poll() is not None:
             self._start_runner(path.parent / "runner.log", os.environ)
         if self.journal is None:
@@ -115,19 +117,23 @@ class Session:
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
     def expect(self, model: str) -> None:
-        """Tell a runner without a run that one with this model comes soon: it loads what the first call needs."""
+        """Tell a runner without a run which model the next run will probably use, so that it loads what the first call
+        needs.
+        """
         if self.journal is None and self._is_warm():
-            with contextlib.suppress(OSError):  # it ended this moment: `begin` says so
+            with contextlib.suppress(OSError):  # it just exited: `begin` reports that
                 self._send(Expected(model=model))
 
     def keep(self, data: bytes) -> None:
-        """Stores an image's bytes, for a command that names them. Raises JournalError without a run."""
+        """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""
         if self.journal is None:
             raise JournalError("there is no run yet")
         self.journal.keep(data)
 
     def put(self, command: Command) -> int:
-        """Into the inbox; the id by which the answer can be known. Raises JournalError without a run."""
+        """Put a command into the inbox. Returns the id by which its answer is found. Raises JournalError if there is no
+        run.
+        """
         if self.journal is None and self._draft is not None and isinstance(command, Stop):
             self._draft = None
             raise Refusal("stopped before it began")
@@ -136,9 +142,9 @@ class Session:
         return self.journal.put(command)
 
     def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
-        """As `put`, for a run that nobody drives: a process of its own obeys it, and the run stays as it ended."""
+        """Put a command for a run without a runner. A separate process obeys it, and the run stays ended."""
         number = self.put(command)
-        assert self.journal is not None  # else nothing was put
+        assert self.journal is not None  # otherwise nothing was put
         path = self.journal.path
         helper = _start("rundry.agent.run.commands.undo_after_end", path.parent / "runner.log", os.environ, str(path))
         assert helper.stdin is not None
@@ -147,11 +153,11 @@ class Session:
         return number
 
     def news(self) -> list[Stamped]:
-        """New events since the last call, at most BATCH; empty when nothing moved.
+        """Return new events since the last call, at most BATCH.
 
-        Raises Refusal where the runner found that the run cannot begin or go on, JournalError where there can be none.
+        Raises Refusal if the runner found that the run cannot begin or continue, and JournalError for a broken journal.
         """
-        self._hear()
+        self._read_replies()
         if self.journal is None or not (self.journal.changed() or self._more):
             return []
         events = self.journal.read(self._after, BATCH)
@@ -170,7 +176,8 @@ class Session:
         return events
 
     def stored_state(self) -> ViewState | None:
-        """The state that the runner stored last: `news` goes on after it. None: `news` begins with the first event.
+        """Return the state that the runner stored last; `news` continues after it. None: `news` begins with the first
+        event.
 
         Raises JournalError.
         """
@@ -180,12 +187,12 @@ class Session:
         return state
 
     def beat(self) -> None:
-        """Says that this view is still there; to be called every few seconds."""
+        """Record that this view still exists. Call it every few seconds."""
         if self.journal is not None:
             self.journal.beat(self._view)
 
     def runner_state(self) -> str:
-        """`warming`, `running`, `ended`, or `gone` when the runner died before the end."""
+        """Return `warming`, `running`, `ended`, or `gone` if the runner died before the end."""
         if self._runner is not None and self._runner.poll() is None:
             return "ended" if self._ended else "running" if self._after > self._resumed_at else "warming"
         if self._ended:
@@ -195,7 +202,7 @@ class Session:
         return "gone"
 
     def close(self) -> None:
-        """Detaches; the run goes on."""
+        """Detach; the run continues."""
         self.writes.close()
         if self.journal is not None:
             self.journal.detach(self._view)
@@ -215,12 +222,12 @@ class Session:
         finally:
             self._replies.close_writing()
 
-    def _hear(self) -> None:
-        """Read what the runner replied."""
+    def _read_replies(self) -> None:
+        """Read the runner's replies."""
         if self._replies is None:
             return
         if self._draft is not None:
-            self.writes.wake()  # a reply wakes nobody by itself
+            self.writes.wake()  # a reply alone does not wake the view
         for reply in self._replies.read():
             self.said = reply.said
             if reply.refused:
@@ -253,11 +260,11 @@ class Session:
         self._send(order)
 
     def _is_warm(self) -> bool:
-        """Whether there is a runner of this view."""
+        """Return whether this view has a runner."""
         return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
 
     def _send(self, line: Order | Check | Expected) -> None:
-        assert self._runner is not None and self._runner.stdin is not None  # it is warm
+        assert self._runner is not None and self._runner.stdin is not None  # the caller checked that it is warm
         self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
         self._runner.stdin.flush()
 
@@ -265,9 +272,9 @@ class Session:
 def _start(
     module: str, log: Path, env: Mapping[str, str], *words: str, keep: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """A process that outlives this one, with no file of the workspace on its import path.
+    """Start a process that outlives this one, without files of the workspace on its import path.
 
-    `keep`: a file descriptor that it gets.
+    `keep`: a file descriptor that it inherits.
     """
     clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""What a view hands to a warm runner: which run, and how it is to be taken up."""
+"""What a view sends to a warm runner: which run, and how to resume it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ...protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, RunSp
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What is different when a run goes on."""
+    """What changes when a run resumes."""
 
     limits: dict[str, LimitValue] = {}
-    """By name as in `SetLimit`."""
+    """New limits by name, as in `SetLimit`."""
     model: ModelSpec | None = None
     gate: GateMode | None = None
     unsandboxed_ok: bool = False
@@ -20,13 +20,13 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None = None
     """A first message for the model."""
     images: list[ImageRef] = []
-    """Of the hint."""
+    """Images of the hint."""
     decision: Decide | None = None
-    """On a proposal that outlived its runner."""
+    """A decision on a proposal that outlived its runner."""
     damaged: bool = False
     """Resume without the events that are damaged or missing."""
     accept: str | None = None
-    """Digest of the suspect result that a person accepts."""
+    """Digest of the suspect result that the user accepts."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,21 +35,21 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     journal: str
     changes: ResumeChanges = ResumeChanges()
     stale: list[int] = []
-    """Commands that an earlier runner left untaken: they are refused, not replayed."""
+    """Commands that an earlier runner did not take: they are refused, not replayed."""
     linger: bool = True
-    """Stay after the end while a view is attached, so that a raised limit goes on at once."""
+    """Stay after the end while a view is attached, so that the run can continue when a limit is raised."""
     notes: list[str] = []
-    """Lines for the person, recorded at the start."""
+    """Lines for the user, recorded at the start."""
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Sent before the order: which model the run will probably have."""
+    """A line before the order: the model that the run will probably use."""
 
     model: str
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A line before the order: can this run begin? The runner answers with `Reply` lines, the last of which decides."""
+    """A line before the order: can this run begin? The runner answers with `Reply` lines; the last one decides."""
 
     check: RunSpec
 
@@ -58,10 +58,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One line from the runner to the view that started it."""
 
     said: str = ""
-    """What the person waits for."""
+    """What the user waits for."""
     fits: bool = False
-    """The run can begin."""
+    """Whether the run can begin."""
     refused: str = ""
-    """Why a run cannot begin or go on."""
+    """Why a run cannot begin or continue."""
     later: bool = False
-    """Trying later can help."""
+    """Whether trying later can help."""

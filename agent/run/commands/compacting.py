@@ -1,4 +1,4 @@
-"""`/compact`: a summary takes the place of the old rounds; it can be taken back."""
+"""`/compact`: replace old rounds by a summary. It can be undone."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from ...step import NotSummarised, summarise
 from ..run_driver import RunDriver
 
 LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""The others start their conversations over by themselves."""
+"""Loops with one long conversation. The others start new conversations themselves."""
 
 
 async def compact(run: RunDriver, command: Compact) -> str | None:
-    """None: it was done. Else why it was refused; the conversation is as it was then."""
+    """Compact the conversation. Returns None, or why it was refused; then the conversation is unchanged."""
     kit, loop = run.kit, run.facts.spec.loop
     if loop not in LOOPS:
-        return f"{loop.a_run} starts its conversations over by itself"
+        return f"{loop.a_run} starts new conversations by itself"
     if kit.active:
-        return "a step runs: interrupt it first, or wait for its end"
+        return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:
-        return _take_back(run)
+        return _restore_rounds(run)
     async with run.files_at_rest:
         if kit.active or run.facts.main.unanswered():
-            return "a step runs: interrupt it first, or wait for its end"
+            return "a step runs: interrupt it first, or wait until it ends"
         with kit.activity():
             cut = await summarise(kit)
     if isinstance(cut, NotSummarised):
@@ -30,8 +30,8 @@ async def compact(run: RunDriver, command: Compact) -> str | None:
     return None
 
 
-def _take_back(run: RunDriver) -> str | None:
+def _restore_rounds(run: RunDriver) -> str | None:
     if not run.facts.main.cuts:
-        return "nothing was compacted or cleared that could be taken back"
+        return "there is no compaction or clearing to undo"
     run.kit.record(ConversationRestored())
     return None

@@ -1,4 +1,6 @@
-"""The wheel: a person drives with the model's tools, and the model reads what they did (docs/requirements.md 5.4)."""
+"""Manual control: the user works with the model's tools, and the model reads what they did
+(docs/requirements.md 5.4).
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,19 @@ from ...workspace import Change
 if TYPE_CHECKING:
     from ..run_driver import RunDriver
 
-BETWEEN_PASSES = "no pass is open: what you change now would be nobody's, and the next pass could not start clean"
+BETWEEN_PASSES = "no pass is open: your changes would belong to no pass, and the next pass could not start clean"
 USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600
 """Characters of each action's result that the model reads."""
 _DIFF_LINES = 80
-"""Of one file."""
+"""Lines of the diff of one file."""
 _DIFF_CHARACTERS = 8_000
-"""Of all files."""
+"""Characters of the diffs of all files."""
 
 
 async def take_wheel(run: RunDriver) -> str | None:
-    """The loop rests as soon as what runs has been interrupted. None once they drive; else why not."""
+    """Give control to the user once running work is interrupted. Returns None, or why that is not possible."""
     kit = run.kit
     if (why := _why_not(run)) is not None:
         return why
@@ -64,23 +66,23 @@ async def take_wheel(run: RunDriver) -> str | None:
 
 def _why_not(run: RunDriver) -> str | None:
     if run.finder is not None:
-        return f"the wheel of {run.facts.spec.loop.a_run} cannot be taken: pause or stop it, and work beside it"
+        return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it, and work next to it"
     if run.is_driven:
-        return "the wheel is taken already"
+        return "the user is already in control"
     if not run.can_be_driven:
         return BETWEEN_PASSES
     return None
 
 
 async def wheel_taken(kit: Kit) -> WheelTaken:
-    """As it is recorded: with the workspace as it stands."""
+    """Return the event, with a snapshot of the workspace."""
     return WheelTaken(world=await kit.snapshots.take() or None)
 
 
 async def give_wheel(run: RunDriver, note: str) -> str | None:
-    """None: the model drives again. Else why not."""
+    """Return control to the model. Returns None, or why that is not possible."""
     if not run.is_driven:
-        return "you do not have the wheel"
+        return "you are not in control"
     if run.kit.active:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
@@ -91,9 +93,9 @@ async def give_wheel(run: RunDriver, note: str) -> str | None:
 
 
 async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
-    """The model is told what was done, which files changed and how, and the note. `finished`: nothing is left to do."""
+    """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
     taken, done = kit.facts.hands.wheel, list(kit.facts.hands.done)
-    assert taken is not None  # the caller looked
+    assert taken is not None  # the caller checked it
     world = await kit.snapshots.take() or None
     changes: Sequence[Change] = []
     if taken.world is not None and world is not None:
@@ -109,22 +111,22 @@ async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> 
 
 
 async def settle_hands(kit: Kit) -> None:
-    """What an earlier runner left: the wheel is given back, and what ran beside it no longer runs."""
+    """Clean up after an earlier runner: return control, and record that its background processes ended."""
     hands, why = kit.facts.hands, "the program stopped, and it with it"
     for shell_id in list(hands.shells):
         kit.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
     if names := list(hands.background):
         for name in names:
             kit.record(BackgroundEnded(name=name, how=why))
-        no_longer = f"No longer running in the background, since the program was started anew: {', '.join(names)}."
+        no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
         kit.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
     if hands.wheel is not None:
         await give_back(kit, "", by="program")
 
 
 def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
-    """What the model reads of what a person did while they drove."""
-    parts = ["The person took the wheel for a while and gives it back to you now."]
+    """Return what the model reads about the time of manual control."""
+    parts = ["The person took control for a while and returns it to you now."]
     if note:
         parts.append(f"They say: {note}")
     if done:
@@ -134,12 +136,12 @@ def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str
         parts.append(_changed(changes))
     else:
         parts.append("No file changed meanwhile.")
-    parts.append("Go on from here. Read a file before you change it again.")
+    parts.append("Continue from here. Read a file before you change it again.")
     return "\n\n".join(parts)
 
 
 def _line(action: Action) -> str:
-    how = {True: "", False: " (it failed)", None: " (it was cut off: what became of it is not known)"}[action.ok]
+    how = {True: "", False: " (it failed)", None: " (it was cut off: its result is not known)"}[action.ok]
     what = json.dumps(action.arguments, ensure_ascii=False)
     what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
     result = action.result[:_SHOWN_RESULT].strip()
@@ -162,7 +164,7 @@ def _changed(changes: Sequence[Change]) -> str:
 def _diff(change: Change) -> str:
     before, after = _text(change.before), _text(change.after)
     if before is None or after is None:
-        return f"{change.path}: no text"
+        return f"{change.path}: not text"
     lines = list(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}", lineterm="", n=2))
     if len(lines) > _DIFF_LINES:
         lines = [*lines[:_DIFF_LINES], f"[{len(lines) - _DIFF_LINES} more lines of this diff]"]
@@ -179,31 +181,31 @@ def _text(data: bytes | None) -> list[str] | None:
 
 
 async def act(run: RunDriver, command: Act) -> str | None:
-    """One of the model's tools in the person's hand. None: it was done, or failed visibly; else why it was refused."""
+    """Run one of the model's tools for the user. Returns None, even if the tool failed, or why it was refused."""
     if not run.is_driven:
-        return "you do not have the wheel: /wheel takes it"
+        return "you are not in control: /wheel takes control"
     if command.tool not in USABLE:
-        return f"{command.tool} is nothing to drive with; there are {', '.join(USABLE)}"
+        return f"{command.tool} cannot be used in manual control: use {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
-        return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel gives the wheel back"
+        return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel returns control"
     if run.kit.active:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
         with run.kit.activity():
-            return await _Hand(run).use(command)
+            return await _UserAction(run).use(command)
 
 
-class _Hand:
-    """One action of the person."""
+class _UserAction:
+    """One action of the user."""
 
     def __init__(self, run: RunDriver) -> None:
         self._run, self._kit = run, run.kit
         self._record = run.kit.recorder(None, None)
         self._tools = copy.copy(run.kit.tools)
-        self._tools.seconds_left = lambda: None  # a person's time is not the run's
+        self._tools.seconds_left = lambda: None  # the user's time does not count as the run's
 
     async def use(self, command: Act) -> str | None:
-        """Refused where the arguments make no sense; nothing was recorded then."""
+        """Run the action. An action with invalid arguments is refused and not recorded."""
         parsed = parse_arguments(command.tool, json.dumps(command.arguments), USABLE)
         if parsed.error is not None:
             return parsed.error
@@ -215,7 +217,7 @@ class _Hand:
         try:
             result = await self._do(call, parsed.arguments, command)
         except PersonInterrupted:
-            result = ToolResult(ok=False, text="interrupted: it may have done a part of it", summary="interrupted")
+            result = ToolResult(ok=False, text="interrupted: it may be partly done", summary="interrupted")
         except RundryError as error:
             result = ToolResult(ok=False, text=str(error), summary="failed")
         self._record(
@@ -231,7 +233,7 @@ class _Hand:
             )
         )
         if command.tool == "finish":
-            await self._ask_whether_met()
+            await self._check_predicates()
         return None
 
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
@@ -245,7 +247,7 @@ class _Hand:
                 return await self._change(call, arguments, command.expects)
 
     async def _change(self, call: ToolCall, arguments: Any, expects: str | None) -> ToolResult:  # noqa: ANN401
-        """A change or a command; the person who makes it has approved it."""
+        """Apply a change or run a command. The user who makes it has approved it."""
         kit = self._kit
         draft = draft_of(call.tool, arguments, self._tools)
         if isinstance(draft, ToolResult):
@@ -277,8 +279,10 @@ class _Hand:
             )
         return result
 
-    async def _ask_whether_met(self) -> None:
-        """What the person finished ends the run where its predicates hold; else they still drive."""
+    async def _check_predicates(self) -> None:
+        """Check, after the user's `finish`, whether the predicates hold. If they hold, the run ends; if not, the user
+        stays in control.
+        """
         run = self._run
         kit = self._kit
         if run.facts.spec.predicates.exist:
@@ -293,14 +297,14 @@ class _Hand:
 
 
 def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Sequence[str]:
-    """What the sandbox kept from it, for the person who can do without one."""
+    """Return what the sandbox refused to the command, for the user who can run it without a sandbox."""
     done = result.finished
     if done is None or not done.exit_code:
         return []
     need = kit.sandbox.refused(done, kit.workspace.root, network=draft.network, writable=draft.writable)
-    return [] if need is None else [f"The sandbox refused: {need.what}. `!cmd` runs a command outside of it."]
+    return [] if need is None else [f"The sandbox refused: {need.what}. `!cmd` runs a command without it."]
 
 
 def digest(data: bytes | None) -> str:
-    """As `Act.expects` names a file's content; empty: there is no such file."""
+    """Return the digest that `Act.expects` compares; empty: the file does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()

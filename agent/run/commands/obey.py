@@ -1,4 +1,4 @@
-"""Commands of a person, obeyed or refused with the reason."""
+"""Obey a user's commands, or refuse them with a reason."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ from .undo import undo
 
 
 async def obey(run: RunDriver, command_id: int, command: Command, open_model: OpenModel) -> str | None:
-    """None: it was done. Else why it was refused."""
+    """Obey a command. Returns None, or why it was refused."""
     match command:
         case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
-            return _hear(run, command_id, command)
+            return _take_message(run, command_id, command)
         case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
             return _brake(run, command)
         case SetLimit(name=name, value=value):
@@ -77,17 +77,17 @@ async def obey(run: RunDriver, command_id: int, command: Command, open_model: Op
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return _search(run, command)
         case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
-            return await _lend_a_hand(run, command_id, command)
+            return await _act_for_user(run, command_id, command)
         case _:
             assert_never(command)
 
 
-async def _lend_a_hand(
+async def _act_for_user(
     run: RunDriver,
     command_id: int,
     command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
 ) -> str | None:
-    """What a person does themselves, and what they take back."""
+    """Handle commands by which the user works or undoes something."""
     match command:
         case Shell():
             return await run_for_person(run, command_id, command)
@@ -112,7 +112,7 @@ async def _lend_a_hand(
 
 
 def _search(run: RunDriver, command: FinderCommand) -> str | None:
-    """What a person says to a search; the loop looks again at once."""
+    """Handle a command to the search; the loop then decides again."""
     if run.finder is None:
         return f"{run.facts.spec.loop.a_run} has no findings or items"
     refused = hear(run.finder, command)
@@ -129,10 +129,10 @@ def _wake(run: RunDriver) -> str | None:
     return None
 
 
-def _hear(
+def _take_message(
     run: RunDriver, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
-    """What a person says, and what they decide."""
+    """Handle the user's messages, answers and decisions."""
     kit = run.kit
     match command:
         case Say():
@@ -141,21 +141,21 @@ def _hear(
             return _steer(run, command_id, command)
         case EditQueued(queued_id=queued_id, text=text, images=images):
             if queued_id not in run.facts.queue:
-                return "that message was delivered already"
+                return "that message was already delivered"
             if not text.strip():
-                return "the message is empty: take it back instead"
+                return "the message is empty: remove it from the queue instead"
             if refused := refuse_images(kit, images):
                 return refused
             kit.record(Queued(queued_id=queued_id, text=text, images=images))
         case Unqueue(queued_id=queued_id):
             if queued_id not in run.facts.queue:
-                return "that message was delivered already"
+                return "that message was already delivered"
             kit.record(Unqueued(queued_id=queued_id))
         case Decide():
             return _decide(run, command)
         case Answer(question_id=question_id, text=text):
             if question_id not in run.facts.asking.questions:
-                return "nothing is asked under that id"
+                return "there is no open question with that id"
             kit.record(QuestionAnswered(question_id=question_id, text=text))
         case Clear():
             return _clear(run)
@@ -163,10 +163,10 @@ def _hear(
 
 
 def _decide(run: RunDriver, command: Decide) -> str | None:
-    """A decision on a proposal that stays open takes the hand-off up."""
+    """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
     gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
-        # this runner is about to open it again
+        # this runner is about to open the proposal again
         if run.facts.asking.conflicts.get(command.proposal_id, opened.digest) != command.digest:
             return CHANGED
         gate.later.given[command.proposal_id] = command
@@ -197,7 +197,7 @@ def _steer(run: RunDriver, command_id: int, said: Steer) -> str | None:
 
 
 def _clear(run: RunDriver) -> str | None:
-    """Only between steps: a result must not stand without its call."""
+    """Clear the conversation, but only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
         return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
     if run.kit.active:
@@ -231,9 +231,9 @@ def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Sto
                 return None
             kit.step_once = False
             kit.gate.cancel_all("the person interrupted the step")
-            return None if kit.interrupt("interrupt") else "nothing runs that could be interrupted"
+            return None if kit.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
             if how not in ("wrap_up", "now"):
-                return f"stop `{how}`: it is `wrap_up` or `now`"
+                return f"unknown stop `{how}`: use `wrap_up` or `now`"
             run.ask_to_stop(how, "the person stopped it")
     return None

@@ -1,4 +1,4 @@
-"""The frame of a run that a person may move while it goes on: limits, model, the gate's mode."""
+"""Change a running run: its limits, its model, the gate's mode."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 
 
 def set_limit(run: RunDriver, name: str, value: LimitValue) -> str | None:
-    """Takes effect before the next call (docs/requirements.md 3.8)."""
+    """Set a limit. It takes effect before the next call (docs/requirements.md 3.8)."""
     if name not in BUDGET:
         return _set_other(run, name, value)
     if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
-        return f"a limit is a number of 0 or more, or none; not {value}"
+        return f"invalid limit {value}: give a number of 0 or more, or none"
     model = run.kit.model
     if name == "usd" and value is not None and model.price is None:
         return f"no price is known for {model.name}, so a limit in USD cannot be kept"
@@ -64,9 +64,10 @@ def _set_other(run: RunDriver, name: str, value: LimitValue) -> str | None:
 async def switch_model(
     run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
 ) -> str | None:
-    """The next call goes to that model; the conversation is carried over.
+    """Switch the model from the next call on. The conversation is kept.
 
-    `ask_above`: where reading it anew costs more USD than this, or nobody knows what, that is told and nothing else.
+    `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, only that
+    is reported.
     """
     model = await _usable(run, spec, open_model)
     if isinstance(model, str):
@@ -82,26 +83,26 @@ async def switch_model(
 
 
 async def hand_to_model(run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
-    """The same by a rule. What repeats is counted anew. None, or why that model cannot take over."""
+    """Switch the model by a rule, and reset the stall counters. Returns None, or why that model cannot take over."""
     model = await _usable(run, spec, open_model)
     if isinstance(model, str):
         return model
     if spec == run.facts.model_spec:
-        return f"{spec.name} answers already"
+        return f"{spec.name} is already in use"
     _adopt(run, model, spec, by=by)
     run.kit.stall_watch(None).person_said()
     return None
 
 
 def cold(run: RunDriver, model: ModelPort) -> tuple[int, float | None]:
-    """Tokens of the conversation as that model counts them, and what reading them costs where no cache has them."""
+    """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
     messages = shown_to(model, run.facts, run.facts.main).current()
     tokens = model.count(messages, offered(run.tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
 async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
-    """The model, which answers, and whose price a limit in USD can be kept with; else why not."""
+    """Return the model if it answers and a limit in USD can be kept with it; else why not."""
     try:
         model = await open_model(spec)
         await model.probe()
@@ -113,7 +114,7 @@ async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> Mod
         return small
     limit = run.facts.budget.usd
     if model.price is None and limit is not None and run.facts.spec.usd_asked:
-        return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: lift it first"
+        return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: remove the limit first"
     return model
 
 
@@ -127,7 +128,7 @@ def _adopt(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str) -> Non
 
 
 def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
-    """The event of a change of models, with what its cold cache costs."""
+    """Return the event of a model switch, with the cost of its cold cache."""
     tokens, usd = cold(run, model)
     return ModelSwitched(
         model=model.name,
@@ -143,7 +144,7 @@ def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "pe
 
 
 def add_rule(run: RunDriver, rule: Rule) -> str | None:
-    """A rule that denies, from now on. A command that runs already keeps what it sees."""
+    """Add a rule that denies. A running command keeps what it can see."""
     gate = run.kit.gate
     if rule.verdict != "deny":
         return "only a rule that denies can be added to a run"
@@ -157,7 +158,7 @@ def add_rule(run: RunDriver, rule: Rule) -> str | None:
 
 
 def set_mode(run: RunDriver, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
-    """What passes the gate without a person, from the next proposal on."""
+    """Set the gate's mode, from the next proposal on."""
     gate = run.kit.gate
     if mode is GateMode.AUTO and run.kit.sandbox.kind is None and not (unsandboxed_ok or gate.unsandboxed_ok):
         return "no sandbox works here: in `auto` commands would run unsandboxed; confirm it to switch"

@@ -1,4 +1,4 @@
-"""Back to before an earlier message or step: the conversation as it was there, and the files with it."""
+"""Rewind to before an earlier message or step: restore the conversation and the files of that moment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepSt
 from ..run_driver import RunDriver
 from .undo import Ground, bring_back, is_mid_step
 
-MID_STEP = "a step runs: interrupt it first, then go back"
+MID_STEP = "a step runs: interrupt it first, then rewind"
 LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""The others have many conversations, or put the files back between their passes."""
+"""Loops with one conversation. The others have several, or restore files between their passes."""
 
 
 async def rewind(run: RunDriver, command: Rewind) -> str | None:
-    """None: it was done. Else why it was refused. What was spent stays spent; the journal keeps everything."""
+    """Rewind the run. Returns None, or why it was refused. What was spent stays spent, and the journal keeps
+    everything.
+    """
     kit = run.kit
     if kit.active:
         return MID_STEP
@@ -24,7 +26,7 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
         if kit.active or is_mid_step(run.facts):
             return MID_STEP
         ground = Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record)
-        going = asyncio.ensure_future(_go_back(ground, command))
+        going = asyncio.ensure_future(_rewind(ground, command))
         try:
             gone = await asyncio.shield(going)
         except asyncio.CancelledError:
@@ -36,7 +38,7 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
     for watch in kit.stalls.values():
         watch.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
-        run.pause("gone back; a message or /resume goes on from here", by="person")
+        run.pause("rewound; a message or /resume continues from here", by="person")
     return None
 
 
@@ -50,10 +52,10 @@ def _record(run: RunDriver, gone: Sequence[Event] | str) -> None:
 
 
 async def rewind_alone(ground: Ground, command: Rewind) -> str | None:
-    """The same for a run that nobody drives."""
+    """Rewind a run that has no runner."""
     if is_mid_step(ground.facts):
-        return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then go back"
-    gone = await _go_back(ground, command)
+        return "the run stopped in the middle of a step: /resume it so that the step ends, then rewind"
+    gone = await _rewind(ground, command)
     if isinstance(gone, str):
         return gone
     for event in gone:
@@ -61,8 +63,8 @@ async def rewind_alone(ground: Ground, command: Rewind) -> str | None:
     return None
 
 
-async def _go_back(ground: Ground, command: Rewind) -> Sequence[Event] | str:
-    """Brings the files back; what is to be recorded of that, or why it was not done."""
+async def _rewind(ground: Ground, command: Rewind) -> Sequence[Event] | str:
+    """Restore the files. Returns the events to record, or why nothing was done."""
     found = _target(ground, command.seq)
     if isinstance(found, str):
         return found
@@ -72,10 +74,10 @@ async def _go_back(ground: Ground, command: Rewind) -> Sequence[Event] | str:
 
 
 def _target(ground: Ground, seq: int) -> Rewound | str:
-    """What stands at that place."""
+    """Return the rewind to that event, or why it is not possible."""
     facts = ground.facts
     if facts.spec.loop not in LOOPS:
-        return f"{facts.spec.loop.a_run} has no one conversation to go back in"
+        return f"{facts.spec.loop.a_run} has no single conversation to rewind"
     events = ground.journal.read(seq - 1, 1) if seq > 0 else []
     event = events[0].event if events and events[0].seq == seq else None
     match event:
@@ -90,12 +92,12 @@ def _target(ground: Ground, seq: int) -> Rewound | str:
 
 
 def _is_the_task(facts: RunFacts, said: Said) -> bool:
-    """What a goal run works on stays: it goes back to its beginning."""
+    """Return whether the message is the task of a goal run. It stays: the run rewinds to its start."""
     return facts.spec.loop is not LoopKind.CHAT and said.text == facts.spec.task
 
 
 def _left(undone: Undone | None) -> list[Prompted]:
-    """The model hears of files that are not what they were at that point."""
+    """Return a message for the model about files that could not be restored."""
     if undone is None or not undone.kept:
         return []
     text = "Some files are not as you last saw them here: " + "; ".join(undone.kept[:40]) + ". Read before you change."

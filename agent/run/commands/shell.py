@@ -1,4 +1,4 @@
-"""A command of the person's own: it needs no gate. The model is told of `!cmd`, and not of `!!cmd`."""
+"""Shell commands of the user, without a gate. The output of `!cmd` is sent to the model, that of `!!cmd` is not."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
 from ..run_driver import RunDriver
 
 SECONDS = 600.0
-"""In which a command of the person's own may run."""
+"""Time limit of a user's shell command, in seconds."""
 _SHOWN = 8_000
-"""Characters of its output that are shown, and told."""
+"""Characters of its output that are shown and sent to the model."""
 _KEPT = 1_000_000
-"""Bytes of it that the journal keeps."""
+"""Bytes of its output that the journal keeps."""
 
 
 async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str | None:
-    """Runs it outside of the sandbox, in the workspace. What it printed joins the conversation between two steps.
+    """Run it in the workspace without a sandbox. Its output joins the conversation between two steps.
 
-    What it changes is the person's: no undo takes it back, and it is not counted among the model's changes.
+    Its changes are the user's: no undo removes them, and they do not count as the model's.
     """
     if not command.command.strip():
         return "the command is empty"
@@ -66,7 +66,7 @@ async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str
 
 
 def interrupt_shells(run: RunDriver) -> bool:
-    """Ends the person's own commands that run; false where there is none."""
+    """End the running shell commands of the user. Returns false if there are none."""
     for running in run.shells:
         running.cancel()
     return bool(run.shells)
@@ -77,10 +77,10 @@ def _how(done: Finished) -> str:
 
 
 async def _files(run: RunDriver, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
-    """What changed meanwhile, but for what a tool of the run did.
+    """Return the files that changed during the command, except those that the run's tools changed.
 
-    What a command of the model changes in the very same moments is taken for the person's: nothing on the disk tells
-    the two apart. Guarded files are judged all the same.
+    A change that a command of the model makes at the same time counts as the user's: the disk does not show who made
+    it. Guarded files are checked in any case.
     """
     kit = run.kit
     after = await kit.snapshots.take()
@@ -95,6 +95,6 @@ async def _files(run: RunDriver, before: str, known: dict[str, tuple[str | None,
     mine = [change for change in changes if files.get(change.path) == known.get(change.path)]
     for change in mine:
         kit.person_made[change.path] = None if change.after is None else kit.journal.keep(change.after)
-    if not kit.active and not kit.background.names():  # else a command of the model's may have done it
+    if not kit.active and not kit.background.names():  # otherwise a command of the model may have changed it
         await kit.guarded.approve_persons([change.path for change in mine])
     return [change.path for change in mine]

@@ -1,4 +1,4 @@
-"""Undo: changes of the run are taken back, what someone else did since is left and named, and the model is told."""
+"""Undo changes of the run. Files that someone changed later stay and are reported; the model is informed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .undo_plan import Way, Ways
 
 MID_STEP = "a step runs: interrupt it first, then undo"
 AT_ONCE = 16
-"""Files that are put back side by side: each waits for the disk."""
+"""Files that are restored in parallel, because each waits for the disk."""
 _NAMED = 40
-"""Files that the model is told by their names, of each kind."""
+"""Files of each kind that the message to the model names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What undo stands on."""
+    """What an undo needs of the run."""
 
     journal: Journal
     facts: RunFacts
@@ -33,7 +33,9 @@ class Ground:
 
 
 async def undo(run: RunDriver, command: Undo) -> str | None:
-    """None: it was done. Else why it was refused. No step begins meanwhile; what was begun is brought to its end."""
+    """Undo changes. Returns None, or why it was refused. No step begins meanwhile, and an undo that
+    began is completed.
+    """
     kit = run.kit
     if kit.active:
         return MID_STEP
@@ -65,9 +67,9 @@ def _tell(run: RunDriver, taken: str | Undone) -> str | None:
 
 
 async def undo_alone(ground: Ground, command: Undo) -> str | None:
-    """The same for a run that nobody drives."""
+    """Undo changes of a run that has no runner."""
     if is_mid_step(ground.facts):
-        return "the run stopped in the middle of a step: /resume it, so that the step comes to its end, then undo"
+        return "the run stopped in the middle of a step: /resume it so that the step ends, then undo"
     taken = await take_back(ground, command)
     if isinstance(taken, str):
         return taken
@@ -78,12 +80,12 @@ async def undo_alone(ground: Ground, command: Undo) -> str | None:
 
 
 def is_mid_step(facts: RunFacts) -> bool:
-    """A step has no end yet, or a call no result."""
+    """Return whether a step has not ended, or a call has no result."""
     return bool(facts.open_steps or facts.main.unanswered())
 
 
 async def take_back(ground: Ground, command: Undo) -> str | Undone:
-    """Brings the files back, each recorded as it moved; what came of all is for the caller to record. Or why not."""
+    """Restore the files and record each. The caller records the returned result; a text says why nothing was undone."""
     chosen = _chosen(ground.facts, command)
     if isinstance(chosen, str):
         return chosen
@@ -93,7 +95,7 @@ async def take_back(ground: Ground, command: Undo) -> str | Undone:
 async def bring_back(
     ground: Ground, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
 ) -> Undone:
-    """The same for these changes, the newest ones of all that stand, oldest first."""
+    """Restore these changes, given oldest first: they are the newest ones that were not undone."""
     ways = Ways(ground.journal, ground.snapshots)
     for landed in reversed(chosen):
         await ways.add(landed)
@@ -102,12 +104,12 @@ async def bring_back(
 
 
 def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
-    """The changes to be taken back, oldest first; or why there are none."""
+    """Return the changes to undo, oldest first, or why there are none."""
     changes = facts.changes
     if command.step is not None:
         since = changes.since(command.step)
         if since is None:
-            return f"there was no step {command.step}: the newest is {facts.step}"
+            return f"there is no step {command.step}: the newest is {facts.step}"
         return since or f"nothing that was changed since step {command.step} began is left to undo"
     if command.changes < 1:
         return f"undo takes back 1 change or more, not {command.changes}"
@@ -117,7 +119,9 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
 
 
 async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[str]]:
-    """The files that are back, and a line for each that is not. What has to go goes first: it may be in the way."""
+    """Restore the files. Returns the restored ones and a line for each other one. Deletions come first: a file may be
+    in the way.
+    """
     files: list[str] = []
     kept: list[str] = []
     all_ways = list(ways)
@@ -128,7 +132,7 @@ async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[st
             kept += [why for why in said if why is not None]
             for way in (way for way, why in zip(batch, said, strict=True) if why is None):
                 files.append(way.path)
-                if not _is_told(ground.facts, way):
+                if not _is_recorded(ground.facts, way):
                     ground.record(way.moved())
     return files, kept
 
@@ -137,19 +141,19 @@ def _put_back(ground: Ground, way: Way) -> str | None:
     return Restorer(ground.workspace, way.folders.__contains__).put_back(way.path, way.want, way.have)
 
 
-def _is_told(facts: RunFacts, way: Way) -> bool:
-    """An undo that a kill cut short had recorded it."""
+def _is_recorded(facts: RunFacts, way: Way) -> bool:
+    """Return whether an undo that was killed had recorded this file."""
     known = facts.changes.files.get(way.path)
     return known is not None and known[1] == way.to_blob != way.from_blob
 
 
 def told_of(undone: Undone, facts: RunFacts) -> Prompted:
-    """What the model hears: which files are what they were, and that the person did it."""
+    """Return what the model reads: which files were restored, and that the user did it."""
     if undone.step is not None:
-        text = [f"The person took back everything that was changed since step {undone.step} began."]
+        text = [f"The person undid everything that was changed since step {undone.step} began."]
     else:
         last = "last change" if undone.changes == 1 else f"last {undone.changes} changes"
-        text = [f"The person took back your {last}."]
+        text = [f"The person undid your {last}."]
     back = [path for path in undone.files if facts.changes.files.get(path, (None, ""))[1] is not None]
     gone = sorted({*undone.files} - {*back})
     if back:

@@ -1,4 +1,4 @@
-"""Undo, the way back and verdicts on findings, for a run that nobody drives: it stays as it ended, without a model."""
+"""Undo, rewind and verdicts on findings for a run without a runner. The run stays ended and no model is used."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _answer(command_id: int, command: Command | None, why: str | None) -> Comman
 
 
 def main(path: str) -> int:
-    """The process of its own that a view starts."""
+    """Run as the process that a view starts for such a command."""
     try:
         asyncio.run(obey_alone(Path(path)))
     except RundryError as error:

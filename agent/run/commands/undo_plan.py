@@ -1,4 +1,6 @@
-"""Each file's way back over several changes, from the newest to the oldest, as far as nobody else came between them."""
+"""Plan how each file is restored over several changes, newest first, up to a change that someone
+else made in between.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +16,32 @@ from ...workspace import Snapshots, Was, alike, blob_id
 
 
 class Unknown(RundryError):
-    """What a change did is not known well enough to take it back."""
+    """What a change did is not known well enough to undo it."""
 
 
 @dataclass(slots=True)
 class Way:
-    """One file's."""
+    """The changes of one file, from its present state back to the wanted one."""
 
     path: str
     want: Was | None
-    """What it goes back to."""
+    """The state to restore; None: the file did not exist."""
     have: Was | None
-    """What the newest change left."""
+    """The state that the newest change left."""
     from_blob: str | None
     to_blob: str | None
     added: int = 0
     removed: int = 0
     folders: frozenset[str] = frozenset()
-    """Those on the way to it that were there before the oldest change."""
+    """Parent folders that existed before the oldest change."""
     is_broken: bool = False
-    """Something came between: older changes are not reached."""
+    """Someone else changed the file in between, so older changes cannot be undone."""
     _mode: int | None = None
     _is_one_file: bool = True
-    """It did not go and come again on the way so far."""
+    """The file was not deleted and created again so far."""
 
     def go_on(self, before: Was | None, after: Was | None, moved: Moved) -> None:
-        """Over the next older change, which left the file as it is wanted so far."""
+        """Add the next older change, which left the file in the state wanted so far."""
         self._pass(after)
         self._pass(before)
         self.to_blob = moved.before
@@ -47,7 +49,7 @@ class Way:
         self.removed += moved.added
 
     def moved(self) -> FileChanged:
-        """As it is recorded."""
+        """Return the event for this file."""
         return FileChanged(
             path=self.path,
             by="undo",
@@ -58,7 +60,7 @@ class Way:
         )
 
     def _pass(self, state: Was | None) -> None:
-        """Edits keep a file's permissions, so the nearest change that noted them says what they were."""
+        """Take the file's permissions from the nearest change that recorded them; edits keep them."""
         if state is None:
             self._mode, self._is_one_file = None, False
         elif state.mode is None:
@@ -72,16 +74,16 @@ class Way:
 
 @dataclass(slots=True)
 class Ways:
-    """Those of all files."""
+    """The planned restores of all files."""
 
     journal: Journal
     snapshots: Snapshots
     found: dict[str, Way] = field(default_factory=dict[str, Way])
     lost: list[str] = field(default_factory=list[str])
-    """What cannot be taken back, and why: a line each."""
+    """What cannot be undone, and why, one line each."""
 
     async def add(self, landed: Landed) -> None:
-        """The next older change."""
+        """Add the next older change."""
         try:
             before, after = await self._states(landed)
             folders = frozenset[str]()
@@ -110,15 +112,15 @@ class Ways:
                 self.found[path].is_broken = True
 
     async def _states(self, landed: Landed) -> tuple[Mapping[str, Was | None], Mapping[str, Was | None]]:
-        """Each file before and after. Raises RundryError."""
+        """Return each file before and after the change. Raises RundryError."""
         paths: Sequence[str] = list(landed.files)
         if landed.command is None:
             before = {path: self._kept(path, moved.before) for path, moved in landed.files.items()}
             return before, {path: self._kept(path, moved.after) for path, moved in landed.files.items()}
         if not paths:
-            raise Unknown("what this command changed is not known, there was no snapshot of the workspace")
+            raise Unknown("the changes of this command are not known: there was no snapshot of the workspace")
         if landed.world is None or landed.world_after is None:
-            raise Unknown("the workspace was not looked at before this command")
+            raise Unknown("there was no snapshot of the workspace before this command")
         snapshots = self.snapshots
         return await snapshots.were(landed.world, paths), await snapshots.were(landed.world_after, paths)
 
