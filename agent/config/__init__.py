@@ -1,4 +1,4 @@
-"""Options with where each came from, and which folders are trusted."""
+"""Options with their origins, and trusted folders."""
 
 from .finder_file import read_finder
 from .finding import EVERY_FILE, Wanted, crawl_wanted, limited, migrate_wanted, research_wanted

@@ -1,4 +1,4 @@
-"""The options of the loops of clock, delay and money: which loop they pick, and what it is told."""
+"""Options of interval, paced and improve runs: how they select the loop and become its settings."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _COMMITTING = (LoopKind.INTERVAL, LoopKind.IMPROVE)
 
 
 def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None:
-    """The loop that `--every` or `--score` picks; None: neither does. Raises UserError where two are picked."""
+    """Return the loop that `--every` or `--score` selects; None: neither is set. Raises UserError if both are set."""
     if asked is not None and asked in _NEEDED:
-        name, mend = _NEEDED[asked]
+        name, fix = _NEEDED[asked]
         if settings[name].value is None:
-            raise UserError(mend)
+            raise UserError(fix)
     given = [name for name in _PICKED if settings[name].value is not None]
     flags = [name for name in given if settings[name].origin == FLAG]
     if len(flags) > 1:
@@ -54,14 +54,14 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
 
 
 def commits(settings: Settings, loop: LoopKind | None) -> bool:
-    """Each edit is committed. Raises UserError where passes are committed instead, and it was asked for both."""
+    """Return whether each edit is committed. Raises UserError if passes are committed instead."""
     if loop in _COMMITTING and settings["commit"].origin == FLAG:
         raise UserError("--commit: a run with --every or --score commits its passes, whole; leave --commit out")
     return bool(settings["commit"].value) and loop not in _COMMITTING
 
 
 def commit_hooks(settings: Settings, loop: LoopKind | None) -> bool:
-    """Commits of the run execute the hooks. Raises UserError where it was asked for and nothing is committed."""
+    """Return whether commits execute hooks. Raises UserError if that is set but the run makes no commits."""
     asked, is_committing = settings["commit_hooks"], loop in _COMMITTING or bool(settings["commit"].value)
     if asked.value and asked.origin == FLAG and not is_committing:
         raise UserError("--commit-hooks: this run makes no commits; give --commit, --every or --score too")
@@ -69,7 +69,7 @@ def commit_hooks(settings: Settings, loop: LoopKind | None) -> bool:
 
 
 def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
-    """Raises UserError without a time."""
+    """Return the settings of an interval run. Raises UserError if no interval is set."""
     every = settings.get("every", float)
     if every is None:
         raise UserError(_NEEDED[LoopKind.INTERVAL][1])
@@ -77,13 +77,13 @@ def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
 
 
 def paced_of(settings: Settings) -> PacedSpec:
-    """`--cache-ttl none` says that there is no cache."""
+    """Return the settings of a paced run. With `--cache-ttl none`, the model has no prompt cache."""
     asked = settings.is_set("cache_ttl")
     return PacedSpec(cache_ttl=settings.get("cache_ttl", float) if asked else CACHE_TTL, ttl_asked=asked)
 
 
 def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
-    """Whether its budget is one that somebody asked for is told with it."""
+    """Return the settings of an improve run, including whether the user set its budget."""
     asked = [settings[name].value for name in FIELDS if settings.is_set(name)]
     spec = ImproveSpec(
         score=settings.get("score", str) or "",
@@ -105,7 +105,7 @@ def _with_pass_steps(spec: Passes, settings: Settings) -> Passes:
 
 
 def home_of(settings: Settings, root: Path, run_id: str) -> Branch:
-    """Where passes work: the user's folder, or a worktree of it."""
+    """Return where passes work: in the user's folder, or in a worktree of it."""
     protected = [name for name in settings.texts("protected") if name != "none"]
     if not settings["worktree"].value:
         return Branch(protected=protected)
@@ -113,7 +113,7 @@ def home_of(settings: Settings, root: Path, run_id: str) -> Branch:
 
 
 def placed(spec: RunSpec, branch: Branch, worktrees: Path | None) -> RunSpec:
-    """The run in its worktree, where it has one: the same folder below the top of the repository."""
+    """Return the run in its worktree, if it has one: in the same folder relative to the top of the repository."""
     if branch.worktree_of is None or worktrees is None or spec.loop not in _COMMITTING:
         return spec
     origin = Path(branch.worktree_of)

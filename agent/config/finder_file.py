@@ -1,4 +1,4 @@
-"""A search that a spec file describes (docs/requirements.md 13.2)."""
+"""Parse a spec file that describes a search (docs/requirements.md 13.2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("url", "file", "value")
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Nothing that is misspelled goes unseen."""
+    """Base class of tables, in which unknown fields are errors."""
 
 
 class _Model(_Table, frozen=True):
@@ -120,7 +120,7 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     "effort": _effort,
 }
 _LARGEST = 64_000_000
-"""Bytes: a spec may list many seeds."""
+"""Maximum size in bytes: a spec may list many seeds."""
 _WORDS = {
     "str": "a text",
     "int": "a whole number",
@@ -133,7 +133,7 @@ _WORDS = {
 
 
 def read_finder(path: Path) -> Wanted:
-    """The search of that file. Raises UserError: one line with the file, the field and the mend."""
+    """Parse the search in that file. Raises UserError: one line with the file, the field and the fix."""
     try:
         raw: dict[str, Any] = tomllib.loads(read_plain(path, _LARGEST).decode())
     except OSError as error:
@@ -234,7 +234,7 @@ def _require_numbers(file: _File) -> None:
 
 
 def _options(table: str, given: _Table) -> dict[str, object]:
-    """As on the command line, where each value is a text. Raises UserError."""
+    """Parse options as on the command line, where each value is a text. Raises UserError."""
     found: dict[str, object] = {}
     for name, value in msgspec.to_builtins(given).items():
         if value is None:
@@ -281,7 +281,7 @@ def _timeout(given: float | str) -> float:
 
 
 def _readable(text: str) -> str:
-    """`[[lens]] 1 has no field promt` rather than a path into a structure."""
+    """Convert an error to a readable form: `[[lens]] 1 has no field promt` instead of a path in a structure."""
     what, _, where = text.partition(" - at `")
     steps = re.findall(r"\w+|\[\d+\]|\[\.\.\.\]", where.rstrip("`").removeprefix("$"))
     table = steps[0] if steps and steps[0] in _TABLES else ""
@@ -297,11 +297,11 @@ def _readable(text: str) -> str:
     if missing := re.search(r"missing required field `(.*)`", what):
         return f"{place or 'the file'} needs a {missing[1]}"
     if expected := re.search(r"[Ee]xpected `(.*)`, got `(.*)`", what):
-        return f"{f'{place} {inner}'.strip() or 'the file'}: {_mend(table, inner, expected[1], expected[2])}"
+        return f"{f'{place} {inner}'.strip() or 'the file'}: {_fix(table, inner, expected[1], expected[2])}"
     return f"{f'{place} {inner}'.strip()}: {what[0].lower()}{what[1:]}"
 
 
-def _mend(table: str, inner: str, wanted: str, got: str) -> str:
+def _fix(table: str, inner: str, wanted: str, got: str) -> str:
     if not inner and table:
         wanted_form = f"[[{table}]]" if table in _LISTED else f"[{table}]"
         return f"this is a table of its own, written under {wanted_form}"

@@ -1,4 +1,4 @@
-"""What `rundry find` is asked to do by one of its recipes."""
+"""Build the searches of the recipes of `rundry find`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .settings import FLAG, Settings
 
 SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
 EVERY_FILE = "**/*"
-"""migrate: where no glob is given."""
+"""migrate: default if no glob is given."""
 
 RESEARCH_LENSES = (
     Lens(
@@ -39,19 +39,19 @@ RESEARCH_LENSES = (
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A search as it was asked for: what to do, and options that a flag may still overrule."""
+    """A requested search, and options that a flag can still override."""
 
     task: str
     finder: FinderSpec
     options: dict[str, object] = {}
     limits: list[str] = []
-    """Limits of the search that its spec file sets: what a config file says of them does not count."""
+    """Limits that the spec file sets; a config file does not override these."""
     wants_sceptics: bool = False
-    """They were asked for by name: without a model the search is refused, not left unjudged."""
+    """The user asked for verifiers: without a model the search is refused, instead of skipping the verdicts."""
 
 
 def crawl_wanted(urls: Sequence[str]) -> Wanted:
-    """Follow links from these addresses within their hosts. Raises UserError for an address that is none."""
+    """Return a crawl from these addresses within their hosts. Raises UserError for an invalid address."""
     if not urls:
         raise UserError("a crawl starts somewhere: rundry find --recipe crawl URL")
     for url in urls:
@@ -62,7 +62,7 @@ def crawl_wanted(urls: Sequence[str]) -> Wanted:
 
 
 def research_wanted(task: str | None, paths: Sequence[str], root: Path) -> Wanted:
-    """Lenses, sceptics and a critic over folders of documents or code. Raises UserError."""
+    """Return a search with lenses, verifiers and a critic in folders of documents or code. Raises UserError."""
     if not task:
         raise UserError('research needs a question: rundry find --recipe research --task "..." [PATH...]')
     for path in paths:
@@ -75,7 +75,7 @@ def research_wanted(task: str | None, paths: Sequence[str], root: Path) -> Wante
 
 
 def migrate_wanted(task: str | None, check: str | None, globs: Sequence[str]) -> Wanted:
-    """The files that fail a check, each brought through it. Raises UserError."""
+    """Return a migration of the files that fail a check. Raises UserError."""
     if not (check and check.strip()):
         raise UserError("migrate needs a check: rundry find --recipe migrate --check 'CMD {file}' [GLOB...]")
     wanted = list(globs) or [EVERY_FILE]
@@ -84,7 +84,7 @@ def migrate_wanted(task: str | None, check: str | None, globs: Sequence[str]) ->
 
 
 def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
-    """The search with the limits of the command line and the config files. Raises UserError for one it cannot have."""
+    """Return the search with the limits of flags and config files. Raises UserError for an invalid limit."""
     finder = wanted.finder
     asked = {name for name in SEARCH_LIMITS if settings[name].origin == FLAG}
     is_judged = finder.recipe not in (Recipe.CRAWL, Recipe.MIGRATE)
@@ -97,7 +97,7 @@ def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
 
 
 def require_address(url: str) -> None:
-    """Raises UserError where it is no address of a page."""
+    """Raise UserError if this is not the address of a page."""
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in ("http", "https") or not rest.strip("/"):
         raise UserError(f"{url}: a crawl starts at an address, such as http://localhost:8000/")

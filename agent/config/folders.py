@@ -1,4 +1,4 @@
-"""Where a person's own files are."""
+"""Locations of the user's own files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 
 def user_folder(kind: Literal["config", "data"], env: Mapping[str, str]) -> Path:
-    """Rundry's folder for that kind: below XDG_CONFIG_HOME or XDG_DATA_HOME, else where the system has such things."""
+    """Return rundry's folder of this kind: below XDG_CONFIG_HOME or XDG_DATA_HOME, otherwise the system's default."""
     given = env.get(f"XDG_{kind.upper()}_HOME", "")
     if Path(given).is_absolute():
         return Path(given) / "rundry"

@@ -1,4 +1,4 @@
-"""Who takes over: `[[handoff.tier]]` and `escalate`, as they stand in a config file."""
+"""Parse who takes over a run: `[[handoff.tier]]` and `escalate` in a config file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 PERSON_SECONDS = 600.0
-"""How long a person has where nobody says."""
+"""Default time for a person to respond."""
 _FIELDS = {"person": (), "model": ("name", "api_base", "price"), "command": ("run",)}
-_MEND = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
+_FIX = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
 
 
 def read_model(value: object, now: float) -> ModelSpec:
-    """A name, or a table with name, api_base and price."""
+    """Parse a model: a name, or a table with name, api_base and price."""
     del now
     if isinstance(value, str):
         return ModelSpec(name=_line(value))
@@ -31,20 +31,20 @@ def read_model(value: object, now: float) -> ModelSpec:
 
 
 def read_tiers(value: object, now: float) -> list[HandoffTier]:
-    """The rows of `[[handoff.tier]]`, in their order."""
+    """Parse the rows of `[[handoff.tier]]`, in order."""
     del now
     rows = cast("list[object]", value) if isinstance(value, list) else [value]
     return [_tier(row) for row in rows]
 
 
 def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
-    """The model that takes over after a stall."""
+    """Return the model that takes over after a stall."""
     found = settings.get("escalate", ModelSpec)
     return None if found is None else _placed(found, model, settings["escalate"].origin)
 
 
 def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
-    """Who is asked at a hand-off."""
+    """Return the tiers that a hand-off asks."""
     setting = settings["tiers"]
     found: list[HandoffTier] = []
     for tier in cast("list[HandoffTier]", setting.value):
@@ -54,7 +54,7 @@ def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
 
 
 def beside(name: str, model: ModelSpec) -> ModelSpec:
-    """That model where the run's own is: on the same server, where it has no provider or the same one."""
+    """Return a model on the same server as the run's model, if its provider is the same or missing."""
     provider, slash, _ = name.partition("/")
     if slash and provider != model.name.partition("/")[0]:
         return ModelSpec(name=name)
@@ -62,7 +62,7 @@ def beside(name: str, model: ModelSpec) -> ModelSpec:
 
 
 def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
-    """A server that the workspace named never gets a key (11.4)."""
+    """Ensure that a server named by the workspace never gets a key (11.4)."""
     from .settings import PROJECT
 
     if found.api_base is None:
@@ -74,11 +74,11 @@ def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
 
 def _tier(row: object) -> HandoffTier:
     if not isinstance(row, dict):
-        raise UserError(f"{row!r} is not a tier: {_MEND}")
+        raise UserError(f"{row!r} is not a tier: {_FIX}")
     fields = cast("dict[str, object]", row)
     kind = fields.get("kind")
     if not isinstance(kind, str) or kind not in _FIELDS:
-        raise UserError(f"{kind!r} is not a kind of tier: {_MEND}")
+        raise UserError(f"{kind!r} is not a kind of tier: {_FIX}")
     _refuse_unknown(fields, ("kind", "after", *_FIELDS[kind]))
     after = _seconds(fields["after"]) if "after" in fields else PERSON_SECONDS if kind == "person" else None
     if kind == "model":

@@ -1,4 +1,4 @@
-"""The limits that hold where nobody set others (docs/requirements.md 3.1)."""
+"""The default limits (docs/requirements.md 3.1)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _SMALL = Budget(steps=40, tokens=200_000, usd=0.50, seconds=600.0)
 _LARGE = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3_600.0)
 
 FIELDS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
-"""Name of the option to name in the budget."""
+"""Option name to field name in the budget."""
 
 
 def default_budget(loop: LoopKind) -> Budget:
-    """By the kind of the loop."""
+    """Return the default budget of a loop kind."""
     return _SMALL if loop in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE) else _LARGE
 
 
 def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitValue:
-    """A limit that is not of the budget, as a person wrote it or a view sent it. Raises UserError.
+    """Parse a limit outside the budget, as written by a person or sent by a view. Raises UserError.
 
     `tools`: names of the tools, each of which can have a quota.
     """
@@ -34,8 +34,8 @@ def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitVal
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """`did you mean X?`, or all that there are."""
-    from difflib import get_close_matches  # only where something is wrong
+    """Return `did you mean X?`, or a list of all known names."""
+    from difflib import get_close_matches  # only needed for errors
 
     found = get_close_matches(name, known, n=1)
     return f"did you mean {found[0]}?" if found else f"there are {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""Every option once: its name, where it stands in a config file, and what it may be."""
+"""The table of all options: name, key in a config file, and allowed values."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from .sandbox_values import read_place, read_sandbox_host, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
 
 Read = Callable[[object, float], object]
-"""A value as given (text of a flag, or a TOML value) and the time now, to the value that is meant. Raises UserError."""
+"""Converts a given value (text of a flag, or a TOML value) at the given time. Raises UserError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting."""
+    """One option and how its value is read."""
 
     place: str
     """Its key in a config file: `budget.steps`."""
     read: Read
     default: object = None
     from_env: bool = True
-    """RUNDRY_NAME sets it as well."""
+    """The variable RUNDRY_NAME sets it, too."""
     user_only: bool = False
-    """A project's file may not set it: it concerns the person, not the project."""
+    """A project's file must not set it: it concerns the person, not the project."""
     flag: bool = True
-    """There is a command-line option of its name."""
+    """There is a command-line option with its name."""
 
 
 def _text(value: object, now: float) -> str:
@@ -58,7 +58,7 @@ def _text(value: object, now: float) -> str:
 
 
 def _block(value: object, now: float) -> str:
-    """A command may have lines."""
+    """Parse a command, which may have several lines."""
     if isinstance(value, str) and value.strip() and "\0" not in value:
         return value
     return _text(value, now)
@@ -169,7 +169,7 @@ def _share(value: object, now: float) -> float:
 
 
 def _quotas(value: object, now: float) -> dict[str, str]:
-    """A table of tools, or texts `TOOL=RATE`."""
+    """Parse quotas: a table of tools, or texts `TOOL=RATE`."""
     if isinstance(value, (str, list, tuple)):
         pairs = [str(one).partition("=") for one in _many(_text)(value, now)]  # type: ignore[arg-type]
         for tool, equals, _ in pairs:
@@ -180,7 +180,7 @@ def _quotas(value: object, now: float) -> dict[str, str]:
 
 
 def read_rate(tool: str, rate: str) -> str:
-    """The rate of a tool's quota, or `none`, which lifts one that was set elsewhere. Raises UserError."""
+    """Return the rate of a tool's quota, or `none`, which removes one that was set elsewhere. Raises UserError."""
     if rate == "none" or re.fullmatch(r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*", rate, re.ASCII):
         return rate
     raise UserError(f"{tool} = {rate!r} is not a rate: write a number and a span, such as 30/min or 20/run")
@@ -192,15 +192,15 @@ def _rules(value: object, now: float) -> list[Rule]:
 
 
 def _rule(row: object, now: float) -> Rule:
-    mend = 'write {verdict = "allow", command = "git status"}, with tool, path or command'
+    fix = 'write {verdict = "allow", command = "git status"}, with tool, path or command'
     if not isinstance(row, dict):
-        raise UserError(f"{row!r} is not a rule: {mend}")
+        raise UserError(f"{row!r} is not a rule: {fix}")
     fields = _table(cast("object", row), now)
     if fields.get("verdict") not in ("allow", "ask", "deny"):
-        raise UserError(f"a rule needs a verdict, allow, ask or deny: {mend}")
+        raise UserError(f"a rule needs a verdict, allow, ask or deny: {fix}")
     wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command")]
     if wrong or len(fields) == 1:
-        raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {mend}")
+        raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {fix}")
     return Rule(**fields)
 
 
@@ -285,4 +285,4 @@ GROUPS = frozenset(place.partition(".")[0] for place in BY_PLACE if "." in place
 SHORT = {"model": "model.name", "gate": "gate.mode", "api_base": "model.api_base"} | {
     name: f"model.{name}" for name in ("price", "context", "effort")
 }
-"""Keys that may also stand at the top of the file."""
+"""Keys that may also be at the top level of the file."""

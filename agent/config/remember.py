@@ -1,4 +1,4 @@
-"""Writes a rule of `always` into the project's own config, so that it holds in later runs too."""
+"""Store a rule added with `always` in the project's config, so that it also applies to later runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .trust import PROJECT_FILE, Trust
 
 
 def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
-    """Appends the rule to `.rundry.toml`, and keeps the folder trusted where it was (or had nothing to trust).
+    """Append the rule to `.rundry.toml`. The folder stays trusted if it was trusted or had nothing to trust.
 
-    Raises ConfigError where the file is not trusted, or cannot take the rule: it then holds for this run alone.
+    Raises ConfigError if the file is not trusted or cannot contain the rule: the rule then applies only to this run.
     """
     path, trust = workspace / PROJECT_FILE, Trust(env=env)
     if not trust.trusted(workspace):

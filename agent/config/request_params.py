@@ -1,4 +1,4 @@
-"""`[model] params`: further fields of a request. What would break a budget or the conversation is refused."""
+"""Parse `[model] params`, additional request fields. Fields that affect a budget or the conversation are refused."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import cast
 from ..protocol import UserError
 
 RESERVED = frozenset({
-    # the request itself
+    # fields of the request itself
     "model", "messages", "input", "prompt", "system", "tools", "tool_choice", "functions", "function_call", "stream",
     "stream_options", "response_format", "reasoning_effort",
-    # how much is produced and paid
+    # fields that affect the amount of output or its price
     "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict", "n", "best_of",
     "num_ctx", "service_tier", "speed", "inference_geo", "models", "route", "fallbacks", "plugins",
     "web_search_options", "mcp_servers", "extra_body", "context_window_fallback_dict",
-    # where it goes
+    # fields that affect the destination of the request
     "api_base", "base_url", "api_key", "headers", "extra_headers", "default_headers", "client", "organization",
     "custom_llm_provider", "timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries",
     "mock_response", "mock_tool_calls", "litellm_params", "metadata_url", "proxy", "api_type", "ssl_verify",
     "callbacks", "logger_fn", "success_callback", "failure_callback", "deployment_id", "drop_params",
 })  # fmt: skip
-"""Names that rundry sets itself, or that change the price or the place of a call."""
-_MEND = {
+"""Fields that rundry sets itself, or that change the price or destination of a call."""
+_FIX = {
     "model": "--model", "api_base": "--api-base", "base_url": "--api-base", "reasoning_effort": "--effort",
     "api_key": "the provider's variable or key_from", "num_ctx": "--context",
     "max_tokens": "--tokens", "max_completion_tokens": "--tokens", "max_output_tokens": "--tokens",
 }  # fmt: skip
 _CLOUD = ("aws_", "azure_", "vertex_", "oci_", "sap_", "watsonx_", "litellm_", "api_", "s3_", "gcs_")
-"""Beginnings of names that say with which account or at which place a call is made."""
+"""Prefixes of fields that choose the account or location of a call."""
 _NESTED = ("options", "extra_options", "config", "generation_config", "generationConfig")
-"""Tables in which a provider takes limits too."""
+"""Tables in which a provider accepts limits, too."""
 _MOST = 16_384
-"""Characters of all parameters as JSON."""
+"""Maximum number of characters of all parameters as JSON."""
 
 
 def read_params(value: object, now: float) -> dict[str, object]:
-    """A table of JSON values. Raises UserError for a reserved name."""
+    """Parse a table of JSON values. Raises UserError for a reserved name."""
     del now
     if not isinstance(value, dict):
         raise UserError(f"{value!r} is not a table: write params = {{ temperature = 0.2 }}")
@@ -56,7 +56,7 @@ def read_params(value: object, now: float) -> dict[str, object]:
 
 
 def refuse_foreign(params: dict[str, object]) -> None:
-    """Raises UserError for what only the user's own config may say: accounts and places of a call (11.4)."""
+    """Raise UserError for fields that only the user's own config may set: accounts and locations of a call (11.4)."""
     for name in params:
         if name.lower().startswith(_CLOUD):
             raise UserError(f"{name} names an account or a place: put it into your own config")
@@ -66,6 +66,6 @@ def _refuse(name: str, shown: str) -> None:
     plain = name.lower().replace("-", "_")
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_").replace("-", "_")
     if plain in RESERVED or snake in RESERVED:
-        known = plain if plain in _MEND else snake
-        way = f": use {_MEND[known]}" if known in _MEND else ": remove it"
+        known = plain if plain in _FIX else snake
+        way = f": use {_FIX[known]}" if known in _FIX else ": remove it"
         raise UserError(f"{shown} cannot be set, rundry sets it or its price would not be known{way}")

@@ -1,4 +1,4 @@
-"""Options from flags, environment, project and user config: which value holds, and where it came from."""
+"""Combine options from flags, environment, project config and user config, with the origin of each value."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from .trust import PROJECT_FILE, Content, Trust
 Kind = TypeVar("Kind")
 
 ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
-"""Options whose values in several places are joined."""
+"""Options whose values from several origins are joined."""
 FLAG, PROJECT, USER, DEFAULT = "flag", f"project {PROJECT_FILE}", "user config", "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option's value."""
+    """The value of one option and its origin."""
 
     value: object
-    """None: nobody set it, or `none` was written."""
+    """None: not set, or set to `none`."""
     origin: str
     """`flag`, `environment RUNDRY_X`, `project .rundry.toml`, `user config` or `default`."""
 
 
 class Settings:
-    """All options by name."""
+    """The values of all options, by name."""
 
     def __init__(self, found: Mapping[str, Setting], notes: Iterable[str], given: Mapping[str, Setting]) -> None:
-        """`found`: what was set anywhere; all else has its default. `given`: what the flags alone say."""
+        """`found`: options that were set anywhere; all others have defaults. `given`: only those set by flags."""
         self.given = given
         defaults = {name: option.default for name, option in OPTIONS.items()}
         loop = found["loop"].value if "loop" in found else None
@@ -47,7 +47,7 @@ class Settings:
         defaults |= {name: getattr(usual, field) for name, field in FIELDS.items()}
         self._all = {name: found.get(name, Setting(default, DEFAULT)) for name, default in defaults.items()}
         self.notes = list(notes)
-        """What the person should know at the start, a line each."""
+        """Notes for the person at the start, one line each."""
         if self["api_base"].origin == PROJECT:
             self.notes.append(
                 f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server (--api-base makes it yours)"
@@ -57,37 +57,37 @@ class Settings:
         return self._all[name]
 
     def items(self) -> ItemsView[str, Setting]:
-        """Name and setting of each option."""
+        """Return name and setting of each option."""
         return self._all.items()
 
     def is_set(self, name: str) -> bool:
-        """Someone chose it: it is not the default."""
+        """Return whether the option was set, instead of having its default."""
         return self[name].origin != DEFAULT
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
-        """The value, which is of that kind or None."""
+        """Return the value, which is of that type or None."""
         value = self[name].value
         assert value is None or isinstance(value, kind), f"{name} is not a {kind.__name__}"
         return value
 
     def need(self, name: str, kind: type[Kind]) -> Kind:
-        """The value of an option that always has one."""
+        """Return the value of an option that always has one."""
         value = self.get(name, kind)
         assert value is not None, f"{name} has no default"
         return value
 
     def texts(self, name: str) -> list[str]:
-        """The value of an option that is a list of texts."""
+        """Return the value of an option that is a list of texts."""
         return list(cast("list[str]", self[name].value))
 
     @property
     def rules(self) -> list[Rule]:
-        """The gate's."""
+        """The rules of the gate."""
         return list(cast("list[Rule]", self["rules"].value))
 
     @property
     def quota(self) -> dict[str, str]:
-        """Tool name to rate; `none` has lifted the others."""
+        """Tool name to rate, without quotas that were removed with `none`."""
         rates = cast("dict[str, str]", self["quota"].value)
         return {tool: rate for tool, rate in rates.items() if rate != "none"}
 
@@ -98,21 +98,21 @@ class Settings:
 
     @property
     def notify(self) -> str | None:
-        """`none`: nothing calls the person; a command that does, beside the terminal; None: the terminal alone."""
+        """`none`: no notification; a command: run it and notify on the terminal; None: notify only on the terminal."""
         return self.get("notify", str)
 
     @property
     def hook(self) -> str | None:
-        """The command that calls the person."""
+        """The command that notifies the person."""
         return None if self.notify in (None, "none") else self.notify
 
     @property
     def theme(self) -> str:
-        """Of the screen."""
+        """Name of the screen's color theme."""
         return str(self["theme"].value)
 
     def model(self) -> ModelSpec | None:
-        """The model that was named; None: none was. A server that the workspace named never gets a key (11.4)."""
+        """The selected model; None: none was selected. A server named by the workspace never gets a key (11.4)."""
         name = self.get("model", str)
         if name is None:
             return None
@@ -130,11 +130,11 @@ class Settings:
 def load_settings(
     flags: Mapping[str, object], *, cwd: Path, env: Mapping[str, str], trust: bool, now: float | None = None
 ) -> Settings:
-    """The options that hold in this workspace: flag, then environment, project (where trusted), user, default.
+    """Load the options for this workspace, in this order: flag, environment, project (if trusted), user, default.
 
-    `flags`: by option name, `_` or `-` between words; None, False and empty lists count as not given; names that are
-    no options are left to the caller. The values of `ADDED_UP` in several places are joined. Raises UserError for a
-    flag or a variable, ConfigError for a file: with the key and the fix.
+    `flags`: by option name, with `_` or `-` between words. None, False and empty lists count as not set; other names
+    are ignored. The values of `ADDED_UP` are joined. Raises UserError for a flag or a variable, ConfigError for a
+    file, with the key and the fix.
     """
     now = time.time() if now is None else now
     notes: list[str] = []
@@ -159,7 +159,7 @@ def load_settings(
 
 
 def config_file(env: Mapping[str, str]) -> Path:
-    """The user's own config file, which need not exist."""
+    """Return the path of the user's own config file, which may not exist."""
     return user_folder("config", env) / "config.toml"
 
 
@@ -236,7 +236,7 @@ def _places(table: Mapping[str, object]) -> Iterable[tuple[str, object]]:
 
 
 def _near(place: str) -> str:
-    from difflib import get_close_matches  # only where something is wrong
+    from difflib import get_close_matches  # only needed for errors
 
     last = place.rpartition(".")[2]
     if last in OPTIONS:

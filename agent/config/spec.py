@@ -1,4 +1,4 @@
-"""From the options of one call to the run that they describe."""
+"""Build the specification of a run from the options of one call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
 
 _CONFIRMED = (LoopKind.GOAL, LoopKind.PACED)
-"""Loops that end on their predicates."""
+"""Loops that end when their predicates hold."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
 
@@ -41,9 +41,9 @@ def to_spec(
     headless: bool,
     worktrees: Path | None = None,
 ) -> RunSpec:
-    """The run. Raises UserError for a headless chat, and for a headless run without a task.
+    """Return the run spec. Raises UserError for a headless chat, and for a headless run without a task.
 
-    `worktrees`: the folder for those of `--worktree`; None: there is no such run.
+    `worktrees`: the folder for the worktrees of `--worktree`; None: no run is created.
     """
     root = workspace.resolve()
     loop = _loop(settings, headless=headless)
@@ -106,7 +106,7 @@ def _budget(settings: Settings, loop: LoopKind) -> Budget:
 
 
 def _loop(settings: Settings, *, headless: bool) -> LoopKind:
-    """The one that was asked for; else `goal` where there is something to check or nobody to talk to."""
+    """Return the requested loop; otherwise `goal` if there is a check or nobody to talk to, else `chat`."""
     asked = settings.get("loop", LoopKind)
     if asked is LoopKind.CHAT and headless:
         raise UserError("a chat needs a person: leave --headless out, or take --loop goal")
@@ -119,7 +119,7 @@ def _loop(settings: Settings, *, headless: bool) -> LoopKind:
 
 
 def _edit_format(settings: Settings, loop: LoopKind) -> str:
-    """Raises UserError where constrained edits were asked for and nothing would tell when they are enough."""
+    """Return the edit format. Raises UserError for constrained edits without a check."""
     asked = settings["edit_format"]
     fits = loop is LoopKind.GOAL and _predicates(settings).exist
     if asked.value == CONSTRAINED and asked.origin == FLAG and not fits:
@@ -142,7 +142,7 @@ def _predicates(settings: Settings) -> Predicates:
 
 
 def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
-    """With what confirms them. Raises UserError where an option asks for a confirmation that cannot be."""
+    """Return the predicates with their confirmation. Raises UserError for a confirmation that is impossible."""
     wanted = _predicates(settings)
     with_ = settings.get("confirm_with", str)
     asked = next((name for name in ("confirm_with", "confirm") if settings[name].origin == FLAG), None)
@@ -161,7 +161,7 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
 
 
 def _instructions(root: Path) -> str | None:
-    """The project's own, unless they are a link out of the workspace: what it points at would go to the model."""
+    """Return the project instructions, except a link out of the workspace, whose target would be sent to the model."""
     for name in _INSTRUCTIONS:
         path = root / name
         if path.is_file() and path.resolve().is_relative_to(root):

@@ -1,4 +1,4 @@
-"""A workspace's own config counts only once a person trusted it, by its content (docs/requirements.md 11.4)."""
+"""Trust in a workspace's config, which applies only after a person trusted its content (docs/requirements.md 11.4)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .folders import user_folder
 PROJECT_FILE = ".rundry.toml"
 _PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".git/hooks")
 _LARGEST = 1 << 20
-"""Bytes of one file. A larger one is no config."""
+"""Maximum size in bytes of one file. A larger file is not a config."""
 
 
 def _paths(place: Path) -> list[Path]:
-    """Files of a folder, or the file. Raises ConfigError."""
+    """Return the files of a folder, or the file itself. Raises ConfigError."""
     try:
         return sorted(place.iterdir()) if place.is_dir() else [place]
     except OSError as error:
@@ -30,12 +30,12 @@ def _paths(place: Path) -> list[Path]:
 
 
 class Content:
-    """What in a workspace wants trust, read once: what is judged is what is used."""
+    """The files of a workspace that need trust, read once, so that the checked content is the content that is used."""
 
     def __init__(self, workspace: Path) -> None:
-        """Raises ConfigError for a part that cannot be read."""
+        """Raises ConfigError for a file that cannot be read."""
         self.files: dict[str, bytes] = {}
-        """By path relative to the workspace."""
+        """Content by path relative to the workspace."""
         for part in _PARTS:
             place = workspace / part
             for path in _paths(place):
@@ -44,7 +44,7 @@ class Content:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of names and bytes together, in hex."""
+        """Return the SHA-256 of names and content, in hex."""
         whole = hashlib.sha256()
         for name, data in sorted(self.files.items()):
             whole.update(f"{len(name)}:{name}:{len(data)}:".encode())
@@ -53,19 +53,19 @@ class Content:
 
 
 class Trust:
-    """Which workspaces the person trusts, and in which state of their files."""
+    """The workspaces that the person trusts, with the digests of their files."""
 
     def __init__(self, store: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         """`store`: default is `trust.json` in the user's data folder."""
         self.store = store or user_folder("data", os.environ if env is None else env) / "trust.json"
 
     def trusted(self, workspace: Path, content: Content | None = None) -> bool:
-        """Whether the person trusted these very files; also true where there is nothing to trust."""
+        """Return whether the person trusted exactly these files; also True if there is nothing to trust."""
         content = content or Content(workspace)
         return not content.files or self._load().get(_name(workspace)) == content.digest
 
     def trust(self, workspace: Path) -> list[str]:
-        """From now on, until one of its files changes. Gives the names of these files. Raises ConfigError."""
+        """Trust the workspace until one of its files changes. Returns the names of these files. Raises ConfigError."""
         content = Content(workspace)
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -104,7 +104,7 @@ def _name(workspace: Path) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """None where there is none. A pipe or a device is never opened for reading: it could hang."""
+    """Return the content, or None if there is no file. A pipe or a device is never opened: reading could hang."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Values as people write them: durations, numbers, money, prices, moments. Each raises UserError naming the mend."""
+"""Parse values that people write: durations, numbers, money, prices, times. Each UserError names the fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds: `90`, `30s`, `10m`, `1h30m`, `2d`; None for `none`."""
+    """Parse a duration to seconds: `90`, `30s`, `10m`, `1h30m`, `2d`; None for `none`."""
     clean = _clean(text)
     if clean == "none":
         return None
@@ -30,7 +30,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def parse_number(text: str) -> int | None:
-    """A whole number: `40`, `2_000_000`, `200k`, `1.5m`; None for `none`."""
+    """Parse a whole number: `40`, `2_000_000`, `200k`, `1.5m`; None for `none`."""
     clean = _clean(text)
     if clean == "none":
         return None
@@ -43,7 +43,7 @@ def parse_number(text: str) -> int | None:
 
 
 def parse_money(text: str) -> float | None:
-    """USD: `0.50`, `$5`, `2`; None for `none`."""
+    """Parse an amount in USD: `0.50`, `$5`, `2`; None for `none`."""
     clean = _clean(text).removeprefix("$")
     if clean == "none":
         return None
@@ -53,7 +53,7 @@ def parse_money(text: str) -> float | None:
 
 
 def parse_real(text: str) -> float | None:
-    """A number of any unit, at least 0: `0.25`, `2`, `1e-6`; None for `none`."""
+    """Parse a number of at least 0: `0.25`, `2`, `1e-6`; None for `none`."""
     clean = _clean(text)
     if clean == "none":
         return None
@@ -63,7 +63,7 @@ def parse_real(text: str) -> float | None:
 
 
 def parse_price(text: str) -> tuple[float, float]:
-    """USD per million tokens, in and out: `3/15`."""
+    """Parse prices in USD per million tokens, input and output: `3/15`."""
     given, slash, produced = text.partition("/")
     try:
         prices = parse_money(given), parse_money(produced)
@@ -75,7 +75,7 @@ def parse_price(text: str) -> tuple[float, float]:
 
 
 def parse_deadline(text: str, now: float) -> float | None:
-    """Unix seconds: a duration from now (`2h`), the next `18:00`, an ISO date and time; None for `none`."""
+    """Parse a deadline to Unix seconds: a duration (`2h`), the next `18:00`, an ISO date and time; None for `none`."""
     clean = text.strip()
     clock = _CLOCK.fullmatch(clean)
     today = datetime.fromtimestamp(now).astimezone()
@@ -97,7 +97,7 @@ def parse_deadline(text: str, now: float) -> float | None:
 
 
 def check_amount(value: float) -> float:
-    """The number, which must be finite and not negative."""
+    """Return the number if it is finite and not negative. Raises UserError."""
     if not math.isfinite(value) or value < 0:
         raise UserError(f"{value} is out of range: write 0 or more, or none for no limit")
     return value

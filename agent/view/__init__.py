@@ -1,1 +1,1 @@
-"""What a view shows of a run, as plain data: folded from events by the runner, by screens and by plain output."""
+"""The data that a view of a run shows, folded from events for the runner, screens and plain output."""

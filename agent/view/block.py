@@ -1,4 +1,4 @@
-"""One entry of a transcript."""
+"""One entry of the transcript."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import zlib
 from dataclasses import dataclass
 
 _PACKED_FROM = 300
-"""Characters."""
+"""Minimum number of characters to compress."""
 
 
 @dataclass(slots=True)
 class Block:
-    """One entry of the transcript. The reducer alone changes it, and bumps `version` each time."""
+    """One entry of the transcript. Only the reducer changes it, and increases `version` each time."""
 
     kind: str
     """`task`, `say`, `steer`, `text`, `reasoning`, `tool`, `edit`, `command`, `check`, `fault`, `note`, `stall`,
@@ -22,7 +22,7 @@ class Block:
     at: float
     """Unix seconds."""
     text: str = ""
-    """Raw: a widget sends it through `tui.text`."""
+    """Raw text: a widget must pass it through `tui.text`."""
     title: str = ""
     """`read src/calc.py`, `check pytest -q`."""
     status: str = ""
@@ -31,28 +31,28 @@ class Block:
     """`84 lines`, `2 of 3 hunks approved`."""
     seconds: float | None = None
     detail: str = ""
-    """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: an old one is packed."""
+    """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: old ones are packed."""
     packed: bytes = b""
-    """The detail, compressed."""
+    """The compressed detail."""
     detail_kind: str = "text"
     """`text`, `diff` or `json`."""
     open: bool = False
-    """Unfolded."""
+    """The block is unfolded."""
     live: bool = False
-    """Still growing."""
+    """The block is still growing."""
     version: int = 0
 
     @property
     def has_detail(self) -> bool:
-        """There is folded content."""
+        """Whether the block has folded content."""
         return bool(self.detail or self.packed)
 
     @property
     def whole_detail(self) -> str:
-        """The folded content."""
+        """The folded content, decompressed if needed."""
         return zlib.decompress(self.packed).decode("utf-8", "surrogatepass") if self.packed else self.detail
 
     def pack(self) -> None:
-        """Compress the detail, where that is worth it. Nothing that is shown changes."""
+        """Compress the detail if it is long enough. The visible content does not change."""
         if len(self.detail) >= _PACKED_FROM:
             self.packed, self.detail = zlib.compress(self.detail.encode("utf-8", "surrogatepass"), 1), ""

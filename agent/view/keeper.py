@@ -1,4 +1,4 @@
-"""The runner's side of a view: it folds each event and stores the state from time to time."""
+"""The view state in the runner: it folds each event and is stored from time to time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _IN_MEMORY = 64
 _BATCH = 10_000
 _SHARE = 10
 """Facts grow with a run. They are stored after each further tenth of its events, and earlier if the events since then
-have ten times the bytes of the facts: so they add a tenth to what is written at most, and a resume reads little."""
+have ten times the bytes of the facts. This adds at most a tenth to the written bytes, and a resume reads little.
+"""
 
 
 class ViewKeeper:
-    """Folds what a screen shows next to the facts, so that a screen need not fold a long run from its start."""
+    """Folds the view state next to the facts, so that a screen does not need to fold a long run from its start."""
 
     def __init__(self, journal: Journal, facts: RunFacts) -> None:
-        """`facts`: of all events so far. Raises JournalError."""
+        """`facts`: folded from all events so far. Raises JournalError."""
         stored = stored_view(journal, most=_IN_MEMORY, finder=facts.finder)
         self.state = stored or ViewState(blocks=Blocks(most=_IN_MEMORY), finder=facts.finder)
         self._journal, self._facts = journal, facts
@@ -34,12 +35,12 @@ class ViewKeeper:
         self._saved_seq = self.state.last_seq
         self._facts_seq = checkpoint_seq(journal)
         self._facts_at, self._facts_bytes = 0, checkpoint_bytes(journal)
-        """When the facts were stored, in bytes that the journal appended, and their size."""
+        """The journal's appended bytes when the facts were last stored, and the size of the facts."""
         load_older(self.state, journal)
         self._catch_up()
 
     def heard_by(self, on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
-        """Return a listener that folds an event into the view, then passes it to `on_event`; the facts come first."""
+        """Return a listener that folds an event into the view, then calls `on_event`. The facts must come first."""
 
         def take(stamped: Stamped) -> None:
             self._take(stamped)

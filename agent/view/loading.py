@@ -1,4 +1,4 @@
-"""Old parts of a transcript, built again from the events of a journal."""
+"""Rebuild older parts of a transcript from the events of a journal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .transcript import IN_MEMORY
 
 _BATCH = 2_000
 _LATE_EVENTS = 20_000
-"""After a page: events in which its last blocks are looked for their end."""
+"""Number of events after a page in which to look for the end of its last blocks."""
 
 
 def load_older(state: ViewState, journal: Journal) -> None:
-    """Keep only the newest blocks in memory; build the others from this journal when they are asked for."""
+    """Keep only the newest blocks in memory; rebuild the others from this journal when needed."""
     state.blocks.most = state.blocks.most or IN_MEMORY
     state.blocks.load = lambda place: _blocks_of_page(state, journal, place)
 
 
 def _blocks_of_page(state: ViewState, journal: Journal, place: int) -> Sequence[Block]:
-    """The blocks of a page as they were at the state's newest event. Raises JournalError."""
+    """Return the blocks of a page as of the state's newest event. Raises JournalError."""
     pages = state.blocks.pages
     page = pages[place]
     end = pages[place + 1].first if place + 1 < len(pages) else len(state.blocks)

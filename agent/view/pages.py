@@ -1,4 +1,4 @@
-"""The state of a view as bytes, and the pages of its transcript: where each begins."""
+"""The state of a view as bytes, and the pages of its transcript."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .state import Shown, ViewState
 from .transcript import Blocks, Page
 
 PAGE_BLOCKS = 250
-"""Fewest blocks of a page, unless it reaches `PAGE_EVENTS` before."""
+"""Minimum number of blocks in a page, unless it reaches `PAGE_EVENTS` first."""
 PAGE_EVENTS = 20_000
-"""Most events of a page."""
+"""Maximum number of events in a page."""
 _NAMES = tuple(each.name for each in fields(Shown))
 _Packed = tuple[int, dict[int, Block], Shown]
-"""The number of blocks, those that can still change, and the rest of what is shown."""
+"""The number of blocks, the blocks that can still change, and the rest of what is shown."""
 
 
 def turn_page(state: ViewState, seq: int) -> None:
-    """Begin a page with the event of that number, where the newest page is long enough."""
+    """Begin a page with the event of that number, if the newest page is long enough."""
     count = len(state.blocks)
     if count - state.page_first < PAGE_BLOCKS and seq - state.page_seq <= PAGE_EVENTS:
         return
@@ -35,12 +35,12 @@ def turn_page(state: ViewState, seq: int) -> None:
 
 
 def pack(state: ViewState) -> bytes:
-    """The state as bytes: without the facts of a search, and of the blocks only those that can still change."""
+    """Encode the state, without the facts of a search, and only with blocks that can still change."""
     return _packed(state, _shown(state))
 
 
 def unpack(packed: bytes, *, most: int | None = None) -> ViewState:
-    """The state that was packed; `most`: blocks to keep in memory. Raises msgspec.DecodeError."""
+    """Decode a packed state. `most`: number of blocks to keep in memory. Raises msgspec.DecodeError."""
     length, still_open, shown = _decoder().decode(packed)
     found = ViewState(**{name: getattr(shown, name) for name in _NAMES})
     found.blocks = Blocks(most=most, first=length, still_open=still_open)
@@ -48,7 +48,7 @@ def unpack(packed: bytes, *, most: int | None = None) -> ViewState:
 
 
 def unpack_page(page: Page, stored: bytes | None) -> ViewState:
-    """The state before the first event of a page. `stored`: what the journal has of it."""
+    """Decode the state before the first event of a page. `stored`: its bytes in the journal, if any."""
     packed = page.state or stored
     return ViewState() if packed is None else unpack(zlib.decompress(packed))
 

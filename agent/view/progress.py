@@ -1,4 +1,4 @@
-"""What a finder does just now, beside its facts: who does what, how fast, what was found last."""
+"""Current activity of a finder: who does what, how fast, and the newest items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..protocol import ItemQueued
 
 _LATEST = 300
-"""Items that are remembered; all of them stand in the journal."""
+"""Maximum number of items kept; the journal has all of them."""
 _MOST_KINDS = 40
 _MOST_BARS = 400
 _PACE_SECONDS = 5
@@ -19,16 +19,16 @@ _ADDRESS = re.compile(r"\S+://\S+")
 
 @dataclass(slots=True)
 class Bars:
-    """Counts over time in few bars: neighbours are added up where there would be more."""
+    """Counts over time in few bars: neighbouring bars are merged if there would be more."""
 
     counts: list[int] = field(default_factory=list[int])
     seconds: int = 1
-    """Of one bar."""
+    """Duration of one bar."""
     start: float = 0.0
-    """Unix time of the first."""
+    """Unix time of the first bar."""
 
     def add(self, at: float, count: int = 1) -> None:
-        """So many at the unix time `at`."""
+        """Add `count` at the Unix time `at`."""
         if not self.counts:
             self.start = at
         place = max(0, int((at - self.start) / self.seconds))
@@ -43,29 +43,29 @@ class Bars:
 
 @dataclass(slots=True)
 class FailureKind:
-    """How often items failed in one way."""
+    """Number of failures of one kind."""
 
     times: int = 0
     final: int = 0
-    """Of these: set aside."""
+    """Number of these that failed permanently."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """Its size grows neither with the keys nor with the hours."""
+    """Progress of a finder. Its size depends neither on the number of keys nor on the duration."""
 
     latest: list[ItemQueued] = field(default_factory=list[ItemQueued])
     """The newest items, oldest first."""
     surfaced: Bars = field(default_factory=Bars)
     """New items over time."""
     doing: dict[str, str] = field(default_factory=dict[str, str])
-    """Work in flight to what it does: `reads src/app.py`."""
+    """Running work to its activity: `reads src/app.py`."""
     failures: dict[str, FailureKind] = field(default_factory=dict[str, FailureKind])
     _ended: list[list[int]] = field(default_factory=list[list[int]])
-    """Second and how many items were worked in it."""
+    """Seconds, each with the number of items finished in it."""
 
     def queued(self, at: float, event: ItemQueued) -> None:
-        """An item came into the queue."""
+        """Record that an item was queued."""
         if event.reason in ("retry", "regressed"):
             return
         self.latest.append(event)
@@ -73,7 +73,7 @@ class Progress:
         self.surfaced.add(at)
 
     def failed(self, error: str, *, final: bool) -> None:
-        """An item failed."""
+        """Record the failure of an item."""
         words = _ADDRESS.sub(" ", error).strip(" :,")
         kind = " ".join(words.split(":", 1)[0].split())[:60] or "failed"
         if kind not in self.failures and len(self.failures) >= _MOST_KINDS:
@@ -83,7 +83,7 @@ class Progress:
         found.final += final
 
     def worked(self, at: float) -> None:
-        """An item was worked to its end."""
+        """Record that an item was finished."""
         second = int(at)
         if self._ended and self._ended[-1][0] == second:
             self._ended[-1][1] += 1
@@ -92,17 +92,17 @@ class Progress:
             del self._ended[: -2 * _PACE_SECONDS]
 
     def pace(self, now: float) -> float:
-        """Items a second, over the last full seconds."""
+        """Return the items per second over the last full seconds."""
         last = int(now)
         return sum(count for second, count in self._ended if last - _PACE_SECONDS <= second < last) / _PACE_SECONDS
 
     def land(self) -> None:
-        """Nothing is in flight any longer."""
+        """Record that no work is running any longer."""
         self.doing.clear()
 
 
 def squeezed(counts: Sequence[int], width: int) -> list[float]:
-    """The counts in at most `width` bars, each the mean of its neighbours: what the plots are drawn from."""
+    """Reduce the counts to at most `width` bars, each the mean of its neighbours, for the plots."""
     if width < 1 or not counts:
         return []
     group = -(-len(counts) // width)

@@ -1,4 +1,4 @@
-"""Tell a person how much of a journal was read, where that takes longer than they would wait without a word."""
+"""Report the progress of reading a journal if it takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from ..journal import Journal
 
 PATIENT_SECONDS = 1.0
-"""Before the first line, and between two."""
+"""Seconds before the first line, and between two lines."""
 
 
 def tell_reading(journal: Journal, tell: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
-    """From now on `tell` gets a line each second in which events are read, until `journal.on_read` is None."""
+    """Send a progress line to `tell` each second while events are read, until `journal.on_read` is set to None."""
     last, due = max(1, journal.last_seq()), now() + PATIENT_SECONDS
 
     def read(seq: int, doing: str) -> None:
@@ -27,7 +27,7 @@ def tell_reading(journal: Journal, tell: Callable[[str], None], now: Callable[[]
 
 @contextmanager
 def reading_told(journal: Journal, tell: Callable[[str], None]) -> Generator[None]:
-    """While this lasts, `tell` gets a line each second in which events are read."""
+    """Context manager: send a progress line to `tell` each second while events are read."""
     tell_reading(journal, tell)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a view of a run knows: plain data, written by `reduce` alone, read by the widgets."""
+"""The state of a view of a run: plain data, written only by `reduce` and read by the widgets."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from .transcript import Blocks
 
 @dataclass(slots=True)
 class Background:
-    """A command that runs beside the steps."""
+    """A command that runs in parallel with the steps."""
 
     name: str
     command: str
     since: float
-    """Unix time."""
+    """Unix time of its start."""
     line: str = ""
-    """What it printed last."""
+    """Its newest line of output."""
 
 
 @dataclass(slots=True)
 class Message:
-    """A message of the person that waits for the step's end."""
+    """A message of the person that waits for the end of the step."""
 
     queued_id: int
     text: str
@@ -51,51 +51,51 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Rebasing:
-    """A waiting proposal's file changed on disk; the proposal is what followed from that."""
+    """The result of rebasing a waiting proposal after its file changed on disk."""
 
     clock: str
-    """When, in local time: `12:04:31`."""
+    """Local time of the change: `12:04:31`."""
     why: str = ""
     conflict: bool = False
-    """It no longer fits: it cannot be approved as it is."""
+    """The proposal no longer fits: it cannot be approved as it is."""
     merged: str | None = None
-    """In conflict: blob of both versions in one text, with conflict marks."""
+    """In a conflict: blob of both versions in one text with conflict markers."""
 
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds in which a model, a tool or a check ran, live: a finished step's own figure replaces what was watched."""
+    """Live seconds in which a model, a tool or a check ran, until a finished step reports the exact value."""
 
     settled: float = 0.0
     watched: float = 0.0
     since: float | None = None
-    """Unix time since when something runs."""
+    """Unix time at which the current activity started."""
 
     def start(self, at: float) -> None:
-        """Something began to run at the unix time `at`."""
+        """Record that an activity started at the Unix time `at`."""
         if self.since is None:
             self.since = at
 
     def halt(self, at: float) -> None:
-        """Nothing runs any longer."""
+        """Record that all activities stopped at the Unix time `at`."""
         if self.since is not None:
             self.watched += max(0.0, at - self.since)
             self.since = None
 
     def settle(self, seconds: float) -> None:
-        """What was watched took so many seconds in truth."""
+        """Replace the measured time by the exact number of seconds."""
         self.settled += seconds
         self.watched, self.since = 0.0, None
 
     def read(self, now: float) -> float:
-        """Seconds so far at the unix time `now`."""
+        """Return the seconds up to the Unix time `now`."""
         running = max(0.0, now - self.since) if self.since is not None else 0.0
         return self.settled + self.watched + running
 
 
 @dataclass(slots=True)
 class Shown:
-    """What a view of one run shows next to the transcript: the part of `ViewState` that a checkpoint stores."""
+    """The part of `ViewState`, other than the transcript, that a checkpoint stores."""
 
     last_seq: int = 0
     last_at: float = 0.0
@@ -108,114 +108,114 @@ class Shown:
     journal: str = ""
     model: str = ""
     effort: str = ""
-    """How much the model is to reason, where that was set."""
+    """How much the model should reason, if set."""
     local: bool = False
     priced: bool = True
     window: int | None = None
+    """Size of the context window in tokens."""
     sees_images: bool | None = None
-    """The model accepts images; None: not known."""
-    """Tokens."""
+    """Whether the model accepts images; None: unknown."""
     sandbox: str | None = None
     network: bool = False
-    """Commands reach it."""
+    """Commands can reach the network."""
     not_held: list[str] = field(default_factory=list[str])
-    """Guarantees that the sandbox does not give here."""
+    """Guarantees that the sandbox cannot give on this machine."""
     gate_mode: GateMode = GateMode.ASK
 
     budget: Budget | None = None
     spent: Spent = field(default_factory=Spent)
-    """Against the budget: in a chat, since the newest message. Seconds are in `busy`."""
+    """Usage that counts against the budget: in a chat, since the newest message. Seconds are in `busy`."""
     busy: Stopwatch = field(default_factory=Stopwatch)
     prompt_tokens: int = 0
-    """Of the newest call: what fills the window."""
+    """Tokens of the newest call's prompt, which fill the context window."""
 
     step: int | None = None
     activity: str = ""
     """`thinking`, `streaming`, `running` or nothing."""
     waiting: str = ""
-    """`message`, `gate`, `question` or `handoff` while the run does nothing until someone acts."""
+    """`message`, `gate`, `question` or `handoff` while the run waits for a person; otherwise empty."""
     paused: bool = False
     driving: bool = False
-    """The person has the wheel."""
+    """The person is in control."""
     background: dict[str, Background] = field(default_factory=dict[str, Background])
-    """What runs beside the steps, by name."""
+    """Background commands, by name."""
     wrapping_up: bool = False
     progress: Progress = field(default_factory=Progress)
-    """What that search does just now."""
+    """Current activity of the search."""
     search: FinderSpec | None = None
     pass_number: int = 0
-    """Of a loop of clock, delay or money."""
+    """Number of the pass, in an interval, paced or improve run."""
     pass_step: int | None = None
-    """The first step of the pass that is open; None: none is."""
+    """The first step of the open pass; None: there is no open pass."""
     trying: dict[str, str] = field(default_factory=dict[str, str])
-    """Work to `try 2 of 3`, of the tries that have not ended."""
+    """Work to `try 2 of 3`, for tries that have not ended."""
     newest_try: str = ""
-    """The one whose step is the newest; empty: none works."""
+    """The try with the newest step; empty: no try is running."""
     going_back: PatchKept | None = None
-    """What a pass changed is being put back."""
+    """The changes of a pass that are being rolled back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
     unmeasured: int = 0
-    """Passes in a row whose score could not be measured."""
+    """Number of passes in a row whose score could not be measured."""
     stale: int = 0
-    """Passes in a row that did not move the score."""
+    """Number of passes in a row that did not improve the score."""
     every: float | None = None
-    """Seconds from pass to pass, of an interval run."""
+    """Seconds between the starts of two passes, in an interval run."""
     improve: ImproveSpec | None = None
-    """What has to move, of an improve run."""
+    """Settings of an improve run."""
     dry: tuple[int, int] | None = None
-    """Dry passes in a row, and how many are asked for."""
+    """Number of dry passes in a row, and the number required."""
 
     goals: list[str] = field(default_factory=list[str])
-    """The checks' commands, as they were first seen."""
+    """Commands of the checks, in the order in which they first ran."""
     check: CheckFinished | None = None
     failing_first: int | None = None
-    """What the check counted the first time."""
+    """The check's first number of failures."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Those that wait for the person, oldest first, re-based ones as they are now."""
+    """Open proposals, oldest first, with the changes of a rebase."""
     rebased: dict[str, Rebasing] = field(default_factory=dict[str, Rebasing])
-    """Proposal to its last re-basing."""
+    """Proposal id to its newest rebase."""
     question: QuestionAsked | None = None
     queue: list[Message] = field(default_factory=list[Message])
     sleeping: Sleeping | None = None
     asleep_since: float = 0.0
-    """Unix time."""
+    """Unix time at which the sleep started."""
     handoff: HandoffOpened | None = None
     last_handoff: HandoffOpened | None = None
-    """Also once it is closed, or the run ended with it: its page can still be read."""
+    """The newest hand-off, also when it is closed or the run ended with it, so that its page can be read."""
     handed_over_at: float = 0.0
-    """Unix time."""
+    """Unix time of the hand-off."""
     tier: TierAsked | None = None
-    """Who is asked now."""
+    """The tier that is being asked."""
     quoted: ModelQuoted | None = None
-    """The switch whose price was told, until the model is switched."""
+    """The model switch whose cost was shown, until the model is switched."""
     shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
-    """What each model used of the whole run."""
+    """Usage of the whole run by model."""
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
     page_first: int = 0
     """Number of blocks before the newest page of the transcript."""
     page_seq: int = 0
-    """The event before that page."""
+    """Number of the event before that page."""
     last_text: str = ""
-    """Digest of the newest text of the model that is complete."""
+    """Digest of the newest complete text of the model."""
 
     refused: dict[int, str] = field(default_factory=dict[int, str])
-    """Command id to why the runner refused it."""
+    """Command id to the reason why the runner refused it."""
     taken: set[int] = field(default_factory=set[int])
     """Ids of the commands that the runner carried out."""
     holds: set[int] = field(default_factory=set[int])
-    """Charges of which the provider may still bill more, by their place in the journal."""
+    """Charges for which the provider may still bill more, by their position in the journal."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
-    """Calls that were neither charged nor faulted yet, by work."""
+    """Calls that were neither charged nor failed yet, by work."""
 
     at_call: dict[str, int] = field(default_factory=dict[str, int])
     """Call id to the index of its block."""
     at_shell: dict[int, int] = field(default_factory=dict[int, int])
-    """Command of the person's own to the index of its block."""
+    """The person's own command to the index of its block."""
     at_proposal: dict[str, int] = field(default_factory=dict[str, int])
     at_question: dict[str, int] = field(default_factory=dict[str, int])
     growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
-    """Work and block kind to the index of the block that still grows."""
+    """Work and block kind to the index of the growing block."""
 
     @property
     def pointed(self) -> set[int]:
@@ -226,17 +226,17 @@ class Shown:
 
 @dataclass(slots=True)
 class ViewState(Shown):
-    """All that a view of one run shows."""
+    """Everything that a view of one run shows."""
 
     blocks: Blocks = field(default_factory=Blocks)
     changed_from: int = 0
-    """Blocks before this index are as they were when the view last took them."""
+    """Blocks before this index have not changed since the view last took changes."""
     finder: FinderFacts | None = None
-    """What a search has found so far, of an until-dry run."""
+    """Findings and counts of an until-dry run."""
 
     @property
     def phase(self) -> str:
-        """One word for what the run does: the newest thing that needs the person first."""
+        """One phrase for the state of the run; what needs the person comes first."""
         if self.outcome is not None:
             return "ended"
         if self.proposals or self.question is not None or self.waiting:
@@ -255,7 +255,7 @@ class ViewState(Shown):
 
     @property
     def movement(self) -> str:
-        """How the check's failures moved: `14→3`, `3` where nothing moved, or nothing."""
+        """The change of the check's failures: `14→3`, `3` if it did not change, or nothing."""
         if self.check is None or self.check.failing is None:
             return ""
         if self.failing_first is None or self.failing_first == self.check.failing:
@@ -263,6 +263,6 @@ class ViewState(Shown):
         return f"{self.failing_first}→{self.check.failing}"
 
     def take_changes(self) -> int:
-        """The index from which blocks changed since the last call."""
+        """Return the index from which blocks changed since the last call."""
         first, self.changed_from = self.changed_from, len(self.blocks)
         return first

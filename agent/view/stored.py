@@ -1,4 +1,4 @@
-"""What the runner stores of a view next to the events: a screen starts from it and reads only the events after it."""
+"""View states stored next to the events, so that a screen only reads the events after the newest one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ADD = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)"
 
 
 def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | None = None) -> ViewState | None:
-    """The state of the newest checkpoint; None: all events have to be folded. `most`: blocks to keep in memory.
+    """Return the state at the newest checkpoint; None: fold all events. `most`: number of blocks to keep in memory.
 
-    `finder`: the facts of the search where the caller has them. Raises JournalError.
+    `finder`: the facts of the search, if the caller has them. Raises JournalError.
     """
     body = saved_body(journal, VIEW)
     if body is None:
@@ -46,15 +46,15 @@ def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | Non
 
 
 def stored_page(journal: Journal, page: Page) -> bytes | None:
-    """The packed state before a page that the runner stored; None: there is none. Raises JournalError."""
+    """Return the stored packed state before a page; None: there is none. Raises JournalError."""
     rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.seq and page.state is None else []
     return bytes(rows[0][0]) if rows else None
 
 
 def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> int:
-    """Store the state, its new pages and the run's facts, in one commit. All are of the same event.
+    """Store the state, its new pages and the run's facts in one commit. All must be of the same event.
 
-    `is_first`: what an earlier version stored no longer counts. `with_facts`: a view of a search needs them.
+    `is_first`: discard what an earlier version stored. `with_facts`: a view of a search needs the facts.
     Returns the size of the facts in bytes; 0: they were not stored. Raises JournalError.
     """
     size = 0
@@ -71,7 +71,7 @@ def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first:
             journal.write("DELETE FROM pages")
         if new:
             journal.write(_ADD, new)
-    if saves_facts and not journal.in_transaction:  # a larger commit can still fail
+    if saves_facts and not journal.in_transaction:  # an enclosing commit can still fail
         drop_saved(journal, facts)
     state.blocks.pages = [replace(page, state=None) if page.state is not None else page for page in pages]
     return size

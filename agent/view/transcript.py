@@ -1,4 +1,4 @@
-"""The entries of a transcript: the newest ones in memory, older ones built again when they are asked for."""
+"""The entries of a transcript: the newest in memory, older ones rebuilt when needed."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from typing import overload
 from .block import Block
 
 IN_MEMORY = 1_000
-"""Entries that a screen keeps; the details of all but the newest are packed."""
+"""Number of entries that a screen keeps; the details of all but the newest are packed."""
 _UNPACKED = 200
-"""Blocks at the end whose details are kept as they are."""
+"""Number of blocks at the end whose details are not packed."""
 _CACHED_PAGES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where a part of the transcript begins."""
+    """The start of a part of the transcript."""
 
     first: int
     """Index of its first block."""
     seq: int
     """Its blocks are built from the events after this one."""
     state: bytes | None = None
-    """The packed state after that event; None: the journal stores it."""
+    """The packed state after that event; None: it is in the journal."""
 
 
 class Blocks(Sequence[Block]):
-    """All entries by their index. Only the newest `most` and those that still change are in memory."""
+    """All entries by index. Only the newest `most`, and those that can still change, are in memory."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Blocks(Sequence[Block]):
         first: int = 0,
         still_open: dict[int, Block] | None = None,
     ) -> None:
-        """`most`: how many to keep in memory; None: all. `still_open`: older blocks that events can change."""
+        """`most`: number to keep in memory; None: all. `still_open`: older blocks that events can change."""
         self.first = first
-        """Index of the oldest of those in memory that follow each other."""
+        """Index of the first block of the continuous range in memory."""
         self.most = most
         self.pages = [Page(0, 0)]
-        """Where parts begin, oldest first."""
+        """Starts of the parts, oldest first."""
         self.load: Callable[[int], Sequence[Block]] | None = None
-        """Builds the blocks of the page with that place in `pages`."""
+        """Builds the blocks of the page at this index in `pages`."""
         self._newest = list(blocks)
         self._open = still_open or {}
         self._cached: dict[int, Sequence[Block]] = {}
@@ -81,37 +81,37 @@ class Blocks(Sequence[Block]):
         return isinstance(other, Blocks) and len(self) == len(other) and all(map(eq, self, other))
 
     def append(self, block: Block) -> None:
-        """Add one at the end."""
+        """Append one block."""
         self._newest.append(block)
         if len(self._newest) > _UNPACKED:
             self._newest[-_UNPACKED - 1].pack()
 
     @property
     def is_full(self) -> bool:
-        """There are more in memory than wanted."""
+        """Return whether more blocks are in memory than wanted."""
         return self.most is not None and len(self._newest) > self.most + self.most // 4
 
     def shed(self, pointed: Collection[int]) -> None:
-        """Drop the oldest from memory, except those that events can still change."""
+        """Drop the oldest blocks from memory, except those that events can still change."""
         assert self.most is not None  # it is full
         count = len(self._newest) - self.most
         held = {index: self.held(index) for index in pointed if index < self.first + count}
         del self._newest[:count]
         self.first += count
         self._open = held
-        self._cached.clear()  # a cached page can have blocks that changed, or end too early
+        self._cached.clear()  # a cached page can contain changed blocks, or end too early
 
     def held(self, index: int) -> Block:
-        """A block that is in memory, to be changed."""
+        """Return a block in memory, so that it can be changed."""
         return self._newest[index - self.first] if index >= self.first else self._open[index]
 
     def in_memory(self, start: int) -> Iterator[int]:
-        """Indexes from `start` on of the blocks that can have changed: those in memory."""
+        """Yield the indexes, from `start` on, of blocks that can have changed: those in memory."""
         yield from sorted(index for index in self._open if start <= index < self.first)
         yield from range(max(start, self.first), len(self))
 
     def since(self, seq: int) -> int:
-        """How many blocks began with that event or after it."""
+        """Return how many blocks began with that event or later."""
         if self.first and self.pages and (not self._newest or self._newest[0].seq >= seq):
             place = max(0, bisect_right(self.pages, seq, key=lambda page: page.seq + 1) - 1)
             low, high = self.pages[place].first, self.first
@@ -121,7 +121,7 @@ class Blocks(Sequence[Block]):
         return len(self) - self.first - bisect_left(self._newest, seq, key=lambda block: block.seq)
 
     def copied(self, pointed: Collection[int]) -> Blocks:
-        """The same blocks; those that events can still change are copies."""
+        """Return the same blocks; those that events can still change are copies."""
         found = Blocks(
             self._newest, most=self.most, first=self.first, still_open={i: copy(b) for i, b in self._open.items()}
         )

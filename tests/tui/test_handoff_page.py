@@ -181,7 +181,7 @@ async def test_spend_shows_each_models_share():
             ModelSwitched(model="anthropic/claude-x", prompt_tokens=3_000, cold_usd=0.009),
             Charged(tokens_in=900, tokens_out=100, usd=0.012, model="anthropic/claude-x"),
         )
-        await shows(pilot, "it reads 3k tokens anew for 0.009 USD")
+        await shows(pilot, "it reads 3k tokens again for 0.009 USD")
         await pilot.press(*"/spend", "enter")
         await until(pilot, lambda: isinstance(stage.app.screen, SpendScreen))
         assert isinstance(stage.app.screen, SpendScreen)
@@ -198,7 +198,7 @@ async def test_a_dear_switch_says_its_price_and_is_made_when_it_is_asked_for_aga
         stage.play(started())
         await pilot.press(*"/model openai/big", "enter")
         stage.play(ModelQuoted(model="openai/big", prompt_tokens=48_000, cold_usd=0.144, warm_usd=0.0144))
-        await shows(pilot, "openai/big has a cold cache: it reads 48k tokens anew for 0.14 USD")
+        await shows(pilot, "openai/big has a cold cache: it reads 48k tokens again for 0.14 USD")
         await pilot.press(*"/model openai/big", "enter")
         await until(pilot, lambda: len(stage.link.commands) == 2)
     assert [c.ask_above for c in stage.link.commands if isinstance(c, SwitchModel)] == [0.01, None]

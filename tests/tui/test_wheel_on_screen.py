@@ -186,4 +186,4 @@ async def test_a_summary_is_asked_for_shown_with_its_price_and_taken_back(live):
         await page.sees("conversation compacted")
         await page.sees("tokens, 0.00 USD")
         await page.types("/compact undo")
-        await page.sees("the cut is taken back")
+        await page.sees("the cut is undone")

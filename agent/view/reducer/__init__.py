@@ -1,4 +1,4 @@
-"""Events into a `ViewState`: pure, in order, one way for live, attached and replayed runs."""
+"""Fold events into a `ViewState`: pure, in order, the same for live, attached and replayed runs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     TextArrived: see_words,
     ReasoningArrived: see_words,
 }
-"""By the event's type, the others are a step's: asking each family in turn is most of what a long run's fold costs."""
+"""By event type; all other events belong to a step. A lookup is much faster than asking each module in turn."""
 
 
 def reduce(state: ViewState, stamped: Stamped) -> None:
-    """Take one event in. An event that was already taken in changes nothing."""
+    """Fold one event into the view state. An event that was already folded is ignored."""
     if stamped.seq <= state.last_seq:
         return
     if state.finder is not None and type(stamped.event) in FINDER_EVENTS:
@@ -50,7 +50,7 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
 
 
 def show(state: ViewState, stamped: Stamped) -> None:
-    """Take one event in, next to facts of the search that took it in already."""
+    """Fold one event, if the facts of the search have already folded it."""
     kind = type(stamped.event)
     if kind is StepStarted or stamped.seq - state.page_seq > PAGE_EVENTS:
         turn_page(state, stamped.seq)
@@ -66,6 +66,6 @@ def show(state: ViewState, stamped: Stamped) -> None:
 
 
 def reduce_all(state: ViewState, news: Iterable[Stamped]) -> None:
-    """Take several events in."""
+    """Fold several events into the view state."""
     for stamped in news:
         reduce(state, stamped)

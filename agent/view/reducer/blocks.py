@@ -1,4 +1,4 @@
-"""Writing blocks: the only place that touches them, so that no change goes unseen by a view."""
+"""Create and change blocks. Only this module does so, so that a view misses no change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SHORT = 20
 
 
 def is_short(text: str) -> bool:
-    """What a person's own doings brought stands there unfolded: it has few enough lines."""
+    """Return whether the result of a person's own action is short enough to be shown unfolded."""
     return text.count("\n") <= _SHORT
 
 
 def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title: str = "", status: str = "") -> Block:
-    """A new block at the end."""
+    """Append a new block."""
     block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
     state.changed_from = min(state.changed_from, len(state.blocks))
     state.blocks.append(block)
@@ -27,14 +27,14 @@ def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title:
 
 
 def note(state: ViewState, stamped: Stamped, text: str, *, right: str = "", detail: str = "") -> Block:
-    """A line that says what happened, dim."""
+    """Append a dim line that says what happened."""
     block = add(state, stamped, "note", text=text)
     block.right, block.detail = right, detail
     return block
 
 
 def touch(state: ViewState, index: int) -> Block:
-    """The block at `index`, which the caller is about to change."""
+    """Return the block at `index` and mark it as changed."""
     block = state.blocks.held(index)
     block.detail, block.packed = block.whole_detail, b""
     block.version += 1
@@ -43,7 +43,7 @@ def touch(state: ViewState, index: int) -> Block:
 
 
 def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
-    """Append to the live block of this kind and work, or begin one."""
+    """Append text to the growing block of this kind and work, or begin a new one."""
     key = (stamped.work, kind)
     index = state.growing.get(key)
     if index is None:
@@ -55,7 +55,7 @@ def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
 
 
 def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") -> int:
-    """End the growing blocks of this work and these kinds; how many there were."""
+    """End the growing blocks of this work and these kinds; return their number."""
     ended = 0
     for kind in kinds:
         index = state.growing.pop((stamped.work, kind), None)
@@ -70,7 +70,7 @@ def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") ->
 
 
 def settle_everything(state: ViewState) -> None:
-    """The runner is gone or done: nothing grows or runs any longer."""
+    """End all growing blocks and running activities, because the runner is gone or done."""
     for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
         block = state.blocks.held(index)
         if block.live or block.status in ("running", "waiting", "next"):
@@ -93,7 +93,7 @@ def settle_everything(state: ViewState) -> None:
 
 
 def text_digest(text: str) -> str:
-    """Tells one text of the model from another, without the space around it."""
+    """Return a digest of a text of the model, ignoring surrounding white space."""
     return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

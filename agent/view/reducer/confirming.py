@@ -1,4 +1,4 @@
-"""How a confirmation in a clean checkout is seen."""
+"""Show a confirmation in a clean checkout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATUS = {Confirmed.PASSED: "passed", Confirmed.FAILED: "failed", Confirmed.NOT
 
 
 def see_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> None:
-    """Take an event of a confirmation in."""
+    """Show an event of a confirmation."""
     match event:
         case DependenciesFound() | DependenciesRecorded():
             note(state, stamped, dependency_line(event))
@@ -50,12 +50,12 @@ def see_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> Non
 
 
 def confirming_words(event: ConfirmationFinished | RunVerified) -> str:
-    """`confirmed in a clean checkout`, or why not."""
+    """Describe the result: `confirmed in a clean checkout`, or why not."""
     return confirmation_words(Confirmation(result=event.result, command=event.command, detail=event.detail))
 
 
 def dependency_line(event: DependenciesFound | DependenciesRecorded) -> str:
-    """What is read for the confirmation, and how long it took."""
+    """Describe what is read for the confirmation, and how long it took."""
     if isinstance(event, DependenciesFound):
         return f"reading {', '.join(event.paths)}: the first tool waits for the digests (--confirm)"
     if not event.folders:

@@ -1,4 +1,4 @@
-"""How a finder is seen: its counts and tables for the board, and a line for each thing that people read."""
+"""Show a finder run: counts and tables for the board, and lines in the transcript."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
 
 def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
-    """Take an event of a finder in: counts and tables stand in `state.finder`, what people read in the transcript."""
+    """Fold an event of a finder: counts and tables go to `state.finder`, notes to the transcript."""
     match event:
         case WorkStarted() | VoteCast() | ItemDuplicate() | LensBriefed() | ScopeCounted() | ReadsPlaced():
             pass
@@ -73,7 +73,7 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
         case ItemFailed():
             state.progress.failed(event.error, final=event.final)
             if event.final:
-                note(state, stamped, f"set aside {event.key}: {event.error}", right=plural(event.attempts, "attempt"))
+                note(state, stamped, f"failed: {event.key}: {event.error}", right=plural(event.attempts, "attempt"))
         case ItemSkipped():
             note(state, stamped, f"skipped {event.key}", right=f"by {event.by}")
         case FindingReported():
@@ -101,8 +101,8 @@ def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
 
 
 def see_flights(state: ViewState, stamped: Stamped) -> None:
-    """What the works in flight do, said by events of their steps; with many of them the run has one activity."""
-    assert state.finder is not None  # the caller looked
+    """Show what running works do, from the events of their steps. With several works the run has one activity."""
+    assert state.finder is not None  # the caller checked it
     doing = state.progress.doing
     match stamped.event:
         case CallAdmitted() | ToolFinished() if stamped.work:
@@ -122,7 +122,7 @@ def see_flights(state: ViewState, stamped: Stamped) -> None:
 
 
 def rests(state: ViewState, flight: Flight) -> bool:
-    """A pause holds it between two of its steps. What a worker works is one step."""
+    """Return whether a pause stops a work between two of its steps. An item of a worker is one step."""
     if not state.paused or state.progress.doing.get(flight.work) or state.search is None:
         return False
     by_model = state.search.worker is None and state.search.recipe is not Recipe.CRAWL

@@ -1,4 +1,4 @@
-"""A hand-off on its way: who is asked, who takes it up, and what another model would cost."""
+"""Show a hand-off: who is asked, who accepts it, and what another model would cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HANDOFF = (HandoffOpened, HandoffClosed, TierAsked, TierPassed, ModelQuoted)
 
 
 def see_handoff(state: ViewState, stamped: Stamped, event: HandoffEvent) -> None:
-    """Take in what happens to a hand-off."""
+    """Show an event of a hand-off."""
     match event:
         case HandoffOpened():
             state.handoff = state.last_handoff = event
@@ -39,7 +39,7 @@ def see_handoff(state: ViewState, stamped: Stamped, event: HandoffEvent) -> None
 
 
 def quote_words(event: ModelQuoted) -> str:
-    """`openai/gpt-x would read 48k tokens anew: 0.14 USD, where reading them from the cache costs 0.01`."""
+    """Describe the cost of a switch: `openai/gpt-x has a cold cache: it reads 48k tokens again for 0.14 USD`."""
     cost = "at an unknown price" if event.cold_usd is None else f"for {money(event.cold_usd)} USD"
-    words = f"{event.model} has a cold cache: it reads {short(event.prompt_tokens)} tokens anew {cost}"
+    words = f"{event.model} has a cold cache: it reads {short(event.prompt_tokens)} tokens again {cost}"
     return words if not event.warm_usd else f"{words}; the model now, from its cache, for {money(event.warm_usd)}"

@@ -1,4 +1,4 @@
-"""How a person's own doings are seen: their commands, the wheel, the way back; and what runs in the background."""
+"""Show a person's own actions (commands, control, rewinding) and background commands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HANDS = (
 
 
 def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
-    """Take such an event in."""
+    """Show an event about a person's own action or a background command."""
     match event:
         case ShellStarted():
             sign = "!" if event.told else "!!"
@@ -58,7 +58,7 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
             state.driving, state.waiting, state.activity = True, "", ""
             note(state, stamped, "you drive: what you type runs; /edit PATH; /wheel NOTE gives it back")
             if state.loop in (LoopKind.INTERVAL, LoopKind.IMPROVE):
-                note(state, stamped, "what you change belongs to the pass: it is kept or put back with it")
+                note(state, stamped, "your changes belong to the pass: they are kept or rolled back with it")
         case WheelGiven():
             state.driving, state.check = False, None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
@@ -67,7 +67,7 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
         case Rewound():
             _rewound(state, stamped, event)
         case ConversationRestored():
-            note(state, stamped, "the cut is taken back: the old rounds go to the model again")
+            note(state, stamped, "the cut is undone: the old rounds are sent to the model again")
         case BackgroundStarted() | BackgroundSaid() | BackgroundEnded():
             _background(state, stamped, event)
         case _:
@@ -84,16 +84,16 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
     files = f", {plural(len(event.files), 'file')} changed" if event.files else ""
     block.right = event.how.replace("exit code", "exit") + files
     block.detail = event.output
-    block.open = is_short(event.output)  # they asked for it to read it
+    block.open = is_short(event.output)  # the person wants to read the output
 
 
 def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
-    state.check = None  # what it said no longer holds
+    state.check = None  # its verdict no longer holds
     where = f"step {event.step}" if event.step is not None else f"“{_short(event.text)}”"
     note(
         state,
         stamped,
-        f"back to before {where}: what came after it no longer goes to the model",
+        f"back to before {where}: later messages are no longer sent to the model",
         right=plural(state.blocks.since(event.upto), "line"),
     )
 

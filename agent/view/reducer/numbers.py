@@ -1,10 +1,10 @@
-"""Numbers in few characters."""
+"""Format numbers in few characters."""
 
 from __future__ import annotations
 
 
 def short(count: float) -> str:
-    """`950`, `4.2k`, `48k`, `1.2M`."""
+    """Format a count: `950`, `4.2k`, `48k`, `1.2M`."""
     if count < 1_000:
         return str(round(count))
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
@@ -15,7 +15,7 @@ def short(count: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """`1:12`, `1:02:03`."""
+    """Format a duration: `1:12`, `1:02:03`."""
     whole = max(0, int(seconds))
     hours, rest = divmod(whole, 3600)
     minutes, rest = divmod(rest, 60)
@@ -23,12 +23,12 @@ def clock(seconds: float) -> str:
 
 
 def money(usd: float) -> str:
-    """`0.14`, `12.50`; small amounts keep four digits: `0.0042`."""
+    """Format an amount: `0.14`, `12.50`; small amounts have four decimals: `0.0042`."""
     if 0 < usd < 0.1:
         return f"{usd:.4f}".rstrip("0") if usd >= 0.0001 else "under 0.0001"
     return f"{usd:.2f}"
 
 
 def plural(count: int, one: str) -> str:
-    """`1 hunk`, `2 hunks`."""
+    """Format a count with its noun: `1 hunk`, `2 hunks`."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"

@@ -1,4 +1,4 @@
-"""How passes are seen: one begins, is kept or put back; the score moves or does not."""
+"""Show passes: start, result and score."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .blocks import note
 from .numbers import plural
 
 _SHORT = 9
-"""Letters of a commit's id."""
+"""Number of characters of a commit id."""
 
 
 def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassFinished) -> None:
-    """Take in what became of a pass of a loop of clock, delay or money."""
+    """Show an event of a pass."""
     match event:
         case PassStarted():
             state.pass_number = event.number
-            state.pass_step = (state.step or 0) + 1 if event.tries == 1 else None  # tries leave the run's tree alone
+            state.pass_step = (state.step or 0) + 1 if event.tries == 1 else None  # tries do not change the run's tree
             state.trying.clear()
             state.newest_try = ""
             note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
-            state.going_back = event  # one line tells it all, once it is done
+            state.going_back = event  # one line reports all of it when it is done
         case PassFinished():
             _finished(state, stamped, event)
         case _:
@@ -31,7 +31,7 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
 
 
 def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
-    """Take a measurement in."""
+    """Show a measured score."""
     state.scores.append(event)
     title = "baseline" if event.number == 0 else f"pass {event.number}"
     title += f", try {event.candidate} of {event.tries}" if event.candidate else ""
@@ -70,7 +70,7 @@ def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
 
 
 def _kept(patch: PatchKept | None) -> list[str]:
-    """Where to find what was rolled back."""
+    """Describe where to find what was rolled back."""
     if patch is None:
         return []
     bundle = [] if patch.bundle is None else [f"the commits are in the journal, as a git bundle: {patch.bundle}"]
@@ -79,7 +79,7 @@ def _kept(patch: PatchKept | None) -> list[str]:
 
 _VERDICTS = {
     "kept": "kept",
-    "reverted": "put back",
+    "reverted": "rolled back",
     "unchanged": "changed nothing",
     "skipped": "was skipped",
     "unmeasured": "rolled back",

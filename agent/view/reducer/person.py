@@ -1,4 +1,4 @@
-"""How proposals, questions and messages are seen."""
+"""Show proposals, questions and messages."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ PERSON = (
 )
 
 _NAMED = 5
-"""Files that an undo had to leave, which are named one by one."""
+"""Maximum number of files, not reverted by an undo, that are named individually."""
 
 
 def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
-    """Take an event between the run and a person in."""
+    """Show an event between the run and a person."""
     match event:
         case ProposalOpened():
             _opened(state, stamped, event)
@@ -96,13 +96,13 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))
         case ConversationCut():
             what = "compacted" if event.summary else "cleared"
-            block = note(state, stamped, f"conversation {what}: what stands above no longer goes to the model")
+            block = note(state, stamped, f"conversation {what}: the messages above are no longer sent to the model")
             block.detail = event.summary or ""
             if event.summary:
                 cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
                 block.right = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
         case Undone():
-            state.check = None  # what it said no longer holds
+            state.check = None  # its verdict no longer holds
             what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
             note(
                 state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files)
@@ -165,7 +165,7 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
     state.waiting = "" if state.waiting == "gate" else state.waiting
     index = state.at_proposal.get(event.proposal_id)
     if opened is not None and not opened.call_id:
-        state.at_proposal.pop(event.proposal_id, None)  # that of a call changes until the call ends
+        state.at_proposal.pop(event.proposal_id, None)  # the proposal of a call can change until the call ends
     if index is not None:
         block = touch(state, index)
         _mark(block, event, opened.hunks if opened is not None else 0)
@@ -188,7 +188,7 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
         case _:
             block.status = "rejected"
             block.right = f"rejected{by}"
-    why = [f"left: {reason}" for _, reason in sorted(event.left.items())]
+    why = [f"skipped: {reason}" for _, reason in sorted(event.left.items())]
     if event.reason or why:
         block.text = "\n".join([*([event.reason] if event.reason else []), *why])
 

@@ -1,4 +1,4 @@
-"""How a run's frame is seen: it begins, changes its limits, waits, ends."""
+"""Show events of the run as a whole: start, changed limits, waiting, end."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ RUN = (
 
 
 def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
-    """Take an event of the run's frame in."""
+    """Show an event of the run as a whole."""
     match event:
         case RunStarted():
             _started(state, stamped, event)
@@ -123,8 +123,8 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
 def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     calls = dict(state.at_call)
     settle_everything(state)
-    state.at_call.update(calls)  # what became of them is told now
-    for lost in state.admitted.values():  # a runner that died may have been billed: at its worst case
+    state.at_call.update(calls)  # their results are reported now
+    for lost in state.admitted.values():  # a dead runner may have been billed: assume the worst case
         held = Spent(held_tokens=lost.worst_tokens, held_usd=lost.worst_usd or 0.0, estimated=True)
         state.spent += msgspec.structs.replace(held, unpriced=lost.worst_usd is None)
     state.admitted.clear()
@@ -140,7 +140,7 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     state.sleeping, state.handoff, state.tier = None, None, None
     state.queue.clear()
     answer = event.answer or ""
-    text = "" if text_digest(answer) == state.last_text else answer  # the model's last words stand there already
+    text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text
     if event.evidence is not None:
         note(state, stamped, f"evidence: {evidence_words(event.evidence)}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
@@ -203,14 +203,14 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             note(state, stamped, "paused" + (f": {event.why}" if event.why else ""), right=_unless_person(event.by))
         case Unpaused():
             state.paused, state.waiting = False, ""
-            note(state, stamped, "goes on", right=_unless_person(event.by))
+            note(state, stamped, "continues", right=_unless_person(event.by))
         case Waiting():
             state.waiting, state.activity = event.why, ""
             state.busy.halt(stamped.at)
             if event.detail:
-                on = "a message goes on with a fresh budget, /limit with what is raised"
+                on = "a message continues with a new budget, /limit with a higher limit"
                 if event.detail.startswith("quota: "):
-                    on = "a message goes on, and the quota holds: it stands in the config, under [quota]"
+                    on = "a message continues, but the quota still applies: it is in the config, under [quota]"
                 add(state, stamped, "stall", text=on, title=event.detail)
         case Sleeping():
             state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
@@ -223,7 +223,7 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
 
 
 def _weighed(sleep: Sleeping) -> str:
-    """What was asked for, where that is another delay, and what the prompt costs warm and cold."""
+    """Describe the requested delay, if it differs, and the cost of reading the prompt with a warm and a cold cache."""
     parts: list[str] = []
     if abs(sleep.asked - sleep.seconds) >= 1:
         how = {"inside": ", moved inside the warm cache", "out": ", moved out: a cold read has to pay"}
@@ -250,7 +250,7 @@ def _cold(event: ModelSwitched) -> str:
     if not event.prompt_tokens:
         return ""
     cost = "" if not event.cold_usd else f" for {money(event.cold_usd)} USD"
-    return f": it reads {short(event.prompt_tokens)} tokens anew{cost}"
+    return f": it reads {short(event.prompt_tokens)} tokens again{cost}"
 
 
 def _unless_person(by: str) -> str:

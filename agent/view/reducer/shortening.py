@@ -1,4 +1,4 @@
-"""What did not fit the model's window, in words."""
+"""Describe what did not fit into the model's context window."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .numbers import plural
 
 
 def trim_words(event: ContextTrimmed) -> str:
-    """`3 older messages left the window, 1 text shortened`."""
+    """Describe a trimmed context: `3 older messages left the window, 1 text shortened`."""
     parts = [f"{plural(event.dropped_messages, 'older message')} left the window"] if event.dropped_messages else []
     parts += [f"{plural(event.shortened, 'text')} shortened to fit the window"] if event.shortened else []
     parts += [f"a line of text stands for {plural(event.images, 'image')}"] if event.images else []
@@ -15,7 +15,7 @@ def trim_words(event: ContextTrimmed) -> str:
 
 
 def shortening_lines(event: PromptShortened) -> list[str]:
-    """What the model gets less of, a line each."""
+    """Describe what was shortened or removed, one line each."""
     window = f"window of {event.window:,} tokens"
     lines: list[str] = []
     if event.file and event.kept:

@@ -1,4 +1,4 @@
-"""How a step is seen: the call, what it streams, its tools, its check."""
+"""Show a step: the call, the streamed answer, tools and checks."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ FrameEvent = (
 )
 
 _COMMIT = 9
-"""Letters of its id."""
+"""Number of characters of a commit id."""
 _AT_GATE = ("edit", "command")
-"""Kinds of calls that begin when their proposal opens: until then it is another one's turn."""
+"""Kinds of calls that start when their proposal opens; until then another call is shown."""
 _TOLD = {
     "nudge": "nudged",
     "file": "showed the model a file",
@@ -79,7 +79,7 @@ _TOLD = {
     "shell": "told the model what you ran",
     "wheel": "told the model what you did",
     "background": "told the model how it ended",
-    "guard": "told the model what was put back",
+    "guard": "told the model what was restored",
     "handover": "told the model what it takes over",
     "compact": "asked for a summary of the conversation",
     "wake": "told the model that it slept",
@@ -88,7 +88,7 @@ _TOLD = {
 
 
 def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | CheckEvent | FrameEvent) -> None:
-    """Take an event of a step in."""
+    """Show an event of a step."""
     match event:
         case (
             CallAdmitted() | TextArrived() | ReasoningArrived() | Charged() | HoldReleased() | ReplyFinished() | Fault()
@@ -123,7 +123,7 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
 
 
 def see_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
-    """Take in what streams: most events are this."""
+    """Show streamed text, which is the most frequent event."""
     if isinstance(event, TextArrived):
         kind, other, state.activity = "text", "reasoning", "streaming"
     else:
@@ -151,7 +151,7 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             if not shas and model == state.model:
                 state.sees_images = False
         case Prompted():
-            # the task and a failed check stand in the transcript already, the system prompt is no news
+            # the transcript already shows the task and a failed check; the system prompt is not shown
             if event.kind not in ("system", "task", "check"):
                 block = add(state, stamped, "prompted", title=_TOLD.get(event.kind, f"told the model: {event.kind}"))
                 block.detail = event.text
@@ -163,7 +163,7 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
             note(state, stamped, f"{event.path} {text}{f'; {event.note}' if event.note else ''}")
         case Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
-            pass  # the change has an event of its own; the parts can only be read by their maker
+            pass  # another event shows the change; only their maker can read the parts
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"
@@ -215,7 +215,7 @@ def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
     state.activity = "running"
     state.busy.start(stamped.at)
     if event.tool == "ask_person":
-        return  # the question says it
+        return  # the question shows it
     whose = "you: " if event.by == "person" else ""
     title = whose + call_title(event.tool, event.arguments)
     kind = call_kind(event.tool)
@@ -241,11 +241,11 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
     if block.status not in ("rejected", "part"):
         said = "approved" if block.status == "approved" else ""
         block.status = "ok" if event.ok else "failed"
-        summary = said if block.kind == "edit" and event.ok else event.summary  # its title has the counts
+        summary = said if block.kind == "edit" and event.ok else event.summary  # an edit's title shows the counts
         block.right = summary or ("" if event.ok else _first_line(event.result))
     if block.detail_kind != "diff" or not event.ok:
         block.detail, block.detail_kind = event.result, "text"
-        block.open = event.by == "person" and is_short(event.result)  # who drives reads what it brought
+        block.open = event.by == "person" and is_short(event.result)  # a person in control wants to read the result
 
 
 def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
@@ -267,12 +267,12 @@ def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) ->
     )
     block.detail = event.output
     if event.baseline:
-        state.busy.settle(0.0)  # it belongs to no step and is not charged
+        state.busy.settle(0.0)  # it does not belong to a step and is not charged
     state.busy.halt(stamped.at)
 
 
 def _count(event: CheckFinished, before: int | None) -> str:
-    """`3 failing, 14 before`; a time-out and a check that did not start are said as such."""
+    """Describe the result: `3 failing, 14 before`, a timeout, or a check that did not start."""
     if event.error is not None:
         return f"did not start: {event.error}"
     if event.timed_out:

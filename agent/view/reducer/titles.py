@@ -1,4 +1,4 @@
-"""What a tool call is called in one line."""
+"""One-line titles of tool calls, stalls and commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STALLS = {
     "error": "failed the same way again",
     "same-error": "got the same error from different tries",
     "refused": "asked again for what was refused",
-    "cycle": "goes round in a circle",
+    "cycle": "repeats the same cycle",
     "oscillation": "goes back and forth",
     "monologue": "said the same plan again",
     "chant": "says the same words over and over",
@@ -36,9 +36,9 @@ _STALLS = {
     "poll": "asks again and again, and nothing changes",
     "tool-errors": "most calls fail",
 }
-"""Detectors' kinds (`agent.stops`) in words for people."""
+"""Texts for the kinds of stalls that detectors (`agent.stops`) report."""
 _RESPONSES = {
-    "hint": "told so",
+    "hint": "sent a hint",
     "handoff": "handed to a person",
     "stop": "stopped",
     "escalate": "a stronger model is asked",
@@ -54,7 +54,7 @@ _COMMANDS = {
     "set_limit": "/limit",
     "switch_model": "/model",
     "set_gate_mode": "/gate",
-    "unpause": "going on",
+    "unpause": "resuming",
     "step_once": "/step",
     "shell": "!",
     "take_wheel": "/wheel",
@@ -67,16 +67,16 @@ _COMMANDS = {
     "add_lens": "/lens",
     "skip_item": "skipping it",
 }
-"""A person's commands as they gave them; those that are missing are slash commands of the same name."""
+"""Texts for a person's commands; all other commands are slash commands of the same name."""
 
 
 def call_kind(tool: str) -> str:
-    """The block's kind: `edit`, `command` or `tool`."""
+    """Return the kind of block: `edit`, `command` or `tool`."""
     return _KINDS.get(tool, "tool")
 
 
 def call_title(tool: str, arguments: Any) -> str:  # noqa: ANN401 - it is the model's JSON, whatever it holds
-    """`read src/calc.py`; the tool's own name where the arguments say nothing."""
+    """Return a title such as `read src/calc.py`, or the tool's name if the arguments do not help."""
     verb, main = _VERBS.get(tool, (tool, ""))
     given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
     what = given.get(main)
@@ -89,12 +89,12 @@ def call_title(tool: str, arguments: Any) -> str:  # noqa: ANN401 - it is the mo
 
 
 def change_title(verb: str, what: str, added: int, removed: int) -> str:
-    """`edit src/calc.py  +3 −1`."""
+    """Return the title of a change: `edit src/calc.py  +3 −1`."""
     return f"{verb} {what}  +{added} −{removed}"
 
 
 def proposal_title(tool: str, path: str | None, command: str | None, added: int, removed: int) -> str:
-    """What waits at the gate, in one line."""
+    """Return a one-line title of a proposal at the gate."""
     verb = _VERBS.get(tool, (tool, ""))[0]
     if path is not None:
         return change_title(verb, path, added, removed)
@@ -109,7 +109,7 @@ def _span(given: dict[str, Any]) -> str:
 
 
 def stall_words(stall: StallDetected) -> tuple[str, str, str]:
-    """What goes in circles, what exactly, and what was done about it: each in words for people."""
+    """Describe a stall: its kind, what is repeated, and the response."""
     return (
         _STALLS.get(stall.kind, stall.kind),
         stall.signature,
@@ -118,5 +118,5 @@ def stall_words(stall: StallDetected) -> tuple[str, str, str]:
 
 
 def command_word(command: str) -> str:
-    """What a person calls this command: `/model` for `switch_model`."""
+    """Return the name of a command as a person knows it: `/model` for `switch_model`."""
     return _COMMANDS.get(command, f"/{command}")

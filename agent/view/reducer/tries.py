@@ -1,4 +1,4 @@
-"""How the tries of a pass are seen: each says its name, its end and its score."""
+"""Show the tries of a pass: name, end and score."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TRIES = (TryStarted, TryFinished, TryMeasured, TryChosen)
 
 
 def try_label(work: str | None) -> str:
-    """`try 2`, where an event or entry belongs to a try; else nothing."""
+    """Return a label such as `try 2` if the event or entry belongs to a try; otherwise nothing."""
     candidate = candidate_of(work)
     return "" if candidate is None else f"try {candidate}"
 
 
 def see_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished | TryMeasured | TryChosen) -> None:
-    """Take in what became of a try."""
+    """Show the start, end, score or choice of a try."""
     who = f"try {event.candidate} of {event.tries}"
     match event:
         case TryStarted():
