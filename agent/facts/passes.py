@@ -97,6 +97,8 @@ class PassFacts:
     """How the last sleep ended; None once the model was informed."""
     prompt_tokens: int = 0
     """Tokens of the newest call's prompt."""
+    _at_start: tuple[int, int, float, float | None, int] = (0, 0, 0.0, None, 0)
+    """Number of scores, `stale`, `reference`, `best_noise` and `unmeasured` when the open pass started."""
     _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
     _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
 
@@ -173,15 +175,23 @@ class PassFacts:
             case RunResumed():  # their worktrees belonged to the earlier runner
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
                 self._forget_tries()
+                self._forget_measurement()
 
     def _forget_tries(self) -> None:
         self.tries.clear()
         self.measured.clear()
         self._started.clear()
 
+    def _forget_measurement(self) -> None:
+        """Drop the measurement of the open pass: the new runner measures it again, against the score before it."""
+        if self.open is not None and self.going_back is None:
+            count, self.stale, self.reference, self.best_noise, self.unmeasured = self._at_start
+            del self.scores[count:]
+
     def _start(self, started: PassStarted) -> None:
         self.open = self.last = started
         self.steps = self.silences = 0
+        self._at_start = (len(self.scores), self.stale, self.reference, self.best_noise, self.unmeasured)
         self.slept = self.going_back = self.chosen = None
         self._forget_tries()
         self.said.clear()
