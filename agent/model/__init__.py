@@ -1,6 +1,6 @@
-"""Models behind `protocol.Model`: lanes to servers, prices, windows, token counts, what is reachable, and the demo.
+"""Models behind `protocol.Model`: lanes to servers, prices, context windows, token counts, discovery, and the demo.
 
-Importing this folder imports no third party but msgspec; litellm is imported with the first model that needs it.
+Importing this package imports only msgspec from third parties; litellm is imported with the first model that needs it.
 """
 
 from .counting import Counter

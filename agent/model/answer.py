@@ -1,6 +1,6 @@
-"""One streamed answer while it arrives: text, reasoning, whole calls, opaque parts, usage, and how it ended.
+"""Collect one streamed answer: text, reasoning, complete calls, opaque parts, usage, and how it ended.
 
-The reader of a wire format puts in what it finds; nothing here knows a format.
+The readers of the wire formats call it; nothing here depends on a format.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from .calls import Calls
 from .leaks import LeakReader
 
 CHANT = 100
-"""Repetitions in a row of one piece of more than two characters that are not an answer (litellm's own limit)."""
+"""Repetitions in a row of one piece of more than two characters that end an answer (litellm's own limit)."""
 MOST_CALLS = 128
-"""Calls of one answer that are taken; a model that sends more repeats itself."""
+"""Most calls in one answer; a model that sends more repeats itself."""
 _CHARS_PER_TOKEN = 32
 _LEAST_CHARS = 65_536
 
 Shown = TextPart | ReasoningPart
 Finish = Literal["stop", "tool_calls", "length", "refusal", "error"]
-"""How the provider says that the answer ended."""
+"""How the answer ended, in the provider's words."""
 
 
 class TooLong(Exception):
-    """The answer is far above the tokens that it was allowed, or holds more than `MOST_CALLS` calls."""
+    """The answer is far longer than allowed, or has more than `MOST_CALLS` calls."""
 
 
 class Answer:
-    """Collects one answer. The methods that take text return what can be shown immediately."""
+    """Collects one answer. The methods that receive text return what can be shown immediately."""
 
     def __init__(self, *, max_tokens: int, leaks: LeakReader | None = None) -> None:
         self.calls = Calls()
         self.finish: Finish | None = None
-        """None: the provider gave no reason."""
+        """None: the provider did not give a reason."""
         self.usage: Tokens | None = None
         self.pieces = 0
-        """Pieces that arrived; what only keeps the connection alive does not count."""
+        """Number of pieces that arrived, without those that only keep the connection alive."""
         self.opaque: dict[str, Any] = {}
-        """What has to go back to the provider with this message, in its own form (JSON)."""
+        """Data to send back to the provider with this message, in the provider's form (JSON)."""
         self._leaks = leaks
         self._room = max(_LEAST_CHARS, max_tokens * _CHARS_PER_TOKEN)
         self._too_long = False
@@ -49,36 +49,36 @@ class Answer:
 
     @property
     def begun(self) -> bool:
-        """The first piece of the answer arrived."""
+        """Whether the first piece of the answer arrived."""
         return self.pieces > 0
 
     def text(self, text: str) -> list[Shown]:
-        """A piece of the answer's text. Raises ModelFault for a chant, TooLong."""
+        """Add a piece of the answer's text. Raises ModelFault for a chant, TooLong."""
         self._listen(text)
         parts: list[Shown] = [*self._leaks.feed(text)] if self._leaks else [TextPart(text)]
         self._said = self._said or bool(parts)
         return parts
 
     def reasoning(self, text: str) -> list[Shown]:
-        """A piece of readable reasoning. Raises ModelFault for a chant, TooLong."""
+        """Add a piece of readable reasoning. Raises ModelFault for a chant, TooLong."""
         self._listen(text)
         self._said = True
         return [ReasoningPart(text)]
 
     def refusal(self, text: str) -> list[Shown]:
-        """A piece of the words with which the model refuses."""
+        """Add a piece of the text with which the model refuses."""
         self._refused = True
         self._said = True
         return [TextPart(text)]
 
     def call_piece(self, index: object, call_id: str | None, name: str, arguments: object) -> None:
-        """A fragment of a call. Raises TooLong."""
+        """Add a fragment of a call. Raises TooLong."""
         if len(self.calls) > MOST_CALLS:
             self._stop_reading()
         self._take_room(self.calls.feed(index, call_id, name, arguments))
 
     def end(self, maker: str) -> Iterator[TextPart | ReasoningPart | CallPart | OpaquePart | UsagePart | EndPart]:
-        """What is known once the stream ended by itself. `maker` is who can read the opaque parts."""
+        """Yield the parts that are known when the stream has ended. `maker` is who can read the opaque parts."""
         calls, cut = self.calls.whole(cut_by_length=self.finish == "length" or self._too_long)
         calls, cut = calls[:MOST_CALLS], cut or len(calls) > MOST_CALLS
         if self._leaks is not None:

@@ -1,4 +1,4 @@
-"""Tool calls, put together from the fragments of a stream."""
+"""Build tool calls from the fragments of a stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..protocol import ToolCall
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is arriving."""
+    """A call that is still arriving."""
 
     call_id: str | None
     name: str
@@ -26,7 +26,7 @@ class _Call:
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of one answer: only the first fragment of each carries id and name, later ones an index."""
+    """The calls of one answer: only the first fragment of each has an id and a name, later ones an index."""
 
     _all: list[_Call] = field(default_factory=list[_Call])
     _at: dict[object, _Call] = field(default_factory=dict[object, _Call])
@@ -35,7 +35,7 @@ class Calls:
         return len(self._all)
 
     def feed(self, index: object, call_id: str | None, name: str, arguments: object) -> int:
-        """Take one fragment and return the characters of arguments that it brought.
+        """Add one fragment and return the number of characters that it added to the arguments.
 
         Two calls may share an index: a second id, or a second name after complete arguments, begins another call.
         """
@@ -52,14 +52,14 @@ class Calls:
         return len(text)
 
     def whole(self, *, cut_by_length: bool) -> tuple[list[ToolCall], bool]:
-        """The calls that arrived whole, in order, and whether one was cut. After `length` the last one never counts."""
+        """Return the complete calls in order, and whether one was cut. After `length` the last call never counts."""
         kept = self._all[:-1] if cut_by_length else self._all
         calls = [ToolCall(call_id="", tool=c.name, arguments=c.arguments) for c in kept if not _is_cut(c.arguments)]
         return calls, len(calls) < len(self._all)
 
 
 def is_object(arguments: str) -> bool:
-    """The text is one whole JSON object. False where it is nested too deeply to be read."""
+    """Return whether the text is one complete JSON object. False if it is nested too deeply to parse."""
     try:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -81,7 +81,7 @@ def _as_text(arguments: object) -> str:
 
 
 def _is_cut(arguments: str) -> bool:
-    """The JSON breaks off within a value. A missing bracket at the end, or an earlier mistake, is for the tools."""
+    """Return whether the JSON ends within a value. A missing bracket or an earlier mistake is left to the tools."""
     text = arguments.strip()
     if not text or is_object(text):
         return False
@@ -96,7 +96,7 @@ def _is_cut(arguments: str) -> bool:
 
 
 def _closing(text: str) -> str:
-    """The brackets that are still open at the end of the text."""
+    """Return the brackets that are still open at the end of the text."""
     outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", text, flags=re.S)
     open_: list[str] = []
     for character in outside:

@@ -1,4 +1,4 @@
-"""Prompt tokens by our own count, offline."""
+"""Count prompt tokens locally, without network."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 _PER_PROMPT = 3
-"""The answer is primed with its role (OpenAI cookbook, "How to count tokens")."""
+"""Tokens that start the answer with its role (OpenAI cookbook, "How to count tokens")."""
 _PER_MESSAGE = 5
 _PER_CALL = 16
-"""Id, type and the JSON around a call or a tool's answer."""
+"""Tokens for the id, the type and the JSON around a call or a tool's answer."""
 _PER_TOOL = 12
 _LARGEST_IMAGE = 4_800
-"""Tokens: what the newest Claude models bill for an image at their largest size; larger ones are scaled down."""
+"""Tokens that the newest Claude models bill for an image of the largest size; larger ones are scaled down."""
 _CLAUDE = 1.3
-"""Claude's tokenizer is not public; it makes 16 % (prose) to 30 % (Python) more tokens of a text than cl100k_base."""
+"""Factor for Claude, whose tokenizer is not public: 16 % (prose) to 30 % (Python) more tokens than cl100k_base."""
 
 
 class Counter:
@@ -36,13 +36,13 @@ class Counter:
         self._scale = _CLAUDE if "claude" in name else 1.0
 
     def text(self, text: str) -> int:
-        """Tokens of a text."""
+        """Count the tokens of a text."""
         return int(_count(self._encoding, text) * self._scale)
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, maker: str = "") -> int:
-        """Tokens of a whole prompt: texts, calls, images, the tools' schemas, and what stands around each.
+        """Count the tokens of a whole prompt: texts, calls, images, tool schemas, and the JSON around each.
 
-        `maker`: whose opaque parts go back with their messages; those of others are not sent.
+        `maker`: whose opaque parts are sent with their messages; other parts are not sent.
         """
         count = self.text
         total = _PER_PROMPT
@@ -59,7 +59,7 @@ class Counter:
 
 
 def image_tokens(image: ImageRef) -> int:
-    """An upper estimate: Anthropic bills a token for 750 pixels, OpenAI at most 1,105 for an image in `high` detail."""
+    """Estimate an upper bound: Anthropic bills a token per 750 pixels, OpenAI at most 1,105 per `high` image."""
     if not (image.width and image.height):
         return _LARGEST_IMAGE
     return min(max(image.width * image.height // 750, 85), _LARGEST_IMAGE)
@@ -74,7 +74,7 @@ def _schema_text(tool: ToolSpec) -> str:
 
 
 def _count(encoding: str, text: str) -> int:
-    """Tokens of a text. Each step counts the whole history again; a str keeps its hash, so only new texts cost."""
+    """Count a text's tokens. Each step counts the whole history; a str caches its hash, so only new texts cost."""
     if not text:
         return 0
     key = hash((encoding, len(text), text))
@@ -96,14 +96,14 @@ def _encode(encoding: str) -> Callable[[str], int]:
 
 _LOADING, _COUNTING = threading.Lock(), threading.Lock()
 _REMEMBERED = 4_096
-"""Texts whose counts are kept."""
+"""Number of texts whose counts are remembered."""
 _counts: dict[int, int] = {}
-"""Hash of encoding and text to the count, those that were asked for last at the end. The texts themselves, megabytes
-that are not sent again, are not kept; two texts with the same hash of 64 bits would only share a count."""
+"""Maps a hash of encoding and text to the count, the most recently used last. The texts themselves, megabytes
+that are not sent again, are not stored; two texts with the same 64-bit hash would only share a count."""
 
 
 def _load(encoding: str) -> Encoding:
-    with _LOADING:  # two threads that load one encoding at once would each pay for it
+    with _LOADING:  # two threads that load the same encoding would do the work twice
         return _loaded(encoding)
 
 

@@ -1,4 +1,4 @@
-"""What is reachable from here: the keys that are set, and the model servers on their usual ports."""
+"""Discover usable models: the keys that are set, and the model servers on their usual ports."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show
 from .traits import TRAITS
 
 _SECONDS = 1.0
-"""For a server on this machine to answer."""
+"""Time-out for a server on this machine."""
 _MOST = 40
-"""Models of one Ollama server that are asked for their window."""
+"""Most models of one Ollama server whose context window is requested."""
 
 
 class ModelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One model that can be used."""
+    """One usable model."""
 
     name: str
-    """As `--model` takes it."""
+    """Name as `--model` takes it."""
     context: int | None = None
-    """Tokens."""
+    """Context window in tokens."""
     price: Price | None = None
-    """None: not known."""
+    """None: the price is unknown."""
 
 
 class KeyFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider whose key is set. The key itself is nowhere in here."""
+    """A provider whose key is set. This object does not include the key."""
 
     provider: str
     variable: str
@@ -44,13 +44,13 @@ class KeyFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyMissing(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that needs something which is not set."""
+    """A provider that needs a variable that is not set."""
 
     provider: str
     needs: list[list[str]]
-    """One variable of each of these lists has to be set."""
+    """Groups of variables; one variable of each group must be set."""
     direct: bool
-    """rundry speaks to it itself; others go through litellm."""
+    """rundry connects to it directly; other providers go through litellm."""
 
 
 class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,12 +59,12 @@ class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """`ollama`, `llama.cpp`, `lm-studio`, `vllm` or `openai-compatible`."""
     api_base: str
-    """As `--api-base` takes it; not needed for a server on its usual port."""
+    """Address as `--api-base` takes it; not needed for a server on its usual port."""
     models: list[ModelLine] = []
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was found, and where was looked."""
+    """Everything that was found, and where rundry looked."""
 
     keys: list[KeyFound] = []
     servers: list[ServerFound] = []
@@ -74,14 +74,14 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Providers that could be used with a key."""
 
     def suggest(self) -> ModelLine | None:
-        """A model to begin with where none is set up: one that runs here, else None."""
+        """Suggest a first model if none is configured: one that runs here, else None."""
         return next((m for s in self.servers for m in s.models), None)
 
 
 async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = None) -> Survey:
-    """Looks at the environment and asks the usual local addresses at once; takes about a second at most.
+    """Check the environment and all usual local addresses in parallel; takes about a second at most.
 
-    `addresses` replaces the usual ones. Never imports litellm; the table is read where a key is set.
+    `addresses` replaces the usual ones. Never imports litellm; the price table is read only if a key is set.
     """
     found = _keys_set(env)
     places = list(addresses) if addresses is not None else _usual_addresses(env)
@@ -99,7 +99,7 @@ async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = 
 
 
 def _keys_set(env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Providers that have all they need, each with the variable that says so; direct ones first."""
+    """Return providers with all that they need, each with its variable; direct ones first."""
     found = [(p, n) for p, t in TRAITS.items() if (n := next((n for n in t.keys if env.get(n)), None))]
     for provider, groups in NEEDS.items():
         if not lacking(provider, env):
@@ -127,7 +127,7 @@ def _usual_addresses(env: Mapping[str, str]) -> list[str]:
         try:
             base = base_of(provider, None, env)
         except UserError:
-            continue  # a broken variable is `open_model`'s to refuse
+            continue  # `open_model` reports a broken variable
         if base is not None and is_local_server(base):
             bases.append(base)
     return list(dict.fromkeys(bases))
@@ -169,7 +169,7 @@ def _line(word: ServerWord, served: Served) -> ModelLine:
 
 
 def _listed(provider: str) -> list[ModelLine]:
-    """The provider's chat models that call tools and are not withdrawn, from the table."""
+    """List the provider's chat models that support tools and are not withdrawn, from the table."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     lines: list[ModelLine] = []
     for key, fields in whole_table().items():

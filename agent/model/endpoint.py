@@ -1,4 +1,4 @@
-"""Where a model is: provider, name, server and key, resolved from what the user said and the environment."""
+"""Resolve a model's endpoint, with provider, name, server and key, from the user's settings and the environment."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ LITELLM_KEYS: dict[str, tuple[str, ...]] = {
     "azure_ai": ("AZURE_AI_API_KEY",),
     "databricks": ("DATABRICKS_API_KEY",),
 } | {provider: groups[0] for provider, groups in KEYED.items()}
-"""Keys that litellm is handed: by itself it takes OPENAI_API_KEY for some providers whose own key is missing."""
+"""Keys that rundry passes to litellm, which uses OPENAI_API_KEY for some providers whose own key is missing."""
 
 KEY_NAMES: dict[str, tuple[str, ...]] = {p: t.keys for p, t in TRAITS.items() if t.keys} | LITELLM_KEYS
-"""The environment variables that hold a provider's key, the usual one first."""
+"""Environment variables for each provider's key, the usual one first."""
 
 USUAL_BASES: dict[str, str] = {
     p: t.base for p, t in TRAITS.items() if t.base is not None and t.base.startswith("http://")
 }
-"""Where local servers listen."""
+"""Addresses at which local servers listen."""
 
 _MEANT = {"ollama": "ollama_chat", "vllm": "hosted_vllm", "lmstudio": "lm_studio"}
-"""`ollama/` cannot call tools in litellm and `vllm/` loads the model into this process."""
+"""`ollama/` cannot call tools in litellm, and `vllm/` loads the model into this process."""
 
 NO_KEY = "no-key"
-"""What a server without keys is sent: the client libraries insist on one."""
+"""Key for a server without keys, because the client libraries require one."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One model at one place."""
+    """One model at one server."""
 
     provider: str
     model: str
     api_base: str | None
     """None: the provider's own address."""
     key: str | None
-    """None: the provider needs one and none is set."""
+    """None: the provider needs a key and none is set."""
     key_names: tuple[str, ...]
-    """Where the key was looked for."""
+    """Variables that were checked for the key."""
     local: bool
     key_is_token: bool = False
-    """The key is sent as a bearer token, whatever header the provider has for keys."""
+    """The key is sent as a bearer token, instead of the provider's own header."""
     key_is_named: bool = False
-    """The user named the variable that holds the key."""
+    """The user named the variable with the key."""
     effort: str | None = None
     """`low`, `medium` or `high`; None: the provider's default."""
     settings: dict[str, str] = {}
-    """Credentials, region and the like, as litellm takes them, from the environment."""
+    """Credentials, region and similar settings for litellm, from the environment."""
     params: dict[str, Any] = {}
-    """Further fields of the request, from the user."""
+    """Additional request fields from the user."""
     adaptive: bool = False
-    """Claude decides itself how much it thinks, and takes an effort instead of a number of tokens."""
+    """Claude decides how much it thinks, and takes an effort instead of a number of tokens."""
 
     @property
     def lacks_key(self) -> bool:
-        """No key is set where one is known to be needed. What litellm needs, `credentials` finds out."""
+        """Whether a key is known to be needed and not set. `credentials` finds out what litellm needs."""
         return self.key is None and bool(self.key_names) and (self.provider in TRAITS or self.key_is_named)
 
     @property
@@ -75,24 +75,24 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.provider if self.api_base is None else f"{self.provider} at {self.api_base}"
 
     def redact(self, text: str) -> str:
-        """The text with every key hidden."""
+        """Hide every key in the text."""
         keys = [] if self.key in (None, NO_KEY) else [self.key]
         return Redactor([*keys, *secrets_in(self.settings)])(text)
 
     @property
     def name(self) -> str:
-        """As litellm takes it."""
+        """Name as litellm takes it."""
         return f"{self.provider}/{self.model}"
 
     @property
     def wants_cache_marks(self) -> bool:
-        """Claude caches only what is marked; other providers cache by themselves."""
+        """Claude caches only marked content; other providers cache by themselves."""
         vendors = ("anthropic", "bedrock", "vertex_ai", "openrouter", "vercel_ai_gateway")
         return self.provider in vendors and "claude" in self.model.lower()
 
 
 def is_local_server(api_base: str | None) -> bool:
-    """Loopback, a private or link-local address, `.local`, `host.docker.internal`. No look-up is made."""
+    """Match loopback, private and link-local addresses, `.local`, `host.docker.internal`. Makes no look-up."""
     if not api_base:
         return False
     try:
@@ -117,7 +117,7 @@ def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def split_name(name: str, *, has_base: bool, providers: Collection[str]) -> tuple[str, str] | None:
-    """Provider and model. A name without a provider's prefix is `openai/NAME` where a server is named, else None."""
+    """Split provider and model. A name without provider is `openai/NAME` if a server is given, else None."""
     head, slash, rest = name.partition("/")
     head = _MEANT.get(head, head)
     if slash and rest and head in providers:
@@ -126,7 +126,7 @@ def split_name(name: str, *, has_base: bool, providers: Collection[str]) -> tupl
 
 
 def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) -> Endpoint:
-    """The model's place. Raises UserError for an address that is none."""
+    """Resolve the model's endpoint. Raises UserError for an invalid address."""
     api_base = base_of(provider, spec.api_base, env)
     names = (spec.key_from,) if spec.key_from else KEY_NAMES.get(provider, ())
     local = is_local_server(api_base)
@@ -152,7 +152,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
 
 
 def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | None:
-    """The server's address: the user's word, the provider's variable, the usual port; None: the provider's own."""
+    """Return the server's address: the user's, the provider's variable, the usual port; None: the provider's own."""
     names = TRAITS[provider].bases if provider in TRAITS else ()
     base = given or next((env[n] for n in names if env.get(n)), USUAL_BASES.get(provider))
     if base is None:
@@ -167,7 +167,7 @@ def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | N
 
 
 def _ollama_address(base: str, is_given: bool) -> str:
-    """`OLLAMA_HOST` may lack scheme and port, and may be the address that the server listens on."""
+    """Complete `OLLAMA_HOST`, which may lack scheme and port, or be the address that the server listens on."""
     base = base.removesuffix("/v1").removesuffix("/api")
     if is_given or "://" in base:
         return base

@@ -1,4 +1,4 @@
-"""The machine around a run: paths, files, processes, snapshots, watching, the sandbox, the clock."""
+"""Access to the machine around a run: paths, files, processes, snapshots, file watching, the sandbox, the clock."""
 
 from .clock import SystemClock
 from .errors import PathRefused, SnapshotDamaged, StaleFile, UnreadableFile, WriteFailed

@@ -1,4 +1,4 @@
-"""The machine's own clock."""
+"""The system clock of this machine."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 
 
 class SystemClock:
-    """Time as it passes. Implements `protocol.Clock`."""
+    """Real time. Implements `protocol.Clock`."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return the time in Unix seconds."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards."""
+        """Return seconds that never decrease."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Returns after so many seconds; at once for none."""
+        """Return after this many seconds; for zero or less, immediately."""
         await asyncio.sleep(max(0.0, seconds))

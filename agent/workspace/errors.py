@@ -1,12 +1,12 @@
-"""What can go wrong with paths, files and commands, as one tree.
+"""Exceptions for paths, files and commands, as one tree.
 
 RundryError
-├── PathRefused       the path is outside of the workspace, or is not for the model
-├── UnreadableFile    there is no plain, readable file of a sane size behind the path
-├── StaleFile         the file is no longer what was looked at: look again, nothing was written
+├── PathRefused       the path is outside the workspace, or not allowed for the model
+├── UnreadableFile    the path is not a plain, readable file of acceptable size
+├── StaleFile         the file changed since it was read: read it again, nothing was written
 ├── WriteFailed       the file could not be written; the old content is intact
-├── CommandNotStarted no process came of a command
-└── SnapshotDamaged   what a snapshot kept cannot be read
+├── CommandNotStarted a command did not start
+└── SnapshotDamaged   a snapshot's content cannot be read
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..protocol import RundryError
 
 
 class PathRefused(RundryError):
-    """The path leaves the workspace, or names something that no tool may touch."""
+    """The path leaves the workspace, or names something that no tool may access."""
 
 
 class UnreadableFile(RundryError):
-    """A folder, a device, a circle of links, something too large or not permitted; the text says which."""
+    """The path is a folder, a device, a circle of links, too large or not permitted; the message says which."""
 
 
 class StaleFile(RundryError):
@@ -27,12 +27,12 @@ class StaleFile(RundryError):
 
 
 class WriteFailed(RundryError):
-    """The file could not be written. What was there is still there."""
+    """The file could not be written. The old content is intact."""
 
 
 class CommandNotStarted(RundryError):
-    """A program or a folder is missing, or the command is too long; the text says which."""
+    """A program or a folder is missing, or the command is too long; the message says which."""
 
 
 class SnapshotDamaged(RundryError):
-    """An object of the private store is missing or wrong."""
+    """An object of the snapshot store is missing or wrong."""

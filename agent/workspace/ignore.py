@@ -1,4 +1,4 @@
-"""Which files are none of a run's business: what `.gitignore` files say, and what tools leave behind everywhere."""
+"""Decide which files a run ignores: those in `.gitignore` files, and those that tools leave everywhere."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _ALWAYS = (
     "*.sw[pon]",
     f"{TEMPORARY}*.tmp",
 )
-"""What a check or an editor writes beside its work. A project's `.gitignore` may take it back (`!node_modules/`)."""
+"""Files that checks and editors write next to the work. A project's `.gitignore` may include them (`!build/`)."""
 
 _Mark = tuple[int, int, int]
 
 
 class Ignore:
-    """Answers for paths below one folder, with nested `.gitignore` files as git reads them (gitignore(5)).
+    """Applies nested `.gitignore` files below one folder as git does (gitignore(5)).
 
-    A changed `.gitignore` is noticed when its folder is asked about again.
+    A changed `.gitignore` is noticed the next time its folder is checked.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._marks: dict[str, _Mark | None] = {}
-        """Each folder that was looked at, and the mark of its `.gitignore`."""
+        """Each folder that was read, with the mark of its `.gitignore`."""
         self._ruling: dict[str, GitIgnoreSpec] = {}
-        """The folders whose `.gitignore` says something."""
+        """Folders whose `.gitignore` has patterns."""
         self._known: dict[str, bool] = {}
         self._always: GitIgnoreSpec | None = None
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
-        """The path (relative to the root, with `/`) or a folder on its way is ignored. `.git` always is."""
+        """Return whether the path (relative to the root, with `/`) or a folder above it is ignored. `.git` is."""
         parts = path.split("/")
         here = ""
         for count, part in enumerate(parts):
@@ -62,9 +62,9 @@ class Ignore:
         return False
 
     def walk(self, start: str = "") -> Generator[tuple[str, os.DirEntry[str]]]:
-        """Every file and link that is not ignored below a folder, relative path first, in the order of names.
+        """Yield every file and link below a folder that is not ignored, relative path first, ordered by name.
 
-        Links to folders are given, not followed. A folder that may not be read is left out.
+        Links to folders are yielded, not followed. An unreadable folder is left out.
         """
         first = f"{start.strip('/')}/" if start.strip("/") not in ("", ".") else ""
         waiting = [(first, self._noticed(first))]
@@ -88,7 +88,7 @@ class Ignore:
         return iter(self.entries(folder))
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """What stands in a folder (`a/b/`, or empty for the root), sorted by name; nothing where it cannot be read."""
+        """List a folder (`a/b/`, or empty for the root), sorted by name; empty if it cannot be read."""
         try:
             with os.scandir(f"{self._root}/{folder}") as listing:
                 return sorted(listing, key=lambda entry: entry.name)
@@ -96,7 +96,7 @@ class Ignore:
             return []
 
     def names(self, folder: str, name: str, is_dir: bool) -> bool:
-        """What the files noticed so far say of one name in a folder that is itself not ignored."""
+        """Apply the files noticed so far to one name in a folder that is itself not ignored."""
         if name == ".git":
             return True
         path = f"{folder}{name}/" if is_dir else folder + name
@@ -106,7 +106,7 @@ class Ignore:
         return known
 
     def notice(self, folder: str) -> bool:
-        """Looks at a folder's own `.gitignore`. True: it changed, and what was said of paths below may be wrong."""
+        """Read a folder's own `.gitignore`. True: it changed, so earlier answers for paths below may be wrong."""
         file = f"{self._root}/{folder}.gitignore"
         try:
             status = os.lstat(file)
@@ -128,7 +128,7 @@ class Ignore:
         return True
 
     def _judge(self, path: str) -> bool:
-        """The last matching line of the deepest file wins."""
+        """Judge a path: the last matching line of the deepest file wins."""
         for folder in self._above(path.rstrip("/")):
             verdict = self._ruling[folder].check_file(path[len(folder) :]).include
             if verdict is not None:
@@ -138,7 +138,7 @@ class Ignore:
         return bool(self._always.check_file(path).include)
 
     def _above(self, path: str) -> Iterator[str]:
-        """The folders around a path whose `.gitignore` says something, the deepest first."""
+        """Yield the folders around a path whose `.gitignore` has patterns, the deepest first."""
         if len(self._ruling) <= path.count("/"):
             yield from sorted((folder for folder in self._ruling if path.startswith(folder)), key=len, reverse=True)
             return
@@ -152,7 +152,7 @@ class Ignore:
     def _read(self, file: str) -> GitIgnoreSpec | None:
         try:
             data = read_plain(file)
-        except OSError:  # also a FIFO, a device, or a file that is far too large
+        except OSError:  # includes a FIFO, a device, or a file that is too large
             return None
         return _compiled(data.decode("utf-8", "surrogateescape").splitlines())
 
@@ -164,7 +164,7 @@ def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
     for line in lines:
         try:
             GitIgnoreSpec.from_lines([line])
-        except ValueError:  # git skips a line that is no pattern
+        except ValueError:  # git skips an invalid pattern
             continue
         good.append(line)
     return GitIgnoreSpec.from_lines(good)

@@ -1,6 +1,6 @@
-r"""Which names no tool may touch, and which are asked about in every mode. Pure: no disk is read here.
+r"""Names that no tool may access, and names that need approval in every mode. Pure: the disk is not read.
 
-Names are compared folded, so that `.GIT`, `.git ` or `.g\u200cit` are `.git` on a file system that folds them
+Names are compared after folding, so `.GIT`, `.git ` and `.g\u200cit` equal `.git` on a file system that folds them
 (CVE-2014-9390, CVE-2025-59944).
 """
 
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from .obeyed import reason
 
 CONFIG = ".rundry.toml"
-"""rundry's own, in a workspace."""
+"""Name of rundry's own settings file in a workspace."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -45,23 +45,23 @@ _SECRET_DATA = frozenset(
     for end in ("json", "yml", "yaml", "toml", "ini", "csv", "txt", "enc")
 )
 _SAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
-"""`.env.example` holds names of variables and no values."""
+"""Suffixes of sample files: `.env.example` has names of variables and no values."""
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"})
 
 
 def fold(name: str) -> str:
-    """One name as the most forgiving file system would read it: no case, no invisible signs, no trailing dots."""
+    """Fold a name as the most tolerant file system would: no case, no invisible characters, no trailing dots."""
     seen = unicodedata.normalize("NFKC", name)
     shown = "".join(sign for sign in seen if unicodedata.category(sign) != "Cf")
     return shown.casefold().rstrip(". ")
 
 
 def forbidden(parts: Sequence[str]) -> str | None:
-    """Why no tool may touch the path made of these parts below the workspace, or None."""
+    """Return why no tool may access the path made of these parts below the workspace, or None."""
     folded = [fold(part) for part in parts]
     for name in folded:
         if name in (".git", "git~1"):
-            return "git's own files are not for tools: use git commands"
+            return "tools may not use git's own files: use git commands"
         if name in _SECRET_FOLDERS:
             return "it is in a folder of keys"
     if folded and is_secret(folded[-1]):
@@ -70,7 +70,7 @@ def forbidden(parts: Sequence[str]) -> str | None:
 
 
 def is_secret(name: str) -> bool:
-    """A file of this name usually holds a password or a key."""
+    """Return whether a file of this name usually has a password or a key."""
     name = fold(name)
     if name in _SECRET_NAMES or name in _SECRET_DATA:
         return True
@@ -80,5 +80,5 @@ def is_secret(name: str) -> bool:
 
 
 def cautioned(parts: Sequence[str]) -> str | None:
-    """Why a change of this path is asked about in every mode, also before the file exists; None: it is not."""
+    """Return why a change of this path always needs approval, also for a new file; None: it does not."""
     return reason([fold(part) for part in parts])

@@ -1,4 +1,4 @@
-"""Temporary folders: owner-only, removed with their owner, or at the next start where the owner was killed."""
+"""Temporary folders: owner-only, removed with their owner, or at the next start if the owner was killed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _KINDS = ("bundle", "commands", "edit", "hooks", "index", "probe", "try")
-"""What such a folder is for: a part of its name."""
+"""Purposes of such folders: a part of their names."""
 _LOCK = "owner.lock"
-"""Locked as long as the process lives that a temp folder belongs to."""
+"""Name of a file that is locked while the process that owns the folder lives."""
 _MAKING_SECONDS = 600.0
 """A folder without a lock is removed after this time: its owner was killed while it made the folder."""
 
 
 def own_temp(owner: object) -> Path:
-    """A new folder, that lasts as long as its owner."""
+    """Make a temporary folder that lasts as long as its owner."""
     whole, lock = _make("commands")
     weakref.finalize(owner, _give_up, whole, lock)
     return whole / "tmp"
@@ -30,9 +30,9 @@ def own_temp(owner: object) -> Path:
 
 @contextmanager
 def temp_folder(kind: str, below: Path | None = None) -> Generator[Path]:
-    """A new folder that lasts as long as the block. `kind`: what it is for, one of `_KINDS`.
+    """Make a temporary folder that lasts as long as the block. `kind`: its purpose, one of `_KINDS`.
 
-    `below`: where it is made instead of in the system's temp folder; those that were left there are removed.
+    `below`: the parent instead of the system's temp folder; old folders there are removed.
     """
     if below is not None:
         sweep_temp(below)
@@ -44,7 +44,7 @@ def temp_folder(kind: str, below: Path | None = None) -> Generator[Path]:
 
 
 def sweep_temp(below: Path | None = None) -> None:
-    """Remove the temp folders of processes that were killed: those whose lock nobody holds."""
+    """Remove the temp folders of killed processes: those whose lock nobody holds."""
     for kind in _KINDS:
         for folder in (below or Path(tempfile.gettempdir())).glob(f"rundry-{kind}-*"):
             _sweep(folder)
@@ -59,7 +59,7 @@ def _sweep(folder: Path) -> None:
         return
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:  # it is being made, or was when its owner was killed
+    except OSError:  # it is being made, or its owner was killed while making it
         if time.time() - status.st_mtime > _MAKING_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
         return
@@ -72,7 +72,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _make(kind: str, below: Path | None = None) -> tuple[Path, int]:
-    """A new folder with a folder `tmp` in it, and its lock."""
+    """Make a folder with a folder `tmp` in it, and its lock."""
     assert kind in _KINDS  # else it would never be swept
     whole = Path(tempfile.mkdtemp(prefix=f"rundry-{kind}-", dir=below))
     (whole / "tmp").mkdir(mode=0o700)
@@ -80,7 +80,7 @@ def _make(kind: str, below: Path | None = None) -> tuple[Path, int]:
 
 
 def _lock_for(folder: Path) -> int:
-    """The open lock of a temp folder; it has its name only once it is held."""
+    """Open and hold the lock of a temp folder; it gets its name only when it is held."""
     making = folder / f"{_LOCK}.new"
     lock = os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)

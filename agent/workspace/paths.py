@@ -1,4 +1,4 @@
-"""Where a run may read and write: one folder, and what is below it once every link is followed."""
+"""The paths that a run may read and write: one folder and everything below it, with links followed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .names import cautioned, forbidden
 
 
 class Workspace:
-    """The folder that a run works in. Every path of a model goes through `resolve` before anything looks at it."""
+    """The folder that a run works in. Every path of a model passes through `resolve` before it is used."""
 
     def __init__(self, root: Path, private: Sequence[Path] = (), leftovers: Leftovers | None = None) -> None:
-        """`private`: files and folders of rundry's own that no tool may touch (the journal, the snapshot store).
+        """`private`: rundry's own files and folders that no tool may access (the journal, the snapshot store).
 
-        `leftovers`: the record of temporary files of the run that this process holds.
+        `leftovers`: the record of this run's temporary files.
         """
         self.root = Path(os.path.realpath(root))
         self.private = tuple(Path(os.path.realpath(path)) for path in private)
@@ -27,7 +27,7 @@ class Workspace:
         self.leftovers = leftovers or Leftovers(None)
 
     def resolve(self, given: str) -> Path:
-        """The absolute path with every link followed; it need not exist. Raises PathRefused with the reason."""
+        """Return the absolute path with every link followed; it need not exist. Raises PathRefused with the reason."""
         parts = self._parts(given)
         real = self._follow(given, self.root / given)
         self.refuse(real, given)
@@ -37,7 +37,7 @@ class Workspace:
         return real
 
     def refuse(self, real: Path, given: str | None = None) -> None:
-        """Raises PathRefused where no tool may touch this resolved path. Looks at names only, not at the disk."""
+        """Raise PathRefused if no tool may access this resolved path. Checks names only, not the disk."""
         shown = given or str(real)
         if not real.is_relative_to(self.root):
             raise PathRefused(f"{shown}: outside of the workspace {self.root}")
@@ -46,16 +46,16 @@ class Workspace:
             raise PathRefused(f"{shown}: refused, {why}")
 
     def relative(self, path: Path) -> str:
-        """The path as it is shown and stored: below the workspace, with `/`. Raises PathRefused outside of it."""
+        """Return the path for display and storage: below the workspace, with `/`. Raises PathRefused outside of it."""
         try:
             return (self.root / path).relative_to(self.root).as_posix()
         except ValueError:
             raise PathRefused(f"{path}: outside of the workspace {self.root}") from None
 
     def caution(self, path: Path) -> str | None:
-        """Why a change of this path is asked about in every mode, also where it does not exist yet; None: it is not.
+        """Return why a change of this path always needs approval, also for a new file; None: it does not.
 
-        An unresolved path also tells of the link that it goes through.
+        For an unresolved path, links on the way count too.
         """
         whole = self.root / path
         real = Path(os.path.realpath(whole))
@@ -73,11 +73,11 @@ class Workspace:
         if not given:
             raise PathRefused("the path is empty: name a file, relative to the workspace")
         if "\0" in given:
-            raise PathRefused(f"{given!r}: a path cannot hold a NUL character")
+            raise PathRefused(f"{given!r}: a path cannot contain a NUL character")
         try:
             os.fsencode(given)
         except UnicodeEncodeError:
-            raise PathRefused(f"{given!r}: it cannot be the name of a file") from None
+            raise PathRefused(f"{given!r}: this is not a possible file name") from None
         parts = Path(given).parts
         if parts and parts[0] == "~":
             raise PathRefused(f"{given}: `~` is outside of the workspace {self.root}")
@@ -86,9 +86,9 @@ class Workspace:
     def _follow(self, given: str, path: Path) -> Path:
         real = Path(os.path.realpath(path))
         try:
-            # What realpath gives up on, a circle, is still a link.
+            # realpath leaves a link where links form a circle.
             if stat.S_ISLNK(real.lstat().st_mode):
-                raise PathRefused(f"{given}: its links go round in a circle")
+                raise PathRefused(f"{given}: its links form a circle")
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -99,5 +99,5 @@ class Workspace:
         for own in self.private:
             beside = real.parent == own.parent and real.name.startswith(own.name)  # `-wal`, `-shm`, `.lock`
             if real == own or beside or real.is_relative_to(own):
-                return "it is rundry's own record of this run"
+                return "rundry's own record of this run is private"
         return None

@@ -1,4 +1,4 @@
-"""Tells when files of the workspace change: those of others in the whole of it, or all that becomes of some."""
+"""Report changes of workspace files: changes by others anywhere, or any change of given files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ async def watch(
     *,
     polling: bool = False,
 ) -> None:
-    """Calls `on_change` with the relative paths that others changed, made or removed, until `stop` is set.
+    """Call `on_change` with the relative paths that others changed, made or removed, until `stop` is set.
 
-    Ignored files are not told, nor our own writes (`Workspace.ledger`). `polling` is for file systems that send no
-    events (NFS, WSL). Raises OSError where the system's watches are used up.
+    Ignored files and our own writes (`Workspace.ledger`) are not reported. `polling` is for file systems that send no
+    events (NFS, WSL). Raises OSError if the system's watches are used up.
     """
     ignore = Ignore(ws.root)
     async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
@@ -41,10 +41,10 @@ async def watch(
 
 
 async def watch_files(paths: Collection[Path], on_change: Callable[[], None], stop: asyncio.Event) -> None:
-    """Calls `on_change` when anything becomes of one of these files, whoever did it, until `stop` is set.
+    """Call `on_change` when one of these files changes, by anyone, until `stop` is set.
 
-    Only the folders that hold them are watched: in a huge tree every folder costs a watch. Where one is missing, the
-    nearest that exists is. Raises OSError where that cannot be watched.
+    Only the folders of these files are watched, because in a huge tree every folder costs a watch. For a missing
+    folder, the nearest existing one is watched. Raises OSError if that is not possible.
     """
     folders = {_nearest(path.parent) for path in paths}
     if not folders:
@@ -62,7 +62,7 @@ async def watch_files(paths: Collection[Path], on_change: Callable[[], None], st
 
 
 async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]], None], stop: asyncio.Event) -> None:
-    """Report changes once no more came for a moment: an editor writes a file in several parts."""
+    """Report changes once no more arrive for a moment, because an editor writes a file in several parts."""
     touched: set[Path] = set()
     news = asyncio.Event()
 
@@ -93,7 +93,7 @@ async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]
 
 
 async def _first(news: asyncio.Event, stopping: asyncio.Future[Any], seconds: float | None = None) -> None:
-    """Return at the first news, when the watch is to stop, or after so many seconds."""
+    """Return at the first event, when the watch is to stop, or after this many seconds."""
     waiting = asyncio.ensure_future(news.wait())
     try:
         await asyncio.wait({waiting, stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

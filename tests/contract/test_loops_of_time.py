@@ -36,7 +36,7 @@ def everything(folder: Path) -> dict[str, str]:
         ("on main", "the branch `main` is protected"),
         ("dirty", "the working tree is dirty (mine.txt)"),
         ("outside", "is not in a git repository"),
-        ("detached", "HEAD stands on no branch"),
+        ("detached", "HEAD is not on a branch"),
         ("protected", "the branch `work` is protected"),
     ],
 )

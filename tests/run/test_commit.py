@@ -64,8 +64,8 @@ async def test_what_the_person_staged_or_changed_stays_theirs(committing: Make, 
     assert subjects(work) == ["rundry: Change a.txt (+1 -1)", "First"]
     assert said(run) == [
         ("a.txt", ""),
-        ("b.txt", "b.txt held changes that are in no commit before the model changed it"),
-        ("staged.txt", "staged.txt held changes that are in no commit before the model changed it"),
+        ("b.txt", "b.txt had uncommitted changes before the model changed it"),
+        ("staged.txt", "staged.txt had uncommitted changes before the model changed it"),
     ]
     assert git(work, "diff", "--cached", "--name-only").split() == ["staged.txt"], "the index is as they left it"
     assert git(work, "show", ":staged.txt") == "mine\n" and (work / "b.txt").read_text() == "2, and mine\n"
@@ -124,9 +124,9 @@ async def test_where_nothing_can_be_committed_it_is_said_once_and_the_run_goes_o
     outcome = await run.run()
     expected = {
         "none": "is in no git repository",
-        "detached": "HEAD stands on no branch",
-        "locked": "git is in use: another git works in it",
-        "merging": "git is in use: a merge is under way",
+        "detached": "HEAD is not on a branch",
+        "locked": "git is in use: another git process is running",
+        "merging": "git is in use: a merge is in progress",
         "unborn": "the branch has no commit yet",
     }
     (line,) = run.of("run_started")[0]["notes"]

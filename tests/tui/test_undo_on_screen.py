@@ -106,5 +106,5 @@ async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ende
         await until(pilot, lambda: controller.state.outcome is not None)
         (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
         await pilot.press(*"/undo", "enter")
-        await shows(pilot, "c.txt: left as it is, someone changed it since")
+        await shows(pilot, "c.txt: not restored, because someone changed it since")
     controller.link.close()

@@ -110,7 +110,7 @@ async def test_a_file_behind_a_filter_is_not_committed_and_the_filter_is_named(p
         ("nothing", None),
         ("untracked", "dirty (mine.txt)"),
         ("staged", "dirty (a.txt)"),
-        ("detached", "stands on no branch"),
+        ("detached", "is not on a branch"),
         ("protected", "`work` is protected"),
         ("unborn", "has no commit yet"),
     ],

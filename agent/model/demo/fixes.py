@@ -1,4 +1,4 @@
-"""What is wrong with the sample project, and how the scripted model mends it."""
+"""Errors of the sample project, and the fixes of the scripted model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """One file's mending."""
+    """The fix of one file."""
 
     path: str
     thought: str
-    """What the model reasons before it proposes the fix."""
+    """The model's reasoning before it proposes the fix."""
     words: str
     hunks: list[Hunk] = []
     content: str | None = None
-    """Of a file that does not exist yet; then there are no hunks."""
+    """Content of a new file; then there are no hunks."""
 
 
 _MONEY = Fix(
@@ -102,4 +102,4 @@ def _row(label: str, cents: int) -> str:
 )
 
 FIXES = [_MONEY, _BASKET, _RECEIPT]
-"""In the order in which the model works."""
+"""Fixes in the order in which the model proposes them."""

@@ -1,4 +1,4 @@
-"""The sample project, copied to where the demo works on it."""
+"""Copy the sample project to the folder in which the demo works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROJECT = Path(__file__).with_name("project")
 
 
 class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What the demo is run with."""
+    """Inputs of a demo run."""
 
     workspace: Path
     task: str = TASK
@@ -26,9 +26,9 @@ class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lay_out(target: Path) -> DemoRun:
-    """Copies the sample project into the folder, which is made. Raises UserError where it holds something already."""
+    """Copy the sample project into a new folder. Raises UserError if the folder already has content."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target} is not empty: the demo needs a folder of its own")
+        raise UserError(f"{target} is not empty: give the demo an empty folder")
     try:
         shutil.copytree(_PROJECT, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
     except OSError as e:

@@ -1,4 +1,4 @@
-"""The scripted model as a lane of its own: it streams through the same reader as a real server."""
+"""Run the scripted model as its own lane: it streams through the same reader as a real server."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .script import Say, next_words
 
 PROVIDER = "demo"
 PACE = 60.0
-"""Tokens a second: as fast as people read along."""
+"""Tokens a second, about reading speed."""
 _WINDOW = 131_072
 _PIECE = re.compile(r"\s*\S{1,6}|\s+")
 
 
 def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteModel:
-    """The scripted model. `RUNDRY_DEMO_PACE` sets its tokens a second; 0 is as fast as it goes."""
+    """Open the scripted model. `RUNDRY_DEMO_PACE` sets its tokens a second; 0 is without delay."""
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
     facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
@@ -44,7 +44,7 @@ def _pace(env: Mapping[str, str]) -> float:
 
 
 class _ScriptedLane:
-    """Says what the script says, as bytes of an event stream."""
+    """Streams the script's words as bytes of an event stream."""
 
     def __init__(self, at: Endpoint, pace: float) -> None:
         self._at = at

@@ -1,4 +1,4 @@
-"""What went wrong in a call, as a `ModelFault` that `step` can act on: the right kind, the provider's own sentence."""
+"""Turn errors of a model call into a `ModelFault` that `step` can act on, with its kind and the provider's words."""
 
 from .direct import Refused, of_body, of_exception, of_stream
 from .raised import fault_of

@@ -1,4 +1,4 @@
-"""Faults of a server that is spoken to directly: an HTTP error, an error in the stream, a broken connection."""
+"""Faults of direct connections to a server: an HTTP error, an error in the stream, a broken connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .words import fault
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """An HTTP answer that is not 200."""
+    """An HTTP answer with another status than 200."""
 
     status: int
     headers: Mapping[str, str]
@@ -23,7 +23,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def of_body(answer: Refused, at: Endpoint) -> ModelFault:
-    """The fault that the server reports instead of an answer."""
+    """Return the fault that the server reports instead of an answer."""
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
         return fault("bad-reply", words, at, status=answer.status)
@@ -37,7 +37,7 @@ def of_body(answer: Refused, at: Endpoint) -> ModelFault:
 
 
 def of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
-    """The fault that a stream shows. `begun`: a part of the answer had arrived."""
+    """Return the fault that a stream shows. `begun`: part of the answer had arrived."""
     match error:
         case NotAStream():
             return fault("bad-reply", str(error), at)
@@ -54,7 +54,7 @@ def _with_code(said: Said) -> str:
 
 
 def of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
-    """The fault of a connection; None for an error that is not one."""
+    """Return the fault of a connection; None for any other error."""
     import aiohttp
 
     place = at.api_base or at.provider

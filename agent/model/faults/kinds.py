@@ -1,4 +1,4 @@
-"""Which kind of fault an error is: its status and the provider's words decide."""
+"""Find the kind of a fault from its status and the provider's words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
 
 
 def kind_of(said: Said, status: int | None, *, begun: bool) -> FaultKind:
-    """The kind of an error that a server reported. `begun`: a part of the answer had arrived."""
+    """Return the kind of an error that a server reported. `begun`: part of the answer had arrived."""
     words, status = said.all, said.status if status in (None, 200) else status
     if _CONTEXT.search(words) and status in (None, 400, 413, 422, 424, 429, 500) and not _is_rate(words, status):
         return "context"
@@ -80,12 +80,12 @@ def kind_of(said: Said, status: int | None, *, begun: bool) -> FaultKind:
 
 
 def _is_rate(words: str, status: int | None) -> bool:
-    """A 429 speaks of tokens per minute; Groq's 413 too, but there the one request is what is too large."""
+    """Detect a rate limit. A 429 names tokens per minute; Groq's 413 too, but there one request is too large."""
     return status == 429 and _RATE.search(words) is not None
 
 
 def _refused(words: str, status: int) -> FaultKind:
-    """What a 4xx means beyond what its number says."""
+    """Find a 4xx error's kind from its words."""
     if _TOOLS.search(words):
         return "bad-request"
     if _FILTER.search(words):

@@ -1,4 +1,4 @@
-"""Faults that litellm raised: it gives one class to many faults and many classes to one, so its class says little.
+"""Map litellm's exceptions to faults: it uses one class for many faults and many for one, so its class says little.
 
 A refused connection and a missing key are both `InternalServerError`; the status and the provider's words decide.
 """
@@ -26,14 +26,14 @@ _WRAPPING = re.compile(
     r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*:\s*|\w+Exception(?: [A-Z]\w+)*\s*-\s*|Error:\s+)"
 )
 _AFTER = re.compile(r"\s*(Traceback \(most recent call last\)|To drop these, set|original model:).*", re.S)
-"""What litellm writes behind an error's words."""
+"""Text that litellm adds after an error's words."""
 _BYTES = re.compile(r"""^b(['"])(.*)\1$""", re.S)
 
 
 def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool = True) -> ModelFault:
-    """The fault that the error is. `in_stream`: the answer had begun. The text holds no key and is one line.
+    """Return the fault of the error. `in_stream`: the answer had begun. The text is one line without keys.
 
-    `sent`: litellm had sent a request, as far as is known.
+    `sent`: litellm had sent a request, as far as known.
     """
     causes = list(_causes(error))
     names = {type(e).__name__ for e in causes}
@@ -54,7 +54,7 @@ def _kind(said: Said, status: int | None, names: set[str], texts: str, *, in_str
     if _CHANT in texts:
         return "chant"
     if _OLLAMA_LINE.search(texts):
-        return "server"  # its runner died; litellm makes a 400 of it
+        return "server"  # its runner died; litellm reports it as 400
     if "ContextWindowExceededError" in names:
         return "context"
     if names & {"Timeout", "APITimeoutError"} and status in (None, 408):
@@ -69,7 +69,7 @@ def _kind(said: Said, status: int | None, names: set[str], texts: str, *, in_str
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, the one that litellm wrapped, and what they came from."""
+    """Yield the error, the one that litellm wrapped, and their causes."""
     seen: set[int] = set()
     todo: list[BaseException | None] = [error]
     while todo:
@@ -82,7 +82,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _said(error: BaseException) -> str:
-    """The error's words, without the names that litellm puts before them."""
+    """Return the error's words, without the names that litellm puts before them."""
     text = str(getattr(error, "message", None) or error)
     while (bare := _WRAPPING.sub("", text, count=1)) != text:
         text = bare
@@ -96,13 +96,13 @@ def _said(error: BaseException) -> str:
 
 
 def _body(error: BaseException) -> dict[str, object]:
-    """The provider's error object, as the openai library kept it."""
+    """Return the provider's error object, as the openai library stored it."""
     body = getattr(error, "body", None)
     return cast(dict[str, object], body) if isinstance(body, dict) else {}
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status; none of those that litellm makes up for a stream or a connection that broke."""
+    """Return the HTTP status, without those that litellm invents for a broken stream or connection."""
     if type(error).__name__ in ("MidStreamFallbackError", "APIConnectionError"):
         return None
     response = getattr(error, "response", None)
@@ -121,7 +121,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _headers_delay(causes: list[BaseException]) -> float | None:
-    """Seconds that the headers of the provider's answer ask to wait."""
+    """Return the seconds that the provider's headers ask to wait."""
     for error in causes:
         for headers in (
             getattr(getattr(error, "response", None), "headers", None),

@@ -1,4 +1,4 @@
-"""What a provider says in an error: its sentence, its codes, and how long it asks to wait."""
+"""Parse a provider's error: its sentence, its codes, and how long it asks to wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 LONGEST = 400
-"""Characters of a provider's text that a person is shown."""
+"""Characters of a provider's text that the person sees."""
 _TEXTS = (
     "message",
     "Message",
@@ -36,14 +36,14 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """An error as the provider words it."""
+    """An error in the provider's words."""
 
     text: str = ""
-    """One line."""
+    """The message as one line."""
     codes: tuple[str, ...] = ()
-    """Its codes and types, in the provider's own spelling."""
+    """Codes and types in the provider's own spelling."""
     status: int | None = None
-    """An HTTP status that stands in the body."""
+    """HTTP status given in the body."""
     delay: float | None = None
     """Seconds that the body asks to wait."""
 
@@ -54,7 +54,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_error(value: object) -> Said:
-    """The error in a body (bytes, text) or in a decoded JSON value. Never raises."""
+    """Read the error in a body (bytes, text) or in a decoded JSON value. Never raises."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str):
@@ -73,7 +73,7 @@ def read_error(value: object) -> Said:
 
 
 def delay_in(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from `Retry-After` (RFC 9110, 10.2.3: seconds or a date) or `retry-after-ms`.
+    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3: seconds or a date) or `retry-after-ms`.
 
     Azure sends `retry-after-ms: 0` next to `retry-after: 1`: the longer one counts.
     """
@@ -85,13 +85,13 @@ def delay_in(headers: Mapping[str, str]) -> float | None:
     if _is_number(value):
         found.append(float(value))
     elif value and (date := email.utils.parsedate_tz(value)) is not None:
-        with suppress(ValueError, OverflowError):  # a year that no calendar has says nothing
+        with suppress(ValueError, OverflowError):  # an impossible year is ignored
             found.append(max(email.utils.mktime_tz(date) - time.time(), 0.0))
     return max(found) if found else None
 
 
 def _decoded(text: str) -> object:
-    """JSON, also where it stands behind other words; else the text, and of a web page its title."""
+    """Decode JSON, also after other words; else return the text, or a web page's title."""
     text = text.strip()
     start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=-1)
     if start >= 0:
@@ -106,7 +106,7 @@ def _decoded(text: str) -> object:
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:
-    """Texts for people, the outermost first."""
+    """Yield texts for people, the outermost first."""
     if isinstance(value, str):
         inner = _decoded(value) if value.lstrip().startswith(("{", "[")) else value
         if isinstance(inner, str):
@@ -121,7 +121,7 @@ def _texts(value: object, depth: int = 0) -> Iterator[str]:
         for name in _TEXTS:
             yield from _texts(fields.get(name), depth + 1)
         metadata = fields.get("metadata")
-        if isinstance(metadata, dict):  # OpenRouter: what the provider behind it said
+        if isinstance(metadata, dict):  # OpenRouter: the words of the provider behind it
             yield from _texts(cast(dict[str, Any], metadata).get("raw"), depth + 1)
 
 
@@ -143,7 +143,7 @@ def _codes(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def _delay_of(value: object, text: str) -> float | None:
-    """Google's `retryDelay` ("37s"), else the words of the text ("try again in 1m2.5s")."""
+    """Return Google's `retryDelay` ("37s"), else the delay in the text ("try again in 1m2.5s")."""
     if (found := _retry_delay(value)) is not None:
         return found
     match = _IN_TEXT.search(text)

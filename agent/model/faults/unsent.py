@@ -1,4 +1,4 @@
-"""Faults before a request is sent: litellm misses credentials or a package, or cannot write the request."""
+"""Detect faults before a request is sent: litellm misses credentials or a package, or cannot build the request."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _NO_CREDENTIALS = re.compile(
 )
 _NO_PACKAGE = re.compile(r"No module named '([\w.]+)'")
 _PACKAGES = {"google": "google-auth", "vertexai": "google-cloud-aiplatform"}
-"""Packages whose name is not that of their module."""
+"""Packages whose name differs from their module's."""
 _UNSUPPORTED = re.compile(r"does not support parameters: \[([^\]]*)\]")
 _SETTINGS = {"reasoning_effort": "an effort", "tools": "tools", "response_format": "a schema"}
 """Parameters by the words that a person uses."""
 _MISTAKES = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError"})
-"""What litellm's own mistakes are raised as."""
+"""Exceptions of litellm's own bugs."""
 _REFUSALS = frozenset({"Exception", "ValueError"})
-"""What litellm raises where a setting is missing or wrong; after a request they mean other things too."""
+"""Exceptions of litellm for a missing or wrong setting; after a request they mean other things too."""
 
 
 def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: bool) -> ModelFault | None:
-    """The fault; None where neither words nor classes (`names`) say that the request could not be written."""
+    """Return the fault; None if neither words nor classes (`names`) show that the request could not be built."""
     said = next((t for t in texts if t), "")
     words = " ".join(texts)
     if package := _NO_PACKAGE.search(words):

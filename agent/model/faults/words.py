@@ -1,4 +1,4 @@
-"""The line that a person reads about a fault: what is wrong, with the provider's own sentence, and how to fix it."""
+"""Write the line about a fault for the person: what is wrong, in the provider's words, and how to fix it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kinds import RETRYABLE
 def fault(
     kind: FaultKind, words: str, at: Endpoint, *, status: int | None = None, after: float | None = None
 ) -> ModelFault:
-    """The fault with its line. `words` is the provider's sentence; no key stands in the result."""
+    """Return the fault with its line. `words` is the provider's sentence; keys are hidden."""
     text = at.redact(_line(kind, words, at, after))
     return ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
 

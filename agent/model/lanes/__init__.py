@@ -1,4 +1,4 @@
-"""The ways to a model server. Importing this folder imports neither litellm nor an HTTP library."""
+"""Connections to model servers. Importing this package imports neither litellm nor an HTTP library."""
 
 import sys
 
@@ -10,7 +10,7 @@ __all__ = ["DirectLane", "Patience", "Timer", "close_connections"]
 
 
 async def close_connections() -> None:
-    """Close what is kept open for the next call, on the loop that runs. No call may run."""
+    """Close connections that are kept for the next call, on the running loop. No call may be running."""
     await close_pool()
     if "litellm" in sys.modules:
         from .foreign import close_litellm

@@ -1,4 +1,4 @@
-"""The stream of Anthropic's messages API: content blocks by index, then the stop reason and the usage."""
+"""Read the stream of Anthropic's messages API: content blocks by index, then the stop reason and the usage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FINISHES: dict[str, Finish] = {
     "refusal": "refusal",
 }
 _SEALED = frozenset({"thinking", "redacted_thinking"})
-"""Blocks that go back as they came: their signature covers them."""
+"""Blocks that are sent back unchanged, because their signature covers them."""
 
 
 class _Block(msgspec.Struct):
@@ -41,11 +41,11 @@ class _Block(msgspec.Struct):
 
 @dataclass(slots=True)
 class _Open:
-    """A block that is arriving."""
+    """A block that is still arriving."""
 
     begun: _Block
     length: int = 0
-    """Characters of its text."""
+    """Number of characters of its text."""
     thinking: list[str] = field(default_factory=list[str])
     signature: list[str] = field(default_factory=list[str])
 
@@ -82,26 +82,26 @@ class _Event(msgspec.Struct):
 
 
 class AnthropicReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._events = EventStream()
         self._open: dict[int, _Open] = {}
         self._order: list[dict[str, Any]] = []
-        """The blocks of the answer in order: sealed ones whole, texts by their length, calls by their place."""
+        """Blocks of the answer in order: sealed ones complete, texts by their length, calls by their index."""
         self._usage = _Usage()
         self._calls = 0
         self.done = False
-        """The message is over."""
+        """Whether the message is over."""
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for event in self._events.feed(data):
             yield from self._read(decode(event, _decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing, and keep the sealed blocks."""
+        """Read a last line without line end, and store the sealed blocks."""
         with suppress(BrokenStream):
             for event in self._events.end():
                 yield from self._read(decode(event, _decoder))
@@ -109,7 +109,7 @@ class AnthropicReader:
             self._answer.opaque["blocks"] = self._order
 
     def is_whole(self) -> bool:
-        """The message has its stop reason; a first usage comes at the very beginning and says nothing."""
+        """Whether the message has its stop reason; an early usage does not count."""
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
@@ -176,7 +176,7 @@ class AnthropicReader:
                 pass
 
     def _count(self, usage: _Usage | None) -> None:
-        """Later figures replace earlier ones: those of `message_delta` are totals."""
+        """Replace earlier figures by later ones: those of `message_delta` are totals."""
         if usage is None:
             return
         for name in usage.__struct_fields__:

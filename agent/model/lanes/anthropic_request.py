@@ -1,4 +1,4 @@
-"""The request of Anthropic's messages API."""
+"""Build the request for Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .text import CACHE_MARK, EMPTY, arguments_object, encodable, tool_name
 
 VERSION = "2023-06-01"
 INTERLEAVED = "interleaved-thinking-2025-05-14"
-"""Beta header: models before adaptive thinking think between tool calls only with it."""
+"""Beta header: older models without adaptive thinking need it to think between tool calls."""
 _LEAST_THINKING = 1024
-"""Tokens (Anthropic, "Extended thinking": the least `budget_tokens`)."""
+"""Least `budget_tokens` (Anthropic, "Extended thinking")."""
 _SHARE = {"low": 0.2, "medium": 0.4, "high": 0.6}
-"""Of the answer's tokens, for models that take a number instead of an effort."""
+"""Share of the answer's tokens for thinking, for models that take a number instead of an effort."""
 
 
 def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
-    """The JSON of one request."""
+    """Build the JSON body of one request."""
     messages = _messages(request, at)
     body: dict[str, Any] = {
         "model": at.model,
@@ -48,7 +48,7 @@ def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
 
 
 def anthropic_headers(at: Endpoint) -> dict[str, str]:
-    """Version, key, and the beta features that the request uses."""
+    """Return version, key, and the beta features that the request uses."""
     headers = {"anthropic-version": VERSION}
     if at.key_is_token:
         headers["Authorization"] = f"Bearer {at.key}"
@@ -73,7 +73,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _messages(request: Request, at: Endpoint) -> list[dict[str, Any]]:
-    """Turns of user and assistant in alternation: results of tools and what the user adds are one turn."""
+    """Alternate turns of user and assistant: tool results and the user's text form one turn."""
     out: list[dict[str, Any]] = []
     for message in request.messages:
         if message.role == "system":
@@ -100,7 +100,7 @@ def _blocks(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> list[
 
 
 def _assistant(text: str, calls: Sequence[ToolCall], order: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answer's blocks in the order in which they came, where that is known and nothing was left out since."""
+    """Return the answer's blocks in their original order if it is known and nothing was left out since."""
     places: list[int] = [b["place"] for b in order if b["type"] == "tool_use"]
     length = sum(b["length"] for b in order if b["type"] == "text")
     if len(places) != len(calls) or length != len(text):

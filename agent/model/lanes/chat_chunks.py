@@ -1,4 +1,4 @@
-"""Reads the event stream of OpenAI-style chat completions: what a server sends, and where each piece belongs."""
+"""Read the event stream of OpenAI-style chat completions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ FINISHES: dict[str, Finish] = {
     "refusal": "refusal",
     "error": "error",
 }
-"""What the finish reasons mean; an unknown one is an end like any other."""
+"""Meaning of the finish reasons; an unknown one is a normal end."""
 _READABLE = ("reasoning_content", "reasoning")
-"""Fields of a delta that carry readable reasoning. Some servers send the same text in both."""
+"""Fields of a delta with readable reasoning. Some servers send the same text in both."""
 
 
 class _Function(msgspec.Struct):
@@ -85,7 +85,7 @@ class _XGroq(msgspec.Struct):
 
 
 class Chunk(msgspec.Struct):
-    """One event of the stream, as far as it is read here."""
+    """The fields of one event that are used here."""
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
@@ -97,29 +97,29 @@ class Chunk(msgspec.Struct):
 
 
 class ChatReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._events = EventStream()
         self._details: list[dict[str, Any]] = []
         self._reasoning: dict[str, list[str]] = {}
-        """Readable reasoning, by the field that carried it."""
+        """Readable reasoning by its field."""
         self._any = False
 
     @property
     def done(self) -> bool:
-        """The server said `[DONE]`: nothing follows."""
+        """Whether the server sent `[DONE]`: nothing follows."""
         return self._events.done
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for event in self._events.feed(data):
             yield from self._read(event)
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing. Raises ErrorInStream."""
-        with suppress(BrokenStream):  # half an event at the end of a stream that broke off
+        """Read a last line without line end. Raises ErrorInStream."""
+        with suppress(BrokenStream):  # an incomplete event at the end of a broken stream
             for event in self._events.end():
                 yield from self._read(event)
         self._answer.opaque.update({name: "".join(pieces) for name, pieces in self._reasoning.items()})
@@ -127,7 +127,7 @@ class ChatReader:
             self._answer.opaque["reasoning_details"] = self._details
 
     def is_whole(self) -> bool:
-        """The stream ended by itself: it gave a reason or a usage, or it was an empty answer that said `[DONE]`."""
+        """Whether the stream ended by itself: it has a reason or a usage, or it is an empty answer with `[DONE]`."""
         given = self._answer.finish is not None or self._answer.usage is not None
         return given or (self.done and not self._any)
 
@@ -141,7 +141,7 @@ class ChatReader:
                 self._answer.usage = tokens_of(usage) or self._answer.usage
         self._answer.pieces += 1
         for choice in chunk.choices or ():
-            if choice.index in (0, None):  # only one choice is ever asked for
+            if choice.index in (0, None):  # only one choice is ever requested
                 yield from self._take(choice)
 
     def _take(self, choice: _Choice) -> Iterator[Shown]:
@@ -205,7 +205,7 @@ T = TypeVar("T")
 
 
 def decode(data: bytes, decoder: Callable[[], msgspec.json.Decoder[T]]) -> T:
-    """One event. An invalid byte is replaced. Raises BrokenStream."""
+    """Decode one event. An invalid byte is replaced. Raises BrokenStream."""
     try:
         return decoder().decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
@@ -216,13 +216,13 @@ def decode(data: bytes, decoder: Callable[[], msgspec.json.Decoder[T]]) -> T:
 
 
 def as_dicts(value: object) -> list[dict[str, Any]]:
-    """The objects of a JSON list; of anything else none."""
+    """Return the objects of a JSON list; empty for anything else."""
     items = cast(list[object], value) if isinstance(value, list) else []
     return [cast(dict[str, Any], i) for i in items if isinstance(i, dict)]
 
 
 def tokens_of(usage: object) -> Tokens | None:
-    """The provider's usage; None where it is all zeros, as some send it when they did not count."""
+    """Return the provider's usage; None if it is all zeros, which some send when they did not count."""
     prompt, out = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
     if prompt + out == 0:
         return None
@@ -248,7 +248,7 @@ def _number(holder: object, name: str) -> int:
 
 
 def converted(value: object, kind: type[T], *, strict: bool = True) -> T:
-    """A part of an event that was decoded before. Raises BrokenStream."""
+    """Convert part of a decoded event. Raises BrokenStream."""
     try:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as e:

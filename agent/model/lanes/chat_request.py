@@ -1,4 +1,4 @@
-"""The request of OpenAI-style chat completions, with what single providers need differently."""
+"""Build the request for OpenAI-style chat completions, with differences of single providers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..traits import Traits
 from .text import CACHE_MARK, EMPTY, arguments_json, encodable, short_id, tool_name
 
 _NOT_RECORDED = "(not recorded)"
-"""Reasoning of an answer that another model gave, for providers that insist on some."""
+"""Placeholder for the reasoning of another model's answer, for providers that require some."""
 
 
 def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
-    """The JSON of one request."""
+    """Build the JSON body of one request."""
     body: dict[str, Any] = {
         "model": wire_name(at, traits),
         "messages": chat_messages(request, at, traits),
@@ -36,7 +36,7 @@ def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
 
 
 def wire_name(at: Endpoint, traits: Traits) -> str:
-    """The model's name as the provider takes it."""
+    """Return the model's name in the provider's form."""
     if at.provider == "huggingface" and at.api_base is None and at.model.count("/") == 2:
         vendor, _, model = at.model.partition("/")  # litellm's spelling of the router's `MODEL:VENDOR`
         return f"{model}:{vendor}"
@@ -44,7 +44,7 @@ def wire_name(at: Endpoint, traits: Traits) -> str:
 
 
 def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[str, Any]]:
-    """The conversation. Claude behind a gateway gets cache marks on its system prompt and its newest message."""
+    """Build the conversation. Claude behind a gateway gets cache marks on system prompt and newest message."""
     call_id = short_id if traits.short_call_ids else str
     out = [_message(message, request.blobs, at, traits, call_id) for message in request.messages]
     if at.wants_cache_marks and out:
@@ -54,7 +54,7 @@ def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[s
 
 
 def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """The tools on offer."""
+    """Convert the offered tools."""
     return [
         {
             "type": "function",
@@ -65,7 +65,7 @@ def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def schema_to_wire(schema: dict[str, Any]) -> dict[str, Any]:
-    """What the answer's text is held to."""
+    """Convert the schema for the answer's text."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 

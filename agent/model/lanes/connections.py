@@ -1,4 +1,4 @@
-"""HTTP connections to model servers, kept open between calls, one pool for each event loop."""
+"""Keep HTTP connections to model servers open between calls, one pool per event loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = We
 
 
 def pool() -> aiohttp.ClientSession:
-    """The running loop's connections. aiohttp is imported with the first call (0.12 s)."""
+    """Return the running loop's connections. aiohttp is imported with the first call (0.12 s)."""
     import aiohttp
 
     loop = asyncio.get_running_loop()
@@ -44,7 +44,7 @@ def pool() -> aiohttp.ClientSession:
 
 
 async def close_pool() -> None:
-    """Close the running loop's connections. No call may run."""
+    """Close the running loop's connections. No call may be running."""
     session = _pools.pop(asyncio.get_running_loop(), None)
     if session is not None:
         await session.close()
@@ -52,7 +52,7 @@ async def close_pool() -> None:
 
 @asynccontextmanager
 async def borrowed_pool() -> AsyncGenerator[None, None]:
-    """The running loop's connections for a few questions: closed afterwards where nobody else had opened them."""
+    """Use the running loop's connections for a few requests; close them if nobody else had opened them."""
     is_ours = asyncio.get_running_loop() not in _pools
     try:
         yield
@@ -62,7 +62,7 @@ async def borrowed_pool() -> AsyncGenerator[None, None]:
 
 
 def proxy_for(url: str, *, local: bool) -> str | None:
-    """The environment's proxy for the address; None for a server on this machine or network."""
+    """Return the environment's proxy for the address; None for a server on this machine or network."""
     if local:
         return None
     from urllib.request import getproxies, proxy_bypass
@@ -77,7 +77,7 @@ def proxy_for(url: str, *, local: bool) -> str | None:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Certificates of this system and of certifi; `SSL_CERT_FILE` replaces both."""
+    """Load the certificates of this system and of certifi; `SSL_CERT_FILE` replaces both."""
     import ssl
 
     context = ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""Speaks to a model server directly: one HTTP request, read as it streams, without litellm."""
+"""Connect to a model server directly: one HTTP request, read as it streams, without litellm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _READERS: dict[str, Callable[[Answer], Reader]] = {
 
 
 class DirectLane:
-    """One server and one wire format."""
+    """A lane to one server in one wire format."""
 
     def __init__(self, at: Endpoint, traits: Traits, *, window: int) -> None:
         self._at = at
@@ -35,7 +35,7 @@ class DirectLane:
         self._window = window
 
     def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
-        """What can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault.
+        """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault.
 
         Closing the generator closes the connection immediately.
         """

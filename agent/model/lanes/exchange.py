@@ -1,4 +1,4 @@
-"""One request to a model server and its answer, read as it streams."""
+"""Send one request to a model server and read its answer as it streams."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _LONGEST_ERROR = 65_536
 """Bytes that are read of an error's body."""
 _LONGEST_WHOLE = 32 * 1024 * 1024
-"""Bytes of an answer that comes as one JSON object."""
+"""Bytes of the largest answer that comes as one JSON object."""
 _DRAIN = 0.05
-"""Seconds for what follows the end mark: a connection that was read to its end is used again."""
+"""Seconds to wait for data after the end mark: a connection that was read to its end can be reused."""
 
 
 class Reader(Protocol):
@@ -34,32 +34,32 @@ class Reader(Protocol):
 
     @property
     def done(self) -> bool:
-        """Nothing follows."""
+        """Whether nothing follows."""
         ...
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived and yield what can be shown."""
+        """Read new data and yield what can be shown."""
         ...
 
     def end(self) -> Iterator[Shown]:
-        """The stream is over: read the rest."""
+        """Read the rest when the stream is over."""
         ...
 
     def is_whole(self) -> bool:
-        """The answer ended by itself."""
+        """Whether the answer ended by itself."""
         ...
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that is ready to be sent."""
+    """A request that is ready to send."""
 
     wire: str
-    """The format of the answer."""
+    """Format of the answer."""
     url: str
     data: bytes
     headers: Mapping[str, str]
     is_signed: bool = False
-    """The URL goes out exactly as it stands: a signature covers it."""
+    """The URL is sent unchanged, because a signature covers it."""
 
 
 async def exchange(
@@ -87,7 +87,7 @@ async def exchange(
     finally:
         if response is not None:
             response.close()
-            await asyncio.sleep(0)  # the socket is closed in the loop's next round
+            await asyncio.sleep(0)  # the loop closes the socket in its next iteration
 
 
 async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
@@ -100,13 +100,13 @@ async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
         headers=outgoing.headers,
         proxy=proxy_for(outgoing.url, local=at.local),
         ssl=tls() if outgoing.url.startswith("https:") else True,
-        allow_redirects=False,  # the key goes to this server and to no other
+        allow_redirects=False,  # the key must not reach another server
     )
 
 
 async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer) -> ModelFault:
     body = b""
-    with suppress(Exception):  # the status alone says enough
+    with suppress(Exception):  # the status alone is enough
         body = await timer.wait(response.content.read(_LONGEST_ERROR))
     return of_body(Refused(response.status, dict(response.headers), body), at)
 
@@ -129,7 +129,7 @@ async def _read(
                 yield part
             if answer.pieces > before:
                 timer.arrived()
-            await asyncio.sleep(0)  # a fast server must not keep a command of the person waiting
+            await asyncio.sleep(0)  # a fast server must not delay a command of the person
         for part in reader.end():
             yield part
     except TooLong:
@@ -153,7 +153,7 @@ async def _body(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
 
 
 async def _more(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
-    """The next bytes; none at the end, also of a body that the server cut: what had arrived decides then."""
+    """Return the next bytes; empty at the end, also if the server cut the body: the caller checks what arrived."""
     import aiohttp
 
     try:

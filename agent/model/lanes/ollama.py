@@ -1,4 +1,4 @@
-"""Ollama's own chat API: one JSON object a line. Its OpenAI-style one cannot be told the window."""
+"""Ollama's own chat API, with one JSON object per line. Its OpenAI-style API cannot set the context window."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Line(msgspec.Struct):
 
 
 def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
-    """The JSON of one request. Ollama cuts the prompt silently at its default window, so it is told ours."""
+    """Build the JSON body of one request, with our context window: Ollama silently cuts the prompt at its default."""
     options = {"num_ctx": window, "num_predict": request.max_tokens}
     body: dict[str, Any] = {
         "model": at.model,
@@ -76,7 +76,7 @@ def _message(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict
 
 
 class OllamaReader:
-    """Puts the lines of one answer into an `Answer`."""
+    """Reads the lines of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -85,10 +85,10 @@ class OllamaReader:
         self._thinking: list[str] = []
         self._calls = 0
         self.done = False
-        """The last line came."""
+        """Whether the last line arrived."""
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         self._rest += data
         while (end := self._rest.find(b"\n", self._searched)) >= 0:
             line = bytes(self._rest[:end])
@@ -100,7 +100,7 @@ class OllamaReader:
             raise BrokenStream(f"one line is longer than {LONGEST_EVENT // 1024 // 1024} MB")
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing."""
+        """Read a last line without line end."""
         rest, self._rest = bytes(self._rest), bytearray()
         with suppress(BrokenStream):
             yield from self._line(rest)
@@ -108,7 +108,7 @@ class OllamaReader:
             self._answer.opaque["thinking"] = "".join(self._thinking)
 
     def is_whole(self) -> bool:
-        """The last line says that it is."""
+        """Whether the last line says that the answer is complete."""
         return self.done
 
     def _line(self, data: bytes) -> Iterator[Shown]:

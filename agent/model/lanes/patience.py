@@ -1,4 +1,4 @@
-"""How long an answer may be silent, and when its time is over."""
+"""Limit how long an answer may send nothing, and how long it may take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds to wait before a stream counts as stalled."""
+    """Seconds before a stream counts as stalled."""
 
     first: float
     """Until the first piece: a local model reads the whole prompt before it."""
@@ -25,7 +25,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timer:
-    """Waits for the next thing no longer than patience and deadline allow."""
+    """Waits for the next piece no longer than patience and deadline allow."""
 
     def __init__(self, at: Endpoint, patience: Patience, seconds: float | None) -> None:
         self._at = at
@@ -33,19 +33,19 @@ class Timer:
         self._end = None if seconds is None else time.monotonic() + seconds
         self._patient_until = time.monotonic() + patience.first
         self.begun = False
-        """The first piece has arrived."""
+        """Whether the first piece has arrived."""
 
     def start(self) -> None:
-        """The request goes out now: the time before was not the server's."""
+        """Start the time when the request is sent."""
         self._patient_until = time.monotonic() + self._patience.first
 
     def arrived(self) -> None:
-        """A piece of the answer arrived. Bytes that only keep the connection alive do not count."""
+        """Note a piece of the answer. Bytes that only keep the connection alive do not count."""
         self.begun = True
         self._patient_until = time.monotonic() + self._patience.between
 
     async def wait(self, coming: Awaitable[T]) -> T:
-        """The result. Raises ModelFault `stalled`, `timeout` or `deadline`; cancels what it waited for."""
+        """Wait for the result. Raises ModelFault `stalled`, `timeout` or `deadline`, and cancels what it waited for."""
         until = self._patient_until if self._end is None else min(self._patient_until, self._end)
         running = asyncio.timeout(max(until - time.monotonic(), 0))
         try:

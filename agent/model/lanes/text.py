@@ -1,4 +1,4 @@
-"""What every wire format does to the texts of a conversation before they are sent."""
+"""Prepare a conversation's texts for any wire format."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _NAME = re.compile(r"[^a-zA-Z0-9_-]")
 CACHE_MARK = {"type": "ephemeral"}
 """Anthropic, "Prompt caching": everything up to a marked block is cached for five minutes."""
 EMPTY = "(nothing)"
-"""Anthropic and Bedrock refuse a message without text."""
+"""Placeholder, because Anthropic and Bedrock refuse a message without text."""
 
 
 def encodable(text: str) -> str:
-    """The text without lone surrogates (a file name that is not UTF-8): they cannot go into a request."""
+    """Remove lone surrogates (a file name that is not UTF-8), which a request cannot contain."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 @lru_cache(maxsize=1024)
 def arguments_json(text: str) -> str:
-    """A call's arguments as one JSON object. Broken JSON is wrapped: several servers parse it, and fail on it."""
+    """Return a call's arguments as one JSON object. Broken JSON is wrapped, because several servers fail on it."""
     if is_object(text):
         return text
     return msgspec.json.encode({"not_json": encodable(text)}).decode() if text.strip() else "{}"
 
 
 def arguments_object(text: str) -> dict[str, Any]:
-    """The same as a dict."""
+    """Return a call's arguments as a dict."""
     return msgspec.json.decode(arguments_json(text), type=dict[str, Any])
 
 
 def tool_name(name: str) -> str:
-    """A name that providers accept (letters, digits, `_`, `-`; 64 at most), whatever the model wrote."""
+    """Return a name that providers accept (letters, digits, `_`, `-`; at most 64), whatever the model wrote."""
     return _NAME.sub("_", name)[:64] or "unnamed"
 
 
 def short_id(call_id: str) -> str:
-    """Nine letters and digits, always the same ones for the same id."""
+    """Return nine letters and digits, always the same for the same id."""
     return hashlib.sha256(call_id.encode()).hexdigest()[:9]

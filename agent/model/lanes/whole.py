@@ -1,4 +1,4 @@
-"""An answer that comes as one JSON object although a stream was asked for: some gateways do that."""
+"""Read an answer that comes as one JSON object although a stream was requested: some gateways do that."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], list[dict[str, Any]] | None]] = {
     "gemini": _gemini,
     "responses": _responses,
 }
-"""The events that a stream would have had; None for an object that is not an answer."""
+"""Return the events of an equivalent stream; None for an object that is not an answer."""

@@ -1,4 +1,4 @@
-"""Tool calls and reasoning that a model writes into its text, recognised per model family."""
+"""Recognise tool calls and reasoning that a model writes into its text, by model family."""
 
 from .reader import LeakReader
 

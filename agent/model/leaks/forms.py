@@ -1,4 +1,4 @@
-"""The opening tags of all families, and where each counts."""
+"""Opening tags of all families, and where each counts."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _FENCED: dict[str, _Reader] = {
 _WHOLE: dict[str, _Reader] = {"{": llama.read_bare}
 
 TAGS = (*_TAGGED, *harmony.OPENERS)
-"""They begin a call at the beginning of a line or behind a sentence."""
+"""Tags that begin a call at the beginning of a line or after a sentence."""
 AT_LINE_START = (*_FENCED, "functools[")
 AT_START = (*_WHOLE, harmony.ADDRESS)
-"""They begin a call only at the beginning of the answer."""
+"""Tags that begin a call only at the beginning of the answer."""
 ALONE = frozenset((*_FENCED, *_WHOLE))
-"""Also JSON and Python that is meant as an example looks like these: they count only as one at the answer's end."""
+"""Forms that JSON or Python examples share: they count only alone at the answer's end."""
 READERS: dict[str, _Reader] = {**_TAGGED, **_FENCED, **_WHOLE, "functools[": phi.read_functools}
 
 STOPS = (
@@ -70,7 +70,7 @@ STOPS = (
     "</s>",
     "[e~[",
 )
-"""What ends a turn. Behind a call it is not text."""
+"""Tokens that end a turn. After a call they are not text."""
 
 THOUGHTS = {
     "<think>": "</think>",
@@ -78,4 +78,4 @@ THOUGHTS = {
     "<seed:think>": "</seed:think>",
     "<|channel>thought": "<channel|>",
 }
-"""Reasoning at the very beginning of an answer: opening and closing tag. Harmony has its own."""
+"""Opening and closing tags of reasoning at the very beginning of an answer. Harmony has its own."""

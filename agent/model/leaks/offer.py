@@ -1,4 +1,4 @@
-"""The tools on offer: makes calls out of what a family's reader found. Raises Refused for what is not a call."""
+"""Build calls of offered tools from what a family's reader found. Raises Refused for anything else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PYTHON = {"True": True, "False": False, "None": None}
 
 
 class Offer:
-    """The tools of one request, by name."""
+    """The tools of one request by name."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -26,36 +26,36 @@ class Offer:
         return bool(self._tools)
 
     def name(self, text: str) -> str:
-        """The name of a tool on offer."""
+        """Check the name of an offered tool."""
         if text not in self._tools:
             raise Refused
         return text
 
     def parameters(self, name: str) -> list[str]:
-        """The names of a tool's parameters, in the order of its schema."""
+        """Return the names of a tool's parameters in the order of its schema."""
         return list(self._properties(name))
 
     def from_json(self, text: str, *, whole: bool = False) -> ToolCall:
-        """The call in one JSON object; with `whole` it must have a name and arguments."""
+        """Return the call in one JSON object; with `whole` it must have a name and arguments."""
         return self._from_object(decoded(text), whole=whole)
 
     def from_list(self, text: str) -> list[ToolCall]:
-        """The calls in a JSON array."""
+        """Return the calls in a JSON array."""
         found = decoded(text)
         if not isinstance(found, list) or not found:
             raise Refused
         return [self._from_object(each, whole=False) for each in cast(list[object], found)]
 
     def from_arguments(self, name: str, text: str) -> ToolCall:
-        """The call of a named tool with JSON arguments."""
+        """Return the call of a named tool with JSON arguments."""
         return self._call(self.name(name), decoded(text))
 
     def from_texts(self, name: str, texts: Iterable[tuple[str, str]]) -> ToolCall:
-        """The call of a named tool with untyped values, which the tool's schema gives their types."""
+        """Return the call of a named tool with untyped values; the tool's schema gives their types."""
         return self.from_values(name, dict(texts))
 
     def from_values(self, name: str, values: Mapping[str, object]) -> ToolCall:
-        """The call of a named tool; texts are converted where the tool's schema wants another type."""
+        """Return the call of a named tool; texts are converted if the tool's schema needs another type."""
         known = self._properties(self.name(name))
         fitting = {k: _fit(v, known.get(k)) if isinstance(v, str) else v for k, v in values.items()}
         return self._call(name, fitting)
@@ -87,7 +87,7 @@ class Offer:
 
 
 def decoded(text: str) -> object:
-    """The value of a JSON text. Line ends within strings are allowed: small models forget to escape them."""
+    """Decode a JSON text. Line ends within strings are allowed, because small models forget to escape them."""
     try:
         return msgspec.json.decode(text)
     except _BROKEN:
@@ -109,7 +109,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _fit(text: str, schema: object) -> object:
-    """The text as a value of the schema's type, or the text where it is not one: validation then reports it."""
+    """Convert the text to the schema's type, or return it unchanged: validation then reports it."""
     types = _types(schema)
     if not types or (types - {"null"} == {"string"} and text != "null"):
         return text
@@ -122,7 +122,7 @@ def _fit(text: str, schema: object) -> object:
 
 
 def _types(schema: object) -> set[str]:
-    """The JSON types that the schema allows; empty when it does not say."""
+    """Return the JSON types that the schema allows; empty if it does not say."""
     if not isinstance(schema, dict):
         return set()
     fields = cast(dict[str, Any], schema)

@@ -1,4 +1,4 @@
-"""What an answer shows: text and reasoning, in order."""
+"""Collect the shown parts of an answer: text and reasoning, in order."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ Parts = list[TextPart | ReasoningPart]
 
 
 class Output:
-    """Collects pieces; neighbours of one kind become one part."""
+    """Collects pieces; adjacent pieces of one kind become one part."""
 
     def __init__(self) -> None:
         self._runs: list[tuple[type[TextPart] | type[ReasoningPart], list[str]]] = []
 
     def text(self, text: str) -> None:
-        """Add text."""
+        """Add a piece of text."""
         self._add(TextPart, text)
 
     def reasoning(self, text: str) -> None:
-        """Add reasoning."""
+        """Add a piece of reasoning."""
         self._add(ReasoningPart, text)
 
     def drain(self) -> Parts:

@@ -1,4 +1,4 @@
-"""Where a call may begin: at the beginning of a line or behind a sentence, and never in code."""
+"""Decide where a call may begin: at the beginning of a line or after a sentence, and never in code."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _BOUNDARY = (".", "!", "?", ":", "…", "。", "！", "？", "：", "</think>", 
 
 
 class Position:
-    """The place in the Markdown behind the text that was shown."""
+    """The position in the Markdown after the shown text."""
 
     def __init__(self) -> None:
         self._fence = ""
-        """The characters that opened the code fence; empty outside of one."""
+        """The characters that opened the code fence; empty outside a fence."""
         self._head = self._tail = ""
         self._last = ""
-        """The end of the text, without the white space behind it."""
+        """The end of the text, without trailing white space."""
         self._size = self._ticks = 0
 
     def see(self, text: str) -> None:
-        """Follow the text that was shown."""
+        """Follow the shown text."""
         if seen := text.rstrip():
             self._last = (self._last + seen[-_HEAD:])[-_HEAD:]
         *lines, last = text.split("\n")
@@ -35,20 +35,20 @@ class Position:
 
     @property
     def in_fence(self) -> bool:
-        """Inside a code fence."""
+        """Whether the position is inside a code fence."""
         return bool(self._fence)
 
     @property
     def at_line_start(self) -> bool:
-        """At the beginning of a line that is not code; Markdown allows three spaces of indentation."""
+        """Whether the position begins a line that is not code; Markdown allows three spaces of indentation."""
         return not self._fence and len(self._head) <= 3 and not self._head.strip(" ")
 
     @property
     def may_begin(self) -> bool:
-        """A call may begin here.
+        """Whether a call may begin here.
 
-        Within a line that is only directly behind the end of a sentence, as templates without a line end write it; a
-        tag that prose mentions stands behind a space, a quote or a backtick.
+        Within a line, only directly after the end of a sentence, as templates without line ends write it; a
+        tag that prose mentions follows a space, a quote or a backtick.
         """
         if self.at_line_start:
             return True
@@ -57,7 +57,7 @@ class Position:
         return self._tail.endswith(_BOUNDARY)
 
     def follows(self, tags: tuple[str, ...]) -> bool:
-        """Only white space stands between one of the tags and this place."""
+        """Whether only white space is between one of the tags and this position."""
         return self._last.endswith(tags)
 
     def _grow(self, text: str) -> None:

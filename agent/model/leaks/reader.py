@@ -1,4 +1,4 @@
-"""Reads one answer: shows its text and reasoning as they arrive, and collects the calls that it ends with."""
+"""Read one answer: show its text and reasoning as they arrive, and collect the calls at its end."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from .source import Refused, Source, Steps
 
 _LINE_END = re.compile("\n")
 _AFTER_SENTENCE = re.compile(r"\n|(?<=[.!?:…。！？：>\]])[<\[]")
-"""Narrows down where `Position.may_begin` has to be asked within a line."""
+"""Candidates within a line for `Position.may_begin`."""
 _ANY_TAG = re.compile(r"[\n<]")
 
 
 @dataclass(slots=True)
 class _Found:
-    """One call, or several that stand in one pair of tags."""
+    """One call, or several in one pair of tags."""
 
     raw: str
-    """Their text, and the white space and stop tokens behind them."""
+    """Their text, and the white space and stop tokens after them."""
     calls: list[ToolCall]
     alone: bool
-    """They count only as the whole rest of the answer, next to no other call."""
+    """They count only as the whole rest of the answer, without other calls."""
     last: bool
-    """They count only where no text follows."""
+    """They count only if no text follows."""
     gap: str = ""
 
 
 class LeakReader:
-    """Reads one answer that may hold tool calls and reasoning as text.
+    """Reads one answer that may have tool calls and reasoning as text.
 
     Calls count only at the beginning of the answer (reasoning may precede them) or at its end: with text before and
-    after them they are quoted. They are never read inside of code or out of reasoning. What is not a call of a tool on
-    offer stays text, byte for byte.
+    after they are quotes. Calls in code or reasoning never count. Anything that is not a call of an offered tool
+    stays text, byte for byte.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -50,20 +50,20 @@ class LeakReader:
         self._output = Output()
         self._calls: list[ToolCall] = []
         self._spoke = False
-        """Text was shown that is not only white space."""
+        """Text other than white space was shown."""
         self._examples = False
-        """A fenced call was only an example; then another one is, too."""
+        """A fenced call was only an example, so further ones are examples too."""
         self._framed = False
         """The text is a harmony message, which a token ends."""
         self._reading = self._answer()
 
     def feed(self, text: str) -> Parts:
-        """What can be shown now. Text is held back only while it may be the beginning of a tag or of a call."""
+        """Return what can be shown now. Text is held back only while it may begin a tag or a call."""
         self._source.add(text)
         return self._continue()
 
     def flush(self) -> tuple[Parts, list[ToolCall]]:
-        """The rest at the end of the answer, and the calls. A call that is not complete is text."""
+        """Return the rest at the end of the answer, and the calls. An incomplete call is text."""
         self._source.end()
         return self._continue(), self._calls
 
@@ -77,7 +77,7 @@ class LeakReader:
             yield from self._open(opener)
 
     def _begin(self) -> Steps[None]:
-        """Reasoning at the very beginning, and what is a call only there."""
+        """Read reasoning at the very beginning, and forms that are calls only there."""
         source = self._source
         lead = yield from source.space()
         if opener := (yield from source.match(THOUGHTS)):
@@ -100,7 +100,7 @@ class LeakReader:
         yield from source.newlines()
 
     def _next_opener(self) -> Steps[str]:
-        """Show text up to the next opening tag, and take it; empty at the end of the answer."""
+        """Show text up to the next opening tag and consume the tag; empty at the end of the answer."""
         source = self._source
         while sign := (yield from source.peek()):
             source.mark()
@@ -126,7 +126,7 @@ class LeakReader:
         return _ANY_TAG if self._framed else _AFTER_SENTENCE
 
     def _open(self, opener: str) -> Steps[None]:
-        """Read what the opening tag begins, and the calls right behind it. The source is marked before the tag."""
+        """Read what the opening tag begins, and the calls right after it. The source is marked before the tag."""
         source = self._source
         found: list[_Found] = []
         try:
@@ -150,7 +150,7 @@ class LeakReader:
             self._settle(found, followed=bool((yield from source.peek())))
 
     def _message(self, opener: str, found: list[_Found]) -> Steps[list[ToolCall]]:
-        """The call in a harmony message; none when the message is reasoning, which is read, or text, which follows."""
+        """Read the call in a harmony message; empty if the message is reasoning (which is read) or text."""
         source, framed = self._source, not self._spoke or bool(found)
         if opener in harmony.ENDS:
             if not (yield from source.peek()):
@@ -169,14 +169,14 @@ class LeakReader:
         return []
 
     def _filler(self) -> Steps[str]:
-        """White space and stop tokens."""
+        """Read white space and stop tokens."""
         gap = yield from self._source.space()
         while stop := (yield from self._source.match(STOPS)):
             gap += stop + (yield from self._source.space())
         return gap
 
     def _settle(self, found: list[_Found], *, followed: bool) -> None:
-        """Take the calls, or show them as text where they only quote."""
+        """Accept the calls, or show them as text if they are quotes."""
         is_alone = len(found) == 1 and not followed
         quoted = any(each.alone for each in found) and not is_alone
         if followed:

@@ -1,7 +1,7 @@
-"""The text of an answer while it arrives.
+"""Read the text of an answer while it arrives.
 
-Each reading function is a generator: it yields while it needs more text, and returns what it read. Text is consumed as
-soon as it is read, so that a long call that arrives in small pieces costs linear time.
+Each reading function is a generator: it yields while it needs more text, and returns the result. Text is consumed
+as soon as it is read, so a long call in small pieces costs linear time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _T = TypeVar("_T")
 Steps: TypeAlias = Generator[None, None, _T]
 
 LONGEST = 16 * 1024 * 1024
-"""Characters of one call. A longer one stays text."""
+"""Characters of the longest call. A longer one stays text."""
 DEEPEST = 256
-"""Nested brackets of one call. A deeper one stays text."""
+"""Nesting depth of the deepest call. A deeper one stays text."""
 _LONGEST_NAME = 200
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -30,11 +30,11 @@ _SPACES = re.compile(" +")
 
 
 class Refused(Exception):
-    """What looked like a call is text."""
+    """What looked like a call is only text."""
 
 
 class Source:
-    """Text that is read from the front and may grow at the back."""
+    """Text that is read from the front and may grow at the end."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -43,24 +43,24 @@ class Source:
         self._taken: list[str] | None = None
         self._size = 0
         self.unescaped = False
-        """Since `mark`, a value was read whose end is not certain, because its format cannot escape the closing tag."""
+        """Since `mark`, a value was read whose end is uncertain, because its format cannot escape the closing tag."""
 
     def add(self, text: str) -> None:
-        """Append text that arrived."""
+        """Append newly arrived text."""
         self._text = self._text[self._at :] + text
         self._at = 0
 
     def end(self) -> None:
-        """Nothing more arrives."""
+        """Note that nothing more arrives."""
         self._ended = True
 
     @property
     def ended(self) -> bool:
-        """Nothing more arrives."""
+        """Whether nothing more arrives."""
         return self._ended
 
     def mark(self) -> None:
-        """Record what is read from here on, for `release`."""
+        """Record everything read from here on, for `release`."""
         self._taken, self._size, self.unescaped = [], 0, False
 
     def release(self) -> str:
@@ -69,7 +69,7 @@ class Source:
         return "".join(taken)
 
     def text(self, stop: re.Pattern[str]) -> str:
-        """Take at least one character: spaces, or the text before the next `stop` or through the line end."""
+        """Consume at least one character: spaces, or the text before the next `stop` or through the line end."""
         if found := _SPACES.match(self._text, self._at):
             return self._take(found.end() - self._at)
         found = stop.search(self._text, self._at + (self._text[self._at] != "\n"))
@@ -78,7 +78,7 @@ class Source:
         return self._take((found.end() if found.group() == "\n" else found.start()) - self._at)
 
     def stream_until(self, close: str) -> tuple[str, bool]:
-        """Take what has arrived of the text before `close`; true when `close` was reached (and taken)."""
+        """Consume the arrived text before `close`; True when `close` was reached and consumed."""
         found = self._text.find(close, self._at)
         if found >= 0:
             text = self._take(found - self._at)
@@ -88,7 +88,7 @@ class Source:
         return self._take(len(self._text) - self._at - kept), False
 
     def more(self) -> Steps[bool]:
-        """Wait for a character; false at the end of the answer."""
+        """Wait for a character; False at the end of the answer."""
         while self._at >= len(self._text):
             if self._ended:
                 return False

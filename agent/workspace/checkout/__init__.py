@@ -1,4 +1,4 @@
-"""A clean checkout of a run's result: its files, its dependency folders, its repository."""
+"""Make a clean checkout of a run's result: its files, its dependency folders, its repository."""
 
 from .backlinks import leads_back
 from .clean_git import OBJECTS, lay_git, lay_tracked

@@ -1,4 +1,4 @@
-"""What in a dependency folder leads back to the workspace: links, and editable installs with its absolute path."""
+"""Find what leads from a dependency folder to the workspace: links, and editable installs with its absolute path."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST_BYTES = 200_000
 
 
 def leads_back(folder: Path, workspace: Path) -> str | None:
-    """The first file below the folder that leads to other files of the workspace; None: none does.
+    """Return the first file below the folder that leads to other files of the workspace; None: none does.
 
-    In a checkout that stands elsewhere, such a file leads to the original and not to the checkout.
+    In a checkout in another place, such a file leads to the original and not to the checkout.
     """
     real, root = os.path.realpath(folder), os.path.realpath(workspace)
     for top, folders, files in os.walk(real):

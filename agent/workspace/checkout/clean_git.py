@@ -1,4 +1,4 @@
-"""A repository for a checkout: the commit, the branch and the tags of another one, and nothing else of its `.git`."""
+"""Make a repository for a checkout: commit, branch and tags of another one, and nothing else of its `.git`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OTHER_CONFIG = _CONFIG.replace("version = 0", "version = 1") + "[extensions]\n\
 
 
 async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
-    """Make `.git` in the checkout `folder`, as the repository of the workspace stands now.
+    """Make `.git` in the checkout `folder` from the present state of the workspace's repository.
 
-    `workspace` is resolved. `objects`: where the check sees the objects of the original; None: where they stand.
-    Returns where they stand; None: the workspace is not the top of a git repository. Raises GitFailed, OSError.
+    `workspace` is resolved. `objects`: where the check sees the objects of the original; None: at their real path.
+    Returns their real path; None: the workspace is not the top of a git repository. Raises GitFailed, OSError.
     """
     if not (workspace / ".git").exists():
         return None
@@ -35,7 +35,7 @@ async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects
     tags = (await origin.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")).line
     git = folder / ".git"
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "objects-of-the-run"):
-        (git / name).mkdir(parents=True, exist_ok=True)  # a guarded file may stand there
+        (git / name).mkdir(parents=True, exist_ok=True)  # a guarded file may be there
     form = (await origin.must("rev-parse", "--show-object-format")).line
     (git / "config").write_text(_CONFIG if form == "sha1" else _OTHER_CONFIG.format(form))
     (git / "HEAD").write_text(f"ref: refs/heads/{branch}\n" if branch is not None else f"{head}\n")
@@ -51,9 +51,9 @@ async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects
 
 
 async def lay_tracked(workspace: Path | None, folder: Path, env: Mapping[str, str], own: Path) -> None:
-    """Bring files into the checkout that are in its commit although a pattern ignores them; bring the index up to date.
+    """Add committed files that a pattern ignores to the checkout, and bring the index up to date.
 
-    They are taken from the workspace, and from the commit where it does not have them or is None.
+    They come from the workspace, or from the commit if the workspace lacks them or is None.
     `own`: what `lay_git` returned. Raises GitFailed, OSError.
     """
     here = Repository(folder, env)
@@ -68,13 +68,13 @@ async def lay_tracked(workspace: Path | None, folder: Path, env: Mapping[str, st
 
 
 def _lay(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:
-    """Copy what is not there. Returns what the workspace does not have."""
+    """Copy missing files. Returns those that the workspace does not have."""
     missing = [path for path in paths if not os.path.lexists(folder / path)]
     return [path for path in missing if workspace is None or not _copy(workspace / path, folder / path)]
 
 
 def _copy(source: Path, target: Path) -> bool:
-    """False: no plain file stands there."""
+    """Copy a plain file. Returns False if the source is not one."""
     if not source.is_file() or source.resolve() != source:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)

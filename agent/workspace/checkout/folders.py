@@ -1,4 +1,4 @@
-"""The dependency folders of a workspace: what package managers filled, found by the table next to this file."""
+"""Find the dependency folders of a workspace, which package managers fill, by the table next to this file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ignore import Ignore
 
 _FILE = Path(__file__).with_name("dependency_folders.toml")
 _MOST_ENTERED = 20_000
-"""Folders of the workspace that are looked into."""
+"""Number of workspace folders that are searched."""
 
 
 class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,7 +28,7 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     source: str
 
     def fits(self, name: str, siblings: Sequence[str], place: str) -> bool:
-        """The folder `place` with this name, next to these names, is one of this kind."""
+        """Return whether the folder `place` with this name, next to these names, is of this kind."""
         if "*" not in self.names and name not in self.names:
             return False
         if self.beside and not any(fnmatchcase(other, glob) for glob in self.beside for other in siblings):
@@ -41,15 +41,15 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def dependency_folders(root: Path) -> dict[str, FolderKind]:
-    """Path, relative to the workspace, to kind of each dependency folder that is not part of a checkout.
+    """Return path (relative to the workspace) and kind of each dependency folder that a checkout lacks.
 
-    A folder with such a name that git does not ignore (a committed `vendor`) is part of it, and not returned.
+    A folder with such a name that git does not ignore (a committed `vendor`) is part of a checkout and not returned.
     """
     return {path: kind for path, name, siblings in ignored_names(root) if (kind := _kind(root, path, name, siblings))}
 
 
 def ignored_names(root: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Each file or folder that is ignored by itself: its path, its name, and the names next to it."""
+    """Yield path, name and sibling names of each file or folder that is itself ignored."""
     ignore = Ignore(root)
     waiting, entered = [""], 0
     while waiting and entered < _MOST_ENTERED:

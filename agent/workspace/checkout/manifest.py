@@ -1,4 +1,4 @@
-"""What a dependency folder holds, by path, mode, size and content: recorded once, compared later."""
+"""Record the content of a dependency folder by path, mode, size and hash, and compare it later."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ import msgspec
 MOST_FILES = 200_000
 MOST_BYTES = 6_000_000_000
 _RACY_NS = 2_100_000_000
-"""A file that changed so shortly before it was read may change again without another change time."""
+"""A file that changed so shortly before it was read may change again with the same change time."""
 _BYTE_CODE = "__pycache__"
 _PIECE = 1 << 20
 
 
 class TooManyFiles(Exception):
-    """The folder has more than a manifest holds; the text says what."""
+    """The folder has more files than a manifest can hold; the message says how many."""
 
 
 class Held(msgspec.Struct, frozen=True, array_like=True):
-    """One file or link."""
+    """One file or link in a manifest."""
 
     mode: int
     size: int
     digest: str
     """SHA-256 of the bytes, or of a link's target."""
     ctime: int = 0
-    """In ns; 0: it was too young to be believed. It moves with every change, and nobody can set it (inode(7))."""
+    """In ns; 0: the file changed too recently. Every change moves it, and nobody can set it (inode(7))."""
     ino: int = 0
 
     def is_same(self, other: Held) -> bool:
-        """Mode and content; times do not matter."""
+        """Compare mode and content, not times."""
         return (self.mode, self.size, self.digest) == (other.mode, other.size, other.digest)
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """A folder as it stood."""
+    """Content of a folder at one time."""
 
     files: dict[str, Held]
-    """By the path below the folder. Files of caches are not in it, byte code is."""
+    """Files by their path below the folder, without files of caches, but with byte code."""
 
     @property
     def bytes(self) -> int:
-        """Of all its files."""
+        """Total bytes of all files."""
         return sum(held.size for held in self.files.values())
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """What differs from a manifest."""
+    """Differences from a manifest."""
 
     files: list[str]
     """Paths below the folder, sorted."""
     byte_code: list[str]
-    """Folders with byte code that came or changed since: running Python does that. Sorted."""
+    """Folders with new or changed byte code, sorted: running Python writes it."""
 
 
 def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] = lambda: True) -> Manifest:
-    """Read all of it, as long as it is wanted. Raises TooManyFiles, OSError."""
+    """Read the whole folder while `wanted` returns True. Raises TooManyFiles, OSError."""
     now, room = time.time_ns(), MOST_BYTES
     found: dict[str, Held] = {}
     for path, status in _walk(folder, caches):
@@ -76,7 +76,7 @@ def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] 
 
 
 def compare(known: Manifest, folder: Path, caches: Sequence[str] = ()) -> Compared:
-    """A file is read only where its stat fields say that it may have changed. Raises OSError."""
+    """Compare a folder; a file is read only if its stat fields show a possible change. Raises OSError."""
     differing: list[str] = []
     missing = dict(known.files)
     for path, status in _walk(folder, caches):
@@ -95,7 +95,7 @@ def _is_byte_code(path: str) -> bool:
 
 
 def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Every file and link below it, relative path first. What cannot be read is an error: nobody could compare it."""
+    """Yield every file and link below the folder, relative path first. An unreadable entry is an error."""
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -111,7 +111,7 @@ def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_re
 
 
 def _held(path: str, status: os.stat_result, now: int) -> Held:
-    """`now`: when the reading began, in ns; 0: its change time is not kept."""
+    """Read one entry. `now`: when reading began, in ns; 0: the change time is not stored."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         digest = hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest()  # noqa: PTH115 - 100,000 of them

@@ -1,4 +1,4 @@
-"""The repositories of submodules in a checkout."""
+"""Set up the repositories of submodules in a checkout."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..git.repository import Repository
 
 _GITLINK = b"160000 "
 _ACTIVE = "[submodule]\n\tactive = .\n"
-"""Without it git says of every submodule that it is not initialised."""
+"""Without this setting git reports every submodule as not initialised."""
 
 
 async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, str], own: Path) -> list[str]:
-    """Mark the submodules active that the commit of a checkout names and the workspace has; return their paths.
+    """Activate the submodules that a checkout's commit names and the workspace has; return their paths.
 
-    `folder`: the checkout. `own`: where the objects of its repository stand. Raises GitFailed, OSError.
+    `folder`: the checkout. `own`: where the objects of its repository are. Raises GitFailed, OSError.
     """
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
     listed = await Repository(folder, env).must("ls-files", "-z", "--stage", more=more)
@@ -30,5 +30,5 @@ async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, s
 
 
 def _is_plain(workspace: Path, path: str) -> bool:
-    """No link stands on the way to it."""
+    """Return whether no link is on the way to it."""
     return Path(os.path.realpath(workspace / path)) == Path(os.path.realpath(workspace)) / path

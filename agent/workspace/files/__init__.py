@@ -1,1 +1,1 @@
-"""Files of the workspace: opened without following links, compared, written in full or not at all."""
+"""Read and write workspace files: without following links, with comparison, and completely or not at all."""

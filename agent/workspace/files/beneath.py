@@ -1,7 +1,7 @@
-"""Opening and swapping files below a folder without following a link on the way: what was judged is what is touched.
+"""Open and swap files below a folder without following links, so that the checked file is the one that is used.
 
-A path is walked folder by folder with O_NOFOLLOW from a descriptor of the workspace, so a link that was put into its
-middle after it was judged is an error and never a way out (CVE-2025-53109, docs/attacks.md A.10).
+A path is walked folder by folder with O_NOFOLLOW from a descriptor of the workspace. A link that appears in its
+middle after the check is an error and never leads out (CVE-2025-53109, docs/attacks.md A.10).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def open_beneath(root: Path, path: Path, flags: int = _READ) -> int:
-    """A descriptor of the file; the caller closes it. OSError where a part is missing, a link, or no folder."""
+    """Open a file; the caller closes the descriptor. Raises OSError if a part is missing, a link, or not a folder."""
     with folder_of(root, path) as folder:
         if path == root:
             return os.open(".", flags, dir_fd=folder)
@@ -33,9 +33,9 @@ def open_beneath(root: Path, path: Path, flags: int = _READ) -> int:
 
 @contextmanager
 def folder_of(root: Path, path: Path, made: list[Path] | None = None) -> Generator[int]:
-    """A descriptor of the folder that holds the path. With `made`, missing folders are made and added to it."""
+    """Open the folder that contains the path. With `made`, missing folders are created and added to it."""
     parts = path.relative_to(root).parts[:-1]
-    # The root itself may be reached through links of the user's; below it none is followed.
+    # The path to the root may contain the user's links; below it no link is followed.
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     here = root
     try:
@@ -64,7 +64,7 @@ def _enter(fd: int, part: str, here: Path, made: list[Path] | None) -> int:
 
 
 def read_all(fd: int, limit: int) -> bytes:
-    """The bytes from the descriptor's place to the end, at most `limit`."""
+    """Read from the descriptor's position to the end, at most `limit` bytes."""
     pieces: list[bytes] = []
     left = limit
     while left > 0 and (piece := os.read(fd, min(left, 1 << 20))):
@@ -74,20 +74,20 @@ def read_all(fd: int, limit: int) -> bytes:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Writes all of the bytes at the descriptor's place."""
+    """Write all bytes at the descriptor's position."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def exchange(folder: int, one: str, other: str) -> bool:
-    """Swaps two names of a folder in one step. False: this system or file system cannot."""
+    """Swap two names of a folder in one step. Returns False if this system or file system cannot."""
     flag = _MAC_EXCHANGE if sys.platform == "darwin" else _LINUX_EXCHANGE
     return _rename(folder, one, other, flag)
 
 
 def rename_new(folder: int, old: str, new: str) -> None:
-    """Gives the file its new name, which must be free. Raises FileExistsError where it is not."""
+    """Rename the file to a name that must be free. Raises FileExistsError if it is not."""
     flag = _MAC_NOREPLACE if sys.platform == "darwin" else _LINUX_NOREPLACE
     if not _rename(folder, old, new, flag):
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""What bytes are as text, so that a changed text goes back in the same encoding, mark and line endings."""
+"""Decode file bytes to text, so that a changed text is written with the same encoding, mark and line endings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _BARE_END = re.compile(r"(?<!\r)\n")
 
 
 class Form(NamedTuple):
-    """How a file's text is kept. An empty encoding: the bytes are no text."""
+    """How a file's text is stored. An empty encoding: the bytes are not text."""
 
     encoding: str
     bom: bytes
     newline: str
-    """`\\n`, `\\r\\n` or `\\r`; `mixed`; empty where there is no line end at all."""
+    """`\\n`, `\\r\\n` or `\\r`; `mixed`; empty if there are no line ends."""
 
 
 def form_of(data: bytes) -> Form:
-    """The form in which these bytes are text and from which they come back bit by bit."""
+    """Find the form in which these bytes are text and can be restored bit by bit."""
     for mark, encoding in _MARKS:
         if data.startswith(mark) and (text := _decoded(data[len(mark) :], encoding)) is not None:
             return Form(encoding, mark, newline_of(text))
@@ -48,9 +48,9 @@ def form_of(data: bytes) -> Form:
 
 
 def stray_byte(data: bytes) -> tuple[int, int] | None:
-    """Line (1-based) and value of the first byte that breaks text which is UTF-8 elsewhere; None: it is none, or whole.
+    """Return line (1-based) and value of the first invalid byte in UTF-8 text; None: valid, or not such text.
 
-    Such a text has no one encoding: what is added to it in any would be wrong somewhere.
+    Such a text does not have one encoding: any addition would be wrong somewhere.
     """
     if not data or _decoded(data, "utf-8") is not None:
         return None
@@ -62,7 +62,7 @@ def stray_byte(data: bytes) -> tuple[int, int] | None:
 
 
 def newline_of(text: str) -> str:
-    """The one line ending that the text uses, `mixed`, or an empty string where it has none."""
+    """Return the text's only line ending, `mixed`, or an empty string if it has none."""
     if "\r" not in text:
         return "\n" if "\n" in text else ""
     ends = set(_LINE_END.findall(text))
@@ -70,7 +70,7 @@ def newline_of(text: str) -> str:
 
 
 def with_newline(text: str, newline: str) -> str:
-    r"""The text with its bare `\n` turned into the file's one line ending; a mixed file is left as it is."""
+    r"""Replace bare `\n` by the file's line ending; a text for a mixed file is not changed."""
     if newline not in ("\r\n", "\r") or "\n" not in text:
         return text
     return _BARE_END.sub(newline, text)

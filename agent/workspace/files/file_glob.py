@@ -1,4 +1,4 @@
-"""A glob over the files of a workspace, as a person writes it on a command line."""
+"""A glob for the files of a workspace, as a person writes it on a command line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class FileGlob:
-    """One without a slash holds at any depth; the path of a file is a glob too, and that of a folder names all in it.
+    """Match files. Without a slash, it matches at any depth; a file's path matches itself, a folder's all files in it.
 
-    Case counts.
+    Case matters.
     """
 
     def __init__(self, text: str, root: Path) -> None:
@@ -24,7 +24,7 @@ class FileGlob:
         self._path = PurePosixPath(os.path.relpath(plain, root) if plain.startswith("/") else plain).as_posix()
 
     def matches(self, path: str) -> bool:
-        """The path, relative to the workspace, is one of those that it names."""
+        """Return whether the glob matches this path, relative to the workspace."""
         if self._path in (".", path) or path.startswith(f"{self._path}/"):
             return True
         if "/" not in self.text:

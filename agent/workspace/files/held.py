@@ -1,4 +1,4 @@
-"""Making sure that a file is what it was, and that nobody is writing to it, while it is replaced."""
+"""Ensure that a file is as expected, and that nobody is writing to it, while it is replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Held:
-    """The old file, found to be the expected one, and as far as the system allows kept from being opened to write."""
+    """The old file, checked to be the expected one, and locked against writers as far as the system allows."""
 
     def __init__(self, fd: int, folder: int, before: FileState) -> None:
         self._fd, self._folder, self._before = fd, folder, before
@@ -32,7 +32,7 @@ class Held:
             raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
 
     def came_out_as(self, aside: str) -> bool:
-        """The same file has that name now, and nobody wrote to it, or waits to, while it was moved."""
+        """Return whether the same file has that name now, and nobody wrote to it, or waits to, during the move."""
         found = os.stat(aside, dir_fd=self._folder, follow_symlinks=False)
         if found.st_ino != self.status.st_ino or self._lease.is_contested:
             return False
@@ -46,7 +46,7 @@ class Held:
 
 @contextmanager
 def held(folder: int, name: str, before: FileState) -> Generator[Held]:
-    """The file, held. Raises StaleFile where it is not what `before` says, or someone is writing to it."""
+    """Hold the file. Raises StaleFile if it is not what `before` says, or someone is writing to it."""
     fd = os.open(name, READ, dir_fd=folder)
     try:
         yield Held(fd, folder, before)
@@ -55,21 +55,21 @@ def held(folder: int, name: str, before: FileState) -> Generator[Held]:
 
 
 def compare(folder: int, name: str, before: FileState) -> os.stat_result:
-    """The file's status, if it is the expected one."""
+    """Return the file's status if it is the expected one."""
     with held(folder, name, before) as kept:
         return kept.status
 
 
 def from_start(fd: int, size: int) -> bytes:
-    """The first `size` bytes behind a descriptor."""
+    """Read the first `size` bytes of a descriptor."""
     os.lseek(fd, 0, os.SEEK_SET)
     return read_all(fd, size)
 
 
 class _Lease:
-    """Keeps others from opening a file for writing: they wait until the descriptor is closed (fcntl(2), "Leases").
+    """Keep others from opening a file for writing: they wait until the descriptor is closed (fcntl(2), "Leases").
 
-    `held` is false where the system, the file system or the file's owner does not allow it.
+    `held` is False if the system, the file system or the file's owner does not allow it.
     """
 
     def __init__(self, fd: int) -> None:
@@ -77,7 +77,7 @@ class _Lease:
         self.held = self._refused = False
         if sys.platform == "linux":
             try:
-                # The kernel tells the holder by SIGIO, which would end the process; SIGURG is ignored by default.
+                # The kernel notifies the holder with SIGIO, which would end the process; SIGURG is ignored by default.
                 fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
                 self.held = True
@@ -86,7 +86,7 @@ class _Lease:
 
     @property
     def is_contested(self) -> bool:
-        """Someone had the file open for writing when the lease was asked for, or waits to open it since."""
+        """Return whether someone had the file open for writing when the lease began, or has waited to open it since."""
         if sys.platform != "linux" or not self.held:
             return self._refused
         return fcntl.fcntl(self._fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK

@@ -1,4 +1,4 @@
-"""What we wrote ourselves: a watcher tells it from others' writes, and no build cache takes two states for one."""
+"""Record our own writes: a watcher tells them from others' writes, and build caches notice every new state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _KEPT = 4.0
-"""Seconds that a (size, second) pair stays of interest: a new write's own time is never that old."""
+"""Seconds that a (size, second) pair matters: a new write's own time is never that old."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -21,7 +21,7 @@ class _Left(NamedTuple):
 
 
 class Ledger:
-    """Our own writes of this process. Safe to use from several threads."""
+    """The writes of this process. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._left: dict[Path, _Left] = {}
@@ -29,20 +29,20 @@ class Ledger:
         self._lock = threading.Lock()
 
     def wrote(self, path: Path, after: os.stat_result, sha256: str | None) -> None:
-        """We left the file in this state, with these bytes."""
+        """Record that we left the file in this state, with these bytes."""
         with self._lock:
             self._left[path] = _Left(_signature(after), sha256)
 
     def removed(self, path: Path, old: os.stat_result) -> None:
-        """We removed the file that was in this state."""
+        """Record that we removed the file, which was in this state."""
         with self._lock:
             self._left[path] = _Left(None, None)
             self._had.setdefault(path, set()).add((old.st_size, old.st_mtime_ns // 1_000_000_000))
 
     def is_ours(self, path: Path) -> bool:
-        """The file is exactly as we left it.
+        """Return whether the file is exactly as we left it.
 
-        Its bytes are compared too: someone who writes as much within the same tick of the system's clock leaves the
+        Its bytes are compared too: another write of the same length within one tick of the system's clock leaves the
         same size and time.
         """
         left = self._left.get(path)
@@ -60,10 +60,10 @@ class Ledger:
             return hashlib.file_digest(file, "sha256").hexdigest() == left.sha256
 
     def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:
-        """The modification time, ns, that a new state of `size` bytes must get, or None: its own will do.
+        """Return the modification time in ns that a new state of `size` bytes needs, or None if its own is fine.
 
-        No state that the file lately had may come again with both its size and its whole second: build caches
-        (make, Python's `.pyc`) know a file by these two (docs/requirements.md 6.8).
+        A recent state of the file must not occur again with the same size and whole second: build caches
+        (make, Python's `.pyc`) identify a file by these two (docs/requirements.md 6.8).
         """
         with self._lock:
             oldest = time.time() - _KEPT

@@ -1,4 +1,4 @@
-"""A file as it was at one moment: what a proposal is made from, and what a write is compared with."""
+"""The state of a file at one moment: proposals are made from it, and writes are compared with it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ LIMIT = 20_000_000
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
-    """One file at one moment, its bytes included; or that there is none (`exists` is false, `data` empty)."""
+    """One file at one moment with its bytes, or its absence (`exists` is false, `data` empty)."""
 
     path: Path
-    """As it was asked for."""
+    """The path as it was given."""
     real: Path
-    """With every link followed: what a write goes to."""
+    """The path with every link followed: the target of a write."""
     exists: bool
     data: bytes = b""
     sha256: str | None = None
-    """Hex, of the bytes; None: there is no file."""
+    """Hex digest of the bytes; None: there is no file."""
     mode: int = 0
     """Permission bits, set-id bits included."""
     dev: int = 0
     ino: int = 0
     links: int = 0
-    """Hard links."""
+    """Number of hard links."""
     mtime_ns: int = 0
     size: int = 0
     is_binary: bool = False
@@ -42,28 +42,28 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for a binary file."""
     bom: bytes = b""
     newline: str = ""
-    """`\\n`, `\\r\\n`, `\\r` or `mixed`; empty where there is no line end."""
+    """`\\n`, `\\r\\n`, `\\r` or `mixed`; empty if there is no line end."""
 
     def text(self) -> str:
-        """The text, without the byte order mark, its line endings as they are. Raises UnreadableFile for no text."""
+        """Return the text without byte order mark, line endings unchanged. Raises UnreadableFile if it is not text."""
         if self.is_binary:
             raise UnreadableFile(f"{self.path}: it is binary ({self.size:,} bytes), not text")
         return self.data[len(self.bom) :].decode(self.encoding)
 
     def encode(self, text: str) -> bytes:
-        r"""The bytes of a new text in this file's encoding, with its mark and, for a bare `\n`, its line ending.
+        r"""Encode a new text in this file's encoding, with its mark and, for a bare `\n`, its line ending.
 
-        `encode(text())` gives the same bytes. Raises WriteFailed where the encoding lacks a sign.
+        `encode(text())` gives the same bytes. Raises WriteFailed if the encoding lacks a character.
         """
         try:
             return self.bom + with_newline(text, self.newline).encode(self.encoding or "utf-8")
         except UnicodeEncodeError as error:
             sign = error.object[error.start]
-            raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: use other signs") from None
+            raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: replace it") from None
 
 
 def editable(state: FileState) -> str | None:
-    """Why this file cannot be changed as text, in one line; None: it can."""
+    """Return in one line why this file cannot be changed as text; None: it can."""
     if state.is_binary:
         return f"{state.path}: it is binary ({state.size:,} bytes), not text"
     if state.encoding not in ("cp1252", "latin-1"):
@@ -72,16 +72,16 @@ def editable(state: FileState) -> str | None:
     if stray is None:
         return None
     return (
-        f"{state.path}: it is not valid UTF-8 (line {stray[0]} holds the byte 0x{stray[1]:02x}) and has no other "
-        "encoding: it can be read, but not edited before that is mended"
+        f"{state.path}: it is not valid UTF-8 (line {stray[0]} has the byte 0x{stray[1]:02x}) and has no other "
+        "encoding: fix that byte before you edit the file"
     )
 
 
 def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -> FileState:
-    """The file as it is now. Raises UnreadableFile for anything but a plain file of at most `limit` bytes.
+    """Read the file as it is now. Raises UnreadableFile unless it is a plain file of at most `limit` bytes.
 
-    With `beneath` (a workspace's root) no link below that folder is followed: one that was put there after the path
-    was resolved is an error, and not a way out.
+    With `beneath` (a workspace's root) no link below that folder is followed: a link that appears after the path
+    was resolved is an error and never leads out.
     """
     real = path if beneath else Path(os.path.realpath(path))
     try:
@@ -95,7 +95,7 @@ def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -
 
 
 def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> FileState:
-    """The state made of bytes and what the system says of them."""
+    """Make the state from bytes and the file's status."""
     form = form_of(data)
     return FileState(
         path=path,
@@ -117,7 +117,7 @@ def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> Fil
 
 
 def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
-    """The state made of stored bytes alone; None: there was no file. It is only good to be compared with."""
+    """Make a state from stored bytes only, for comparisons; None: there was no file."""
     if data is None:
         return FileState(path=path, real=real, exists=False)
     return state_of(path, real, data, os.stat_result([0] * 10))
@@ -128,7 +128,7 @@ def _read(path: Path, real: Path, limit: int, beneath: Path | None) -> FileState
     try:
         status = os.fstat(fd)
         data = _contents(fd, path, status, limit)
-        for _ in range(3):  # someone may be writing: take a moment at which nobody did, if there is one
+        for _ in range(3):  # someone may be writing: try to find a moment without writes
             after = os.fstat(fd)
             if (after.st_mtime_ns, after.st_size) == (status.st_mtime_ns, status.st_size):
                 break
@@ -161,9 +161,9 @@ def _kind(mode: int) -> str:
 
 def _why(error: OSError) -> str:
     if error.errno == errno.ELOOP:
-        return "it is a link, or its links go round in a circle"
+        return "it is a link, or its links form a circle"
     if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
         return "it is a pipe or a socket, not a file"
     if error.errno in (errno.EACCES, errno.EPERM):
-        return "it may not be read: its permissions forbid it"
+        return "its permissions do not allow reading"
     return error.strerror or str(error)

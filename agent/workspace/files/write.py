@@ -1,7 +1,7 @@
-"""Writing a file so that exactly the approved bytes land, and nobody else's work is ever written over.
+"""Write a file so that exactly the approved bytes arrive, and nobody else's work is overwritten.
 
-The file is compared with what was looked at, written beside, swapped in one step, and what came out of the swap is
-compared again (docs/attacks.md (b) and (c)). The old state goes only when it was the expected one.
+The file is compared with the state that was read, written next to it, and swapped in one step. What the swap moved
+out is compared again (docs/attacks.md (b) and (c)). The old state is deleted only if it was the expected one.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .held import READ, compare, from_start, held
 from .states import FileState, state_of
 
 TEMPORARY = ".rundry-"
-"""Beginning of the names of files that stand beside a file while it is written."""
+"""Prefix of the names of temporary files next to a file that is written."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
-    """The file with its new bytes on disk, mode, owner, links and attributes as they were; missing folders are made.
+    """Write new bytes; mode, owner, links and attributes stay. Missing folders are created. Returns the new state.
 
-    Raises PathRefused, StaleFile (it is not what `before` says: nothing was written) and WriteFailed (the old
+    Raises PathRefused, StaleFile (the file is not what `before` says: nothing was written) and WriteFailed (the old
     content is intact).
     """
     ws.refuse(before.real)
@@ -40,15 +40,15 @@ def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
 
 
 def remove_file(ws: Workspace, before: FileState) -> None:
-    """The file is gone, if it was what `before` says. Raises as `write_file` does."""
+    """Remove the file if it is what `before` says. Raises as `write_file` does."""
     ws.refuse(before.real)
     drop_file(ws, before)
 
 
 def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
-    """`write_file` without the question whether tools may touch the file: for restoring what a command changed.
+    """Write like `write_file`, but to any file, to restore what a command changed.
 
-    `mode` is what a new file gets; None: what the umask leaves of 0666.
+    `mode` is for a new file; None: 0666 less the umask.
     """
     made: list[Path] = []
     with _told(before, made):
@@ -62,7 +62,7 @@ def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = 
 
 
 def drop_file(ws: Workspace, before: FileState) -> None:
-    """`remove_file` without the question whether tools may touch the file."""
+    """Remove like `remove_file`, but any file."""
     with _told(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
         with ws.leftovers.noted(before.real, aside, "moved", before.sha256):
@@ -79,14 +79,14 @@ def drop_file(ws: Workspace, before: FileState) -> None:
 
 
 class _Landing:
-    """One write, its folder open."""
+    """One write, with its folder open."""
 
     def __init__(self, ws: Workspace, before: FileState, data: bytes, folder: int, mode: int | None) -> None:
         self.ws, self.before, self.data, self.folder, self.mode = ws, before, data, folder, mode
         self.name = before.real.name
 
     def land(self) -> os.stat_result:
-        """What the system says of the file that was written."""
+        """Write the file and return its new status."""
         if not self.before.exists:
             return self._create()
         old = compare(self.folder, self.name, self.before)
@@ -127,7 +127,7 @@ class _Landing:
             crash_point("write: exchanged")
 
     def _keep_unless_ours(self, fd: int, aside: str) -> None:
-        """A third one may have written while the swap was taken back: nobody's work is thrown away."""
+        """A third writer may have written while the swap was reverted: nobody's work is thrown away."""
         ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
         if ours and _digest(self.folder, aside) == hashlib.sha256(self.data).hexdigest():
             return
@@ -136,7 +136,7 @@ class _Landing:
         raise StaleFile(f"{self.before.path}: two others changed it meanwhile; one version is {kept}") from None
 
     def _write_in_place(self, old: os.stat_result) -> os.stat_result:
-        """For a file whose other names, owner or attributes a new file would not share."""
+        """Overwrite a file whose other names, owner or attributes a new file would not share."""
         fd = os.open(self.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.folder)
         try:
             if os.fstat(fd).st_ino != old.st_ino:
@@ -198,7 +198,7 @@ class _Landing:
 
 @contextmanager
 def _told(before: FileState, made: list[Path]) -> Generator[None]:
-    """Turns what the system says into one line for a person; takes back the folders that were made for nothing."""
+    """Translate system errors into one line for a person; remove folders that were made without use."""
     try:
         yield
     except BaseException as error:
@@ -235,7 +235,7 @@ def _digest(folder: int, name: str) -> str | None:
 
 
 def _dress(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
-    """Gives the new file the old one's owner, mode and attributes. False: it cannot have them."""
+    """Give the new file the old one's owner, mode and attributes. Returns False if that is not possible."""
     try:
         new = os.fstat(fd)
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -273,7 +273,7 @@ def _overwrite(fd: int, data: bytes) -> None:
 
 
 def temporary_name() -> str:
-    """A name that stands beside a file while it is written; `Ignore` knows it."""
+    """Return a name for a temporary file next to the one that is written; `Ignore` knows it."""
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
@@ -282,7 +282,7 @@ def _forget(folder: int, name: str) -> None:
 
 
 def _quietly(clean: Callable[[], None]) -> None:
-    """Cleaning up after a failure must not hide it, nor after a success: what is gone already is as wanted."""
+    """Ignore errors of cleaning up: they must not hide a failure, and a file that is already gone is fine."""
     try:
         clean()
     except OSError:

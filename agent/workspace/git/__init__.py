@@ -1,4 +1,4 @@
-"""What a git repository consists of beside its files: recorded, compared, and restored."""
+"""Record, compare and restore the parts of a git repository other than its files."""
 
 from .commits import bundle_of, commit_pass
 from .locks import wait_for_locks

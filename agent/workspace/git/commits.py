@@ -1,4 +1,4 @@
-"""Commits of a pass: one for what is kept, and a bundle of those that are rolled back."""
+"""Make commits of a pass: one for the changes that are kept, or a bundle of commits that are rolled back."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .repository import AroundCommit, GitFailed, Repository
 from .state import REMOTES, GitState
 
 LARGEST = 64_000_000
-"""Bytes of a bundle that the journal takes; larger ones stay in the repository, under a ref of their own."""
+"""Bytes of the largest bundle for the journal; larger ones stay in the repository under their own ref."""
 _MOST_TIPS = 400
-"""What a bundle leaves out is named on a command line."""
+"""Most tips that a bundle excludes, because they are named on a command line."""
 
 
 class Kept(NamedTuple):
     """Commits that are about to lose their branch."""
 
     bundle: bytes | None
-    """For `git fetch`; None: they are too large for one."""
+    """A bundle for `git fetch`; None: the commits are too large for one."""
     refs: list[str]
-    """Refs that hold them instead."""
+    """Refs that keep the commits instead."""
     commits: list[str]
     """One line each: short id and subject."""
 
@@ -40,10 +40,10 @@ async def commit_pass(
     message: str,
     hooks: AroundCommit | None = None,
 ) -> tuple[str, bool]:
-    """Commit the pass on the branch that it started from, and return to it; the branch's new tip.
+    """Commit the pass on the branch that it started from, check that branch out, and return its new tip.
 
-    Commits that the pass made itself are kept as they are where they descend from its start. Where they do not (it
-    amended or dropped older ones), the result is one commit on the start, and the second value is True: squashed.
+    Commits of the pass itself are kept if they descend from its start. If they do not (it amended or dropped older
+    ones), the result is one commit on the start, and the second value is True: squashed.
     `paths`: all files that differ from the start, relative to the repository's folder. Raises GitFailed.
     """
     branch = start.branch
@@ -70,7 +70,7 @@ async def commit_pass(
 
 
 async def _judged(repository: Repository, base: str, names: Sequence[str], message: str, hooks: AroundCommit) -> str:
-    """Return the message of a commit that the hooks let through. The repository's index stays as it is."""
+    """Return the message of a commit that the hooks allow. The repository's index stays as it is."""
     index = (await repository.must("rev-parse", "--path-format=absolute", "--git-path", "index")).line
     with temp_folder("index") as folder:
         with suppress(FileNotFoundError):
@@ -82,9 +82,9 @@ async def _judged(repository: Repository, base: str, names: Sequence[str], messa
 
 
 async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> Kept | None:
-    """Pack what is reachable at the end and was not at the start; None: nothing is. Raises GitFailed.
+    """Pack what is reachable at the end and was not at the start; None: nothing. Raises GitFailed.
 
-    `fallback`: the beginning of the names of refs for commits that fit into no bundle.
+    `fallback`: prefix of ref names for commits that are too large for a bundle.
     """
     old = {*want.refs.values(), *(one.commit for one in want.stash), *([want.commit] if want.commit else [])}
     refs = {name: tip for name, tip in have.refs.items() if tip not in old and not name.startswith(REMOTES)}
@@ -113,7 +113,7 @@ async def bundle_of(repository: Repository, want: GitState, have: GitState, fall
 async def _without_submodules(
     repository: Repository, start: GitState, have: GitState, names: Sequence[str]
 ) -> list[str]:
-    """The names, with a submodule in place of the files in it. Raises GitFailed where it has changes of its own."""
+    """Replace files in a submodule by the submodule. Raises GitFailed if it has uncommitted changes."""
     places = await places_of(repository)
     prefix = (await repository.must("rev-parse", "--show-prefix")).line
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Hooks of the user's repository around the commits that rundry makes (githooks(5))."""
+"""Run the hooks of the user's repository around rundry's commits (githooks(5))."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LARGEST_MESSAGE = 1_000_000
 
 
 class HookRefused(GitFailed):
-    """A hook failed, or changed what would be committed. The text says which, and what it printed."""
+    """A hook failed, or changed what would be committed. The message says which, and what it printed."""
 
 
 async def find_hooks(repository: Repository) -> dict[str, Path]:
@@ -37,7 +37,7 @@ async def find_hooks(repository: Repository) -> dict[str, Path]:
 
 
 class CommitHooks:
-    """Run the hooks of one run's repository in the sandbox, around each commit."""
+    """Runs the hooks of one run's repository in the sandbox, around each commit."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class CommitHooks:
         env: Callable[[], Mapping[str, str]],
         seconds: Callable[[], float],
     ) -> None:
-        """`env`, `seconds`: of a command, at that moment."""
+        """`env` and `seconds` return a command's environment and time-out at that moment."""
         self._sandbox, self._ws, self._env, self._seconds = sandbox, workspace, env, seconds
         self._notes: list[str] = []
 
     def take_notes(self) -> str:
-        """Return what the person should know of the hooks of the last commit; empty: nothing."""
+        """Return notes for the person on the hooks of the last commit; empty: none."""
         notes, self._notes = self._notes, []
         return "; ".join(notes)
 
@@ -87,7 +87,7 @@ class CommitHooks:
             return _message(text)
 
     async def after(self, repository: Repository) -> None:
-        """Run post-commit. The commit stands, whatever the hook does."""
+        """Run post-commit. The commit stays, whatever the hook does."""
         hook = (await find_hooks(repository)).get("post-commit")
         if hook is not None:
             try:
@@ -123,7 +123,7 @@ class CommitHooks:
         return states
 
     def _restore(self, before: Sequence[FileState]) -> list[str]:
-        """Restore what a hook wrote to these files; their paths. Raises HookRefused where that cannot be done."""
+        """Restore files that a hook changed; return their paths. Raises HookRefused if that is not possible."""
         restored: list[str] = []
         for old in before:
             name = self._ws.relative(old.real)
@@ -142,14 +142,14 @@ class CommitHooks:
 
 
 async def _places(repository: Repository) -> tuple[Path, Path]:
-    """The folder of the hooks, and the top of the working tree. Raises GitFailed."""
+    """Return the folder of the hooks, and the top of the working tree. Raises GitFailed."""
     common = Path((await repository.must("rev-parse", "--path-format=absolute", "--git-common-dir")).line)
     top = Path((await repository.must("rev-parse", "--show-toplevel")).line)
     return (top / repository.hooks_path if repository.hooks_path else common / "hooks"), top
 
 
 def _entries(index: Path, width: int) -> list[object]:
-    """What the index lists, without the times of files. Raises HookRefused if git would not write such an index."""
+    """List the index without file times. Raises HookRefused if git would not write such an index."""
     try:
         return [entry.key for entry in parse(read_plain(index, 1 << 30), width)]
     except (OSError, BadIndex) as error:

@@ -1,4 +1,4 @@
-"""Restore the index, holding the same lock that git takes."""
+"""Restore the index while holding the lock that git uses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .state import GitState
 async def restore_index(
     repository: Repository, places: GitPlaces, want: GitState, have: GitState, load: Callable[[str], bytes]
 ) -> list[str]:
-    """Return a line if the index was left as it is. Raises GitFailed and OSError.
+    """Return a line if the index was not restored. Raises GitFailed and OSError.
 
-    Git itself stores new file times in the index whenever it looks: what counts is what the index says of each file.
+    Git stores new file times in the index whenever it reads it, so only the entries for each file count.
     """
     if want.staged == have.staged:
         return []
@@ -25,7 +25,7 @@ async def restore_index(
     if now == want.staged:
         return []
     if now != have.staged:
-        return ["the index: left as it is, someone changed it since"]
+        return ["the index: not restored, because someone changed it since"]
     index, lock = places.folder / "index", places.folder / "index.lock"
     try:
         held = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)

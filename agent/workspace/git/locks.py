@@ -1,4 +1,4 @@
-"""Locks of other git processes: wait a moment for them, and never remove one."""
+"""Wait a moment for locks of other git processes, and never remove one."""
 
 from __future__ import annotations
 

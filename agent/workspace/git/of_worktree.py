@@ -1,4 +1,4 @@
-"""Branches and tags that were made from one linked working tree: removed with it, and no others."""
+"""Remove the branches and tags that were made from one linked working tree, and no others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WORD = re.compile(r"[^\s'\"]+")
 async def drop_refs_made_in(tree: Repository, start: GitState, commands: Sequence[str]) -> None:
     """Remove refs that this working tree made since `start`, and restore those that lead to its commits.
 
-    All working trees of a repository share its refs, so a new one may be somebody else's. It counts as made here if
-    its tip is a commit of this tree, if HEAD of this tree stood on it, or if one of the `commands` that ran here makes
+    All working trees of a repository share its refs, so a new one may be someone else's. It counts as made here if
+    its tip is a commit of this tree, if HEAD of this tree was on it, or if one of the `commands` that ran here makes
     refs and names it. Raises GitFailed.
     """
     places = await places_of(tree)
@@ -44,6 +44,6 @@ async def drop_refs_made_in(tree: Repository, start: GitState, commands: Sequenc
 
 
 def _words_of(commands: Sequence[str]) -> set[str]:
-    """Words of the commands that make refs, without what a full name begins with."""
+    """Return the words of commands that make refs, without the prefix of a full ref name."""
     words = {word for command in commands for rest in _MAKES_REFS.findall(command) for word in _WORD.findall(rest)}
     return {word.removeprefix("refs/heads/").removeprefix("refs/tags/") for word in words}

@@ -1,4 +1,4 @@
-"""Where git keeps its own files, and which of them belong to the state of a repository."""
+"""Locate git's own files, and those that belong to the state of a repository."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ OPERATIONS = (
     "rebase-merge",
     "sequencer",
 )
-"""Of one working tree: files, and folders with all that is in them."""
+"""Files of one working tree, and folders with all their content."""
 SETTINGS = ("config", "info/attributes", "info/exclude", "hooks")
-"""Of the whole repository."""
+"""Settings files of the whole repository."""
 _MOST = 2_000
 LARGEST_KEPT = 1 << 30
-"""Bytes of one file of git's own."""
+"""Bytes of the largest of git's own files that is stored."""
 _MOST_BYTES = 16_000_000
 
 
@@ -47,18 +47,18 @@ class GitPlaces(NamedTuple):
 
     top: Path
     folder: Path
-    """Of this working tree."""
+    """Git folder of this working tree."""
     common: Path
-    """Of all working trees of the repository."""
+    """Git folder that all working trees of the repository share."""
 
     @property
     def is_linked(self) -> bool:
-        """Whether the working tree was made by `git worktree`: refs, stash and settings are shared with the user's."""
+        """Return whether `git worktree` made this working tree: refs, stash and settings are shared with the user's."""
         return self.folder != self.common
 
 
 async def places_of(repository: Repository) -> GitPlaces:
-    """Ask git. Raises GitFailed."""
+    """Ask git for its folders. Raises GitFailed."""
     said = await repository.must("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
     top, folder, common = said.line.split("\n")
     return GitPlaces(_real(Path(top)), _real(Path(folder)), _real(repository.folder / common))

@@ -1,4 +1,4 @@
-"""Record the state of a repository and of the submodules that are checked out in it."""
+"""Record the state of a repository and of its checked-out submodules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENTRY = "%H%x00%gd%x00%gn%x00%ge%x00%gs"
 
 
 async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> GitState:
-    """Read everything again. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
+    """Read the whole state. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
     places = await places_of(repository)
     at_top = repository.at(places.top)
     listed = (await at_top.must("ls-files", "--stage", "-v", "-z")).out
@@ -45,7 +45,7 @@ async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> Gi
 
 
 async def stash_of(repository: Repository) -> list[Stashed]:
-    """All entries of the stash, newest first."""
+    """Return all entries of the stash, newest first."""
     said = await repository.ask(
         "log", "-g", "-z", "--no-show-signature", "--date=raw", f"--format={_ENTRY}", STASH, "--"
     )
@@ -58,23 +58,23 @@ async def stash_of(repository: Repository) -> list[Stashed]:
 
 
 async def nested_in(repository: Repository) -> list[str]:
-    """Untracked folders of the working tree that are repositories of their own."""
+    """Return untracked folders of the working tree that are themselves repositories."""
     return [path for path in await repository.dirt() if path.endswith("/") and _is_repository(repository.folder / path)]
 
 
 def size_of_log(places: GitPlaces) -> int:
-    """Bytes of the log of this working tree's HEAD."""
+    """Return the size in bytes of the log of this working tree's HEAD."""
     log = places.folder / "logs" / "HEAD"
     return log.stat().st_size if log.is_file() else 0
 
 
 def kept_file(path: Path, keep: Keep) -> KeptFile:
-    """Store a file."""
+    """Store a file of the git folder."""
     return KeptFile(stat.S_IMODE(path.stat().st_mode), keep(read_plain(path, LARGEST_KEPT)))
 
 
 async def open_submodule(repository: Repository, path: str) -> Repository | None:
-    """The submodule at this path; None: it is not checked out."""
+    """Open the submodule at this path; None: it is not checked out."""
     place = repository.folder / path
     if not _is_repository(place):
         return None

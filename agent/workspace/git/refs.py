@@ -1,4 +1,4 @@
-"""Restore refs and the stash, each only where it still is what the pass left."""
+"""Restore refs and the stash, each only if it is still as the pass left it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STOOD_ON = re.compile(rb"\t(?:checkout: moving from .* to|Branch: renamed .* to
 async def restore_refs(
     repository: Repository, places: GitPlaces, want: GitState, have: GitState, *, branches_only: bool = False
 ) -> list[str]:
-    """Return a line for each ref that was left. Raises GitFailed.
+    """Restore refs; return a line for each one that was not restored. Raises GitFailed.
 
-    Not touched: branches that another working tree has checked out, and remote-tracking refs of remotes that were there
+    Not touched: branches that another working tree has checked out, and remote-tracking refs of remotes that existed
     before (an editor may fetch at any time). In a linked working tree the user's own tree shares all refs, so only the
-    branches go back that this working tree's HEAD stood on.
+    branches are restored on which this working tree's HEAD was.
     """
     elsewhere = await checked_out_elsewhere(repository, places)
     own = commits_of_head(places, want.head_log) if places.is_linked else None
@@ -51,18 +51,18 @@ async def _restore(repository: Repository, name: str, want: str | None, have: st
     if now == want:
         return []
     if now != have:
-        return [f"{name}: left as it is, someone moved it since"]
+        return [f"{name}: not restored, because someone moved it since"]
     if want is None:
         await repository.must("update-ref", "--no-deref", "-d", name, have or "")
         return []
     if (await repository.ask("cat-file", "-e", want)).code != 0:
-        return [f"{name}: the object {want} is gone from the repository"]
+        return [f"{name}: the repository no longer has the object {want}"]
     await repository.must("update-ref", "--no-deref", "-m", _WHY, name, want, have or "")
     return []
 
 
 async def _restore_stash(repository: Repository, want: list[Stashed], have: list[Stashed]) -> list[str]:
-    """The stash is a log: it is written anew, oldest first, each entry with its own name and date."""
+    """Restore the stash. It is a log, so it is written again, oldest entry first, each with its own name and date."""
     now = [one.commit for one in await stash_of(repository)]
     wanted = [one.commit for one in want]
     if now == wanted:
@@ -70,10 +70,10 @@ async def _restore_stash(repository: Repository, want: list[Stashed], have: list
     # a roll-back that was cut short left the oldest of the entries, or none
     is_halfway = not now or now == wanted[-len(now) :]
     if now != [one.commit for one in have] and not is_halfway:
-        return ["stash: left as it is, someone changed it since"]
+        return ["stash: not restored, because someone changed it since"]
     gone = [one.commit for one in want if (await repository.ask("cat-file", "-e", one.commit)).code != 0]
     if gone:
-        return [f"stash: the entry {commit} is gone from the repository" for commit in gone]
+        return [f"stash: the repository no longer has the entry {commit}" for commit in gone]
     if now:
         await repository.must("update-ref", "-d", STASH)
     for one in reversed(want):
@@ -83,7 +83,7 @@ async def _restore_stash(repository: Repository, want: list[Stashed], have: list
 
 
 async def checked_out_elsewhere(repository: Repository, places: GitPlaces) -> set[str]:
-    """Return the branches that other working trees of this repository stand on. Raises GitFailed."""
+    """Return the branches that other working trees of this repository have checked out. Raises GitFailed."""
     said = await repository.must("worktree", "list", "--porcelain")
     found: set[str] = set()
     for tree in said.out.decode("utf-8", "surrogateescape").split("\n\n"):
@@ -97,20 +97,20 @@ async def checked_out_elsewhere(repository: Repository, places: GitPlaces) -> se
 
 
 def commits_of_head(places: GitPlaces, since: int) -> set[str]:
-    """Commits that this working tree's HEAD stood on after that place of its log."""
+    """Return the commits that this working tree's HEAD was on after that position of its log."""
     return {
         fields[1].decode("ascii", "replace") for line in _log(places, since) if len(fields := line.split(b" ", 2)) > 1
     }
 
 
 def first_of_head(places: GitPlaces) -> str | None:
-    """The commit that this working tree's HEAD began with."""
+    """Return the first commit of this working tree's HEAD."""
     fields = next(iter(_log(places, 0)), b"").split(b" ", 2)
     return fields[1].decode("ascii", "replace") if len(fields) > 1 else None
 
 
 def visited_by_head(places: GitPlaces) -> set[str]:
-    """Branches that this working tree's HEAD stood on, by its log."""
+    """Return the branches that this working tree's HEAD was on, by its log."""
     found = (_STOOD_ON.search(line) for line in _log(places, 0))
     names = {match[1].decode("utf-8", "surrogateescape") for match in found if match is not None}
     return {_BRANCHES + name.removeprefix(_BRANCHES) for name in names}

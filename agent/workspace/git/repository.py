@@ -1,7 +1,7 @@
-"""The user's git repository, where passes are committed: git runs no hook, filter or config of anyone, and no network.
+"""The user's git repository, where passes are committed. Git runs without hooks, filters, foreign config or network.
 
-What a pass commits is built with plumbing (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that nothing
-but the paths that are named and one branch moves.
+A pass's commit is built with plumbing (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that only
+the named paths and one branch change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAFE_SETTINGS = (
     ("maintenance.auto", "false"),
     ("advice.detachedHead", "false"),
 )
-"""What git is told by whoever runs it in the user's repository: no hook, no network, no upkeep."""
+"""Settings for every git command in the user's repository: no hooks, no network, no maintenance."""
 SAFE_ENV = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -41,7 +41,7 @@ SAFE_ENV = {
 _TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
 _RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
 _ELSEWHERE = ("not a git repository", "must be run in a work tree")
-"""What git says outside of a working tree."""
+"""What git prints outside a working tree."""
 _UNDER_WAY = (
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),
@@ -55,11 +55,11 @@ _MOST_NAMED = 5
 
 
 class GitFailed(RundryError):
-    """git did not do what it was asked; the text says what it said."""
+    """A git command failed; the message has git's own words."""
 
 
 class GitAnswer(NamedTuple):
-    """What git printed, and its exit code."""
+    """Output and exit code of a git command."""
 
     code: int
     out: bytes
@@ -67,38 +67,38 @@ class GitAnswer(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The output as text, without white space around it."""
+        """The output as text without white space around it."""
         return self.out.decode("utf-8", "surrogateescape").strip()
 
 
 class AroundCommit(Protocol):
-    """The repository's hooks, or what stands for them."""
+    """The repository's hooks, or a replacement for them."""
 
     async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
         """Return the message of the commit. Raises GitFailed if the tree may not be committed."""
         ...
 
     async def after(self, repository: Repository) -> None:
-        """Act on the commit that was made."""
+        """Run what follows a commit."""
         ...
 
 
 class Repository:
-    """The git repository around a folder. Every method starts git anew and looks at the disk as it is."""
+    """The git repository around a folder. Every method starts a git process and reads the disk as it is."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        """`folder`: where git is started; paths that are given and got are relative to it."""
+        """`folder`: where git is started; all paths, in and out, are relative to it."""
         self.folder = folder
         self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
         self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
         self._config: list[tuple[str, str]] = []
         self._identity = dict[str, str]()
         self.hooks_path: str | None = None
-        """`core.hooksPath` of the user's config, local or global; `~` is replaced by the home folder."""
+        """`core.hooksPath` of the user's config, local or global, with the home folder in place of `~`."""
 
     @classmethod
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
-        """None: the folder is in no working tree of git. Raises GitFailed where git is missing or refuses it."""
+        """Find the repository; None: no working tree. Raises GitFailed if git is missing or refuses."""
         found = cls(folder, env)
         await found._read_settings()
         said = await found.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
@@ -108,45 +108,45 @@ class Repository:
         return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
 
     def at(self, folder: Path) -> Self:
-        """The same repository, with git started in another folder of the same working tree."""
+        """Return the same repository, with git started in another folder of the same working tree."""
         other = copy.copy(self)
         other.folder = folder
         return other
 
     def with_index(self, index: Path) -> Self:
-        """The same repository with another index file."""
+        """Return the same repository with another index file."""
         other = copy.copy(self)
         other._env = {**self._env, "GIT_INDEX_FILE": str(index)}
         return other
 
     async def open(self, folder: Path) -> Repository | None:
-        """The repository of another folder, with that repository's own settings. Raises GitFailed."""
+        """Open the repository of another folder, with that repository's own settings. Raises GitFailed."""
         return await Repository.find(folder, self._env)
 
     async def branch(self) -> str | None:
-        """None: HEAD stands on no branch."""
+        """Return the current branch; None: HEAD is detached."""
         said = await self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return said.line if said.code == 0 else None
 
     async def head(self) -> str | None:
-        """The commit that HEAD stands on; None: there is none yet."""
+        """Return the commit of HEAD; None: there is none yet."""
         said = await self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return said.line if said.code == 0 else None
 
     async def operation(self) -> str | None:
-        """What is in progress here (`a rebase`); None: nothing is."""
+        """Return the operation in progress (`a rebase`), or None."""
         folder = Path((await self.must("rev-parse", "--absolute-git-dir")).line)
         return await asyncio.to_thread(_under_way, folder)
 
     async def dirt(self) -> list[str]:
-        """Paths that differ from the last commit, untracked ones included, ignored ones not; relative to the top."""
+        """Return paths that differ from the last commit, with untracked, without ignored ones, relative to the top."""
         raw = await self.must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
         return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
 
     async def commit(self, paths: Sequence[str], message: str, hooks: AroundCommit | None = None) -> str | None:
-        """Commits these files as they are on the disk, on the branch that HEAD stands on; the commit's id.
+        """Commit these files as they are on the disk, on the current branch; return the commit's id.
 
-        None: there was nothing to commit. Ignored files are left out. Raises GitFailed; nothing is committed then.
+        None: there was nothing to commit. Ignored files are left out. Raises GitFailed and then commits nothing.
         """
         head = await self.head()
         tree = await self.stage(paths)
@@ -161,7 +161,7 @@ class Repository:
         return new
 
     async def stage(self, paths: Sequence[str]) -> str:
-        """Put these files into the index as they are on the disk, ignored ones left out; the id of its tree."""
+        """Stage these files as they are on the disk, without ignored ones; return the id of the tree."""
         names = await self._wanted(paths)
         if names:
             await self._refuse_filters(names)
@@ -169,24 +169,24 @@ class Repository:
         return (await self.must("write-tree")).line
 
     async def commit_tree(self, tree: str, parent: str | None, message: str) -> str:
-        """Make a commit that no ref leads to yet; its id."""
+        """Make a commit without a ref to it; return its id."""
         parents = () if parent is None else ("-p", parent)
         return (await self.must("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
 
     async def forget_staged(self, paths: Sequence[str]) -> None:
-        """The index says of these files what the last commit says. The files are not touched."""
+        """Reset these files in the index to the last commit. The files themselves do not change."""
         if paths and await self.head() is not None:
             await self.ask(
                 "reset", "--quiet", "HEAD", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_joined(paths)
             )
 
     async def add_worktree(self, place: Path, branch: str) -> None:
-        """A working tree of its own, on a new branch from HEAD; nothing of this one moves. Raises GitFailed."""
+        """Add a working tree on a new branch from HEAD; this one does not change. Raises GitFailed."""
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         await self.must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
 
     async def _wanted(self, paths: Sequence[str]) -> list[str]:
-        """Without those that git ignores and does not know."""
+        """Leave out the paths that git ignores and does not track."""
         if not paths:
             return []
         named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
@@ -197,7 +197,7 @@ class Repository:
         return [path for path in paths if path not in ignored]
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:
-        """A filter would have to run (`git lfs`, `git-crypt`): without it other bytes than meant would be committed."""
+        """Refuse files with a filter (`git lfs`, `git-crypt`): rundry runs none, so other bytes would be committed."""
         said = await self.must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
         fields = said.out.split(b"\0")
         for name, value in zip(fields[0::3], fields[2::3], strict=False):
@@ -207,7 +207,7 @@ class Repository:
                 )
 
     async def _read_settings(self) -> None:
-        """What of the user's config is harmless is taken over; what would run code is switched off."""
+        """Copy harmless settings from the user's config, and switch off those that would run code."""
         said = await self._run(["config", "--includes", "-z", "--get-regexp", _SETTINGS], self._env, None)
         pairs = [entry.partition(b"\n") for entry in said.out.split(b"\0") if entry]
         known = [(os.fsdecode(key), os.fsdecode(value)) for key, _, value in pairs]
@@ -274,7 +274,7 @@ def settings_env(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
-    """Why no pass may start in this working tree: the branch, the tree, or no git at all. None: it may."""
+    """Return why no pass can start in this working tree: the branch, the tree, or no git at all. None: it can."""
     if found is None:
         return (
             f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
@@ -284,7 +284,7 @@ async def why_not_here(found: Repository | None, folder: Path, protected: Sequen
     if busy is not None:
         return f"{busy} is in progress: finish or abort it first"
     if branch is None:
-        return "HEAD stands on no branch (detached): what a pass commits would be lost; `git switch -c NAME` first"
+        return "HEAD is not on a branch (detached), so a pass's commits would be lost: run `git switch -c NAME` first"
     if branch in protected:
         return (
             f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
@@ -299,7 +299,7 @@ async def why_not_here(found: Repository | None, folder: Path, protected: Sequen
 
 
 def repository_top(folder: Path) -> Path | None:
-    """The folder with the `.git` above this one; None: there is none. Starts nothing."""
+    """Return the nearest folder above with a `.git`; None: there is none. Starts no process."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
@@ -308,7 +308,7 @@ def _under_way(folder: Path) -> str | None:
 
 
 def _holds(top: str, folder: Path) -> bool:
-    """The working tree may have been put elsewhere (`core.worktree`)."""
+    """Return whether the working tree includes the folder; it may be elsewhere (`core.worktree`)."""
     return os.path.commonpath([os.path.realpath(top), os.path.realpath(folder)]) == os.path.realpath(top)
 
 
@@ -318,7 +318,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _at_home(path: str | None, home: str | None) -> str | None:
-    """A path of git's config (git-config(1), pathname)."""
+    """Expand a path of git's config (git-config(1), pathname)."""
     if path is not None and home and (path == "~" or path.startswith("~/")):
         return home + path[1:]
     return str(Path(path).expanduser()) if path else None

@@ -1,7 +1,7 @@
-"""Restore a repository to a recorded state, without overwriting what someone else did to it since.
+"""Restore a repository to a recorded state, without overwriting later changes by others.
 
-Every part is compared with what it was at the end (`have`): what is different now is someone's work, and stays.
-A second call after a kill finishes what the first one began.
+Every part is compared with its state at the end (`have`): a difference is someone's work and is kept.
+After a kill, a second call finishes what the first one began.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WHY = "rundry: pass rolled back"
 
 @dataclass(frozen=True, slots=True)
 class Rewinding:
-    """One repository on its way from `have` back to `want`."""
+    """One repository that is being restored from `have` to `want`."""
 
     repository: Repository
     places: GitPlaces
@@ -44,10 +44,10 @@ async def rewind(
     aside: Path,
     history_only: bool = False,
 ) -> list[str]:
-    """Return a line for each part that could not be restored; empty: the state is `want`. Never raises for git.
+    """Return a line for each part that was not restored; empty: the state is `want`. Git errors do not raise.
 
-    `load` returns stored bytes. `aside`: where the git folders of new repositories in the tree are moved to.
-    `history_only`: HEAD, branches, index and running operations, nothing else.
+    `load` returns stored bytes. `aside`: target for git folders of new repositories in the tree.
+    `history_only`: restore only HEAD, branches, index and running operations.
     """
     try:
         places = await places_of(repository)
@@ -69,7 +69,7 @@ async def rewind(
 
 
 async def _restore_head(way: Rewinding) -> list[str]:
-    """HEAD itself; the branch that it stands on is a ref like all others."""
+    """Restore HEAD itself; its branch is restored like all other refs."""
     if way.want.head == way.have.head:
         return []
     said = await way.repository.ask("symbolic-ref", "--quiet", "HEAD")
@@ -77,7 +77,7 @@ async def _restore_head(way: Rewinding) -> list[str]:
     if now == way.want.head:
         return []
     if now != way.have.head:
-        return ["HEAD: left as it is, someone moved it since"]
+        return ["HEAD: not restored, because someone moved it since"]
     if way.want.branch is not None:
         await way.repository.must("symbolic-ref", "-m", _WHY, "HEAD", way.want.branch)
     else:
@@ -88,7 +88,7 @@ async def _restore_head(way: Rewinding) -> list[str]:
 def _restore_files(
     way: Rewinding, folder: Path, names: tuple[str, ...], want: dict[str, KeptFile], have: dict[str, KeptFile]
 ) -> list[str]:
-    """Small files of the git folder."""
+    """Restore small files of the git folder."""
     if want == have:
         return []
     left: list[str] = []
@@ -100,7 +100,7 @@ def _restore_files(
         if wanted == had or now == goal:
             continue
         if now != (None if had is None else way.load(had.blob)):
-            left.append(f".git/{name}: left as it is, someone changed it since")
+            left.append(f".git/{name}: not restored, because someone changed it since")
         elif wanted is None or goal is None:
             (folder / name).unlink()
             _remove_empty(folder, (folder / name).parent)
@@ -120,7 +120,7 @@ async def _rewind_submodules(way: Rewinding, aside: Path) -> list[str]:
             continue
         below = await open_submodule(way.repository, path)
         if below is None:
-            left.append(f"{path}: the submodule is not checked out any more")
+            left.append(f"{path}: the submodule is no longer checked out")
             continue
         said = await rewind(below, wanted.state, had.state, way.load, aside=aside / path)
         left += [f"{path}: {line}" for line in said]
@@ -128,7 +128,7 @@ async def _rewind_submodules(way: Rewinding, aside: Path) -> list[str]:
 
 
 async def _reattach(way: Rewinding, path: str, wanted: Submodule) -> list[str]:
-    """A submodule that was removed: its repository still lies in the git folder, and its `.git` file leads there."""
+    """Restore a removed submodule: its repository is still in the git folder, and its `.git` file leads there."""
     place = way.places.top / path / ".git"
     if wanted.pointer is None or place.exists():
         return [f"{path}: the submodule was removed, and cannot be restored"]
@@ -144,7 +144,7 @@ async def _reattach(way: Rewinding, path: str, wanted: Submodule) -> list[str]:
 
 
 async def _move_nested_aside(way: Rewinding, aside: Path) -> list[str]:
-    """Repositories that appeared in the working tree: moved out of it whole, so that nothing in them is lost."""
+    """Move repositories that appeared in the working tree out of it as a whole, so that nothing in them is lost."""
     left: list[str] = []
     for path in await nested_in(way.repository):
         is_of_pass = path in way.have.nested or path.rstrip("/") in way.have.submodules
@@ -154,12 +154,12 @@ async def _move_nested_aside(way: Rewinding, aside: Path) -> list[str]:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.move(way.places.top / path / ".git", target)
         _remove_empty(way.places.top, way.places.top / path)
-        left.append(f"{path}: a repository that the pass made, its git folder is now {target}")
+        left.append(f"{path}: the pass made this repository; its git folder is now {target}")
     return left
 
 
 def write_file(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file in one move."""
+    """Replace a file in one rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.rundry-new")
     fresh.write_bytes(data)

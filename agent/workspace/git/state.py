@@ -9,59 +9,59 @@ REMOTES = "refs/remotes/"
 
 
 class Stashed(msgspec.Struct, frozen=True):
-    """One entry of the stash."""
+    """One entry of the stash with its message."""
 
     commit: str
     message: str
     name: str
     mail: str
     date: str
-    """Seconds since 1970 and the time zone, as git writes them in raw form."""
+    """Seconds since 1970 and the time zone, in git's raw format."""
 
 
 class KeptFile(msgspec.Struct, frozen=True):
-    """A file of the git folder."""
+    """A stored file of the git folder."""
 
     mode: int
-    """Permissions."""
+    """Permission bits."""
     blob: str
-    """Its bytes, in the snapshot store."""
+    """Id of its bytes in the snapshot store."""
 
 
 class GitState(msgspec.Struct, frozen=True, kw_only=True):
-    """One repository at one moment."""
+    """State of one repository at one moment."""
 
     head: str
-    """What HEAD says: `ref: refs/heads/NAME`, or the id of a commit."""
+    """Content of HEAD: `ref: refs/heads/NAME`, or the id of a commit."""
     commit: str | None
-    """The commit that HEAD leads to; None: there is none yet."""
+    """The commit of HEAD; None: there is none yet."""
     refs: dict[str, str] = {}
-    """Full name to object id, without symbolic refs."""
+    """Maps full names to object ids, without symbolic refs."""
     stash: list[Stashed] = []
-    """Newest first."""
+    """Entries of the stash, newest first."""
     index: str | None = None
-    """The index file, in the snapshot store; None: there is none."""
+    """Id of the index file in the snapshot store; None: there is none."""
     staged: str = ""
-    """Digest of what the index says of each file. It ignores the file times that git stores there, too."""
+    """Digest of the index entries, without the file times that git also stores there."""
     operations: dict[str, KeptFile] = {}
     """Files of a merge, rebase, cherry-pick, revert or bisect in progress, by their path in the git folder."""
     settings: dict[str, KeptFile] = {}
     """Config, excludes, attributes and hooks, by their path in the common git folder."""
     head_log: int = 0
-    """Bytes of the log of HEAD: what follows was done after this moment."""
+    """Size of HEAD's log in bytes: entries after it are later than this moment."""
     nested: list[str] = []
-    """Folders of the working tree that are repositories of their own and are not in the index."""
+    """Folders of the working tree that are repositories but not in the index."""
     submodules: dict[str, Submodule] = {}
-    """By path, relative to the top of the working tree."""
+    """Submodules by path, relative to the top of the working tree."""
 
     @property
     def branch(self) -> str | None:
-        """The full name of the branch that HEAD stands on; None: it is detached."""
+        """The full name of the checked-out branch; None: HEAD is detached."""
         return self.head.removeprefix("ref: ") if self.head.startswith("ref: ") else None
 
 
 class Submodule(msgspec.Struct, frozen=True):
-    """A submodule that is checked out."""
+    """A checked-out submodule."""
 
     pointer: str | None
     """Content of its `.git` file; None: `.git` is a folder."""
@@ -69,7 +69,7 @@ class Submodule(msgspec.Struct, frozen=True):
 
 
 def is_same(one: GitState, other: GitState) -> bool:
-    """Return whether nothing moved. Logs that only grew, and file times that git noted in the index, do not count."""
+    """Return whether nothing moved. Longer logs and file times in the index do not count."""
     return _without_times(one) == _without_times(other)
 
 
@@ -79,7 +79,7 @@ def _without_times(state: GitState) -> GitState:
 
 
 def differences(start: GitState, end: GitState, path: str = "") -> list[str]:
-    """Describe what happened to the history, one line each; empty: HEAD, refs and stash are as they were."""
+    """Describe changes of the history, one line each; empty: HEAD, refs and stash are as they were."""
     where = f"{path}: " if path else ""
     lines: list[str] = []
     if start.head != end.head:

@@ -1,4 +1,4 @@
-"""Temporary files next to files that are written: recorded while they exist, removed after a kill."""
+"""Record temporary files next to files that are written, and remove them after a kill."""
 
 from .record import Leftovers, Use
 

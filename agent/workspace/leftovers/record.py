@@ -1,6 +1,6 @@
 """Record the writes that a kill can interrupt, and remove the temporary files of a killed process.
 
-A temporary file may hold the only copy of what someone else wrote at that moment. Such a file is kept as `NAME.kept-X`.
+A temporary file may be the only copy of someone else's concurrent write. Such a file is kept as `NAME.kept-X`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...system import crash_point
 from ..files.beneath import exchange, rename_new, write_all
 
 Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]
-"""What may stand under the temporary name.
+"""What a temporary file may contain.
 
-`made`: only what is being made. `swapped`: after an exchange, also what stood under the real name. `displacing`: the
-same, and it is not kept elsewhere yet. `moved`: what was moved away from the real name. `lock`: the new content, or the
-lock of another process. `in_place`: there is no temporary file, the file is overwritten.
+`made`: only new content. `swapped`: after an exchange, also the content of the real name. `displacing`: the same,
+but not stored elsewhere yet. `moved`: content moved away from the real name. `lock`: the new content, or the
+lock of another process. `in_place`: there is no temporary file, because the file is overwritten.
 """
 
 
@@ -43,10 +43,10 @@ class _Noted(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Leftovers:
-    """The temporary files of one run. Only the process that holds the run may use it. Safe for several threads."""
+    """The temporary files of one run, used only by the process that holds the run. Safe for several threads."""
 
     def __init__(self, journal: Path | None) -> None:
-        """`journal`: the run's, next to which the record is kept; None: nothing is recorded."""
+        """`journal`: the run's journal, next to which the record is stored; None: nothing is recorded."""
         self._path = None if journal is None else journal.with_name(f"{journal.name}.leftovers")
         self._lock = threading.Lock()
         self._open = 0
@@ -54,11 +54,11 @@ class Leftovers:
     def noted(
         self, real: Path, aside: str, use: Use, old: str | None = None, new: str | None = None
     ) -> AbstractContextManager[None]:
-        """Record the temporary file `aside` of the file `real` as long as the block lasts. Raises OSError."""
+        """Record the temporary file `aside` of the file `real` during the block. Raises OSError."""
         return self._noted(_Noted(os.fsencode(real.parent).hex(), aside, os.fsencode(real.name).hex(), use, old, new))
 
     def in_place(self, real: Path, before: bytes, after: bytes) -> AbstractContextManager[None]:
-        """Record that the content of the file is overwritten as long as the block lasts. Raises OSError."""
+        """Record during the block that the content of the file is overwritten. Raises OSError."""
         folder, name = os.fsencode(real.parent).hex(), os.fsencode(real.name).hex()
         return self._noted(_Noted(folder, "", name, "in_place", None, None, (before, after)))
 
@@ -81,7 +81,7 @@ class Leftovers:
             crash_point("temporary file: gone")
 
     def sweep(self) -> list[str]:
-        """Remove what a killed process left; a line for each file that holds someone's work and was kept."""
+        """Remove what a killed process left; return a line for each file that has someone's work and was kept."""
         if self._path is None or self._open:
             return []
         try:
@@ -93,7 +93,7 @@ class Leftovers:
         return said
 
     def _append(self, line: bytes) -> None:
-        assert self._path is not None  # the caller looked
+        assert self._path is not None  # the caller checked
         if not self._open and self._path.exists() and self._path.stat().st_size:
             for noted in _read(self._path.read_bytes().splitlines()):
                 _settle(noted)
@@ -107,7 +107,7 @@ class Leftovers:
 
 
 def _read(lines: Sequence[bytes]) -> list[_Noted]:
-    """The newest first. A line that a kill or a full disk cut names a file that was not made yet."""
+    """Read the newest first. A line that a kill or a full disk cut names a file that was not made yet."""
     found: list[_Noted] = []
     for line in reversed(lines):
         try:
@@ -118,11 +118,11 @@ def _read(lines: Sequence[bytes]) -> list[_Noted]:
 
 
 def _settle(noted: _Noted) -> str | None:
-    """Remove the file, or bring it back; say so where it is kept."""
+    """Remove the file or restore it; return a line if it is kept."""
     place, name = Path(os.fsdecode(bytes.fromhex(noted.folder))), os.fsdecode(bytes.fromhex(noted.name))
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # the folder is gone, and the file with it
+    except OSError:  # the folder is gone, and so is the file
         return None
     try:
         if noted.contents is not None:
@@ -143,7 +143,7 @@ def _settle(noted: _Noted) -> str | None:
         return f"{place / noted.aside}: a temporary file of this run could not be removed: {error.strerror}"
     finally:
         os.close(folder)
-    return f"{place / name}: it was changed by someone else while it was written; that version is {kept}"
+    return f"{place / name}: someone else changed it while it was written; their version is {kept}"
 
 
 def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | None:
@@ -156,7 +156,7 @@ def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | Non
         if now in (before, after):
             return None
         if not _is_half_written(now, before, after):
-            return f"{real}: it was changed by someone else after its writer was killed, and left as it is"
+            return f"{real}: someone else changed it after its writer was killed, so it is not restored"
         file.seek(0)
         write_all(descriptor, after)
         file.truncate(len(after))
@@ -165,7 +165,7 @@ def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | Non
 
 
 def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
-    """Whether the first bytes are of the new content, and the others of the old one or of room made for more."""
+    """Return whether the first bytes are new content, and the rest old content or space reserved for more."""
     if len(now) not in (len(before), len(after)):
         return False
     written = next((n for n, (one, other) in enumerate(zip(now, after, strict=False)) if one != other), len(after))
@@ -173,7 +173,7 @@ def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _is_known(folder: int, name: str, noted: _Noted) -> bool:
-    """Whether the temporary file holds nothing that is not kept elsewhere."""
+    """Return whether everything in the temporary file is stored elsewhere."""
     if noted.use == "made":
         return True
     aside = _digest(folder, noted.aside)
@@ -191,7 +191,7 @@ def _exists(folder: int, name: str) -> bool:
 
 
 def _digest(folder: int, name: str) -> str | None:
-    """None: it is not a plain file, or not readable."""
+    """Return the digest of a file; None: it is not a plain file, or not readable."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""The files that a tool, an editor, a shell or an agent obeys when it is started in a folder."""
+"""Files that a tool, an editor, a shell or an agent obeys when it starts in a folder."""
 
 from .table import reason
 

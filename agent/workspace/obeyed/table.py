@@ -14,18 +14,18 @@ _FILE = Path(__file__).with_name("obeyed_files.toml")
 
 
 class Obeyed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of the table. All names are written folded: lower case."""
+    """One row of the table. All names are folded: lower case."""
 
     why: str
     """The reason that the person reads at the gate."""
     names: list[str] = []
     """Globs for the last part of a path."""
     folders: list[str] = []
-    """Globs for any part: the folder itself and all that is in it."""
+    """Globs for any part: the folder itself and all of its content."""
     below: list[str] = []
-    """If given, `names` count only below one of these folders."""
+    """If given, `names` match only below one of these folders."""
     except_: list[str] = msgspec.field(default=[], name="except")
-    """Globs for the last part that the row does not mean."""
+    """Globs for the last part that exclude a path from the row."""
     source: list[str]
     """Where this is documented: an address, a manual page or a CVE."""
 
@@ -62,13 +62,13 @@ class _Row:
 
 
 def reason(folded: Sequence[str]) -> str | None:
-    """Why a program obeys the file at this path (its parts, folded as `names.fold` does), or None."""
+    """Return why a program obeys the file at this path (its parts, folded by `names.fold`), or None."""
     return next((row.why for row in _rows() if row.fits(folded)), None) if folded else None
 
 
 @cache
 def rows() -> list[Obeyed]:
-    """The table as it is written."""
+    """Return the rows of the table."""
     return msgspec.toml.decode(_FILE.read_bytes(), type=_Table).obeyed
 
 

@@ -1,1 +1,1 @@
-"""Processes of a command: started, bounded, and ended with all their children."""
+"""Start commands, limit them, and end them with all their child processes."""

@@ -1,4 +1,4 @@
-"""The head and the tail of a stream of bytes of any length, in bounded memory."""
+"""Keep the head and the tail of a byte stream of any length in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 
 
 class HeadTail:
-    """Takes pieces and keeps the first and the last half of `limit` bytes."""
+    """Keeps the first and the last half of `limit` bytes of a stream."""
 
     def __init__(self, limit: int) -> None:
         self._head = bytearray()
@@ -15,10 +15,10 @@ class HeadTail:
         self._head_limit = limit // 2
         self._tail_limit = limit - self._head_limit
         self.total = 0
-        """Bytes that went in."""
+        """Number of bytes received."""
 
     def add(self, piece: bytes) -> None:
-        """Takes the next bytes of the stream."""
+        """Add the next bytes of the stream."""
         self.total += len(piece)
         room = self._head_limit - len(self._head)
         if room > 0:
@@ -33,17 +33,17 @@ class HeadTail:
 
     @property
     def dropped(self) -> int:
-        """Bytes that are no longer here."""
+        """Number of bytes that were discarded."""
         return self.total - len(self._head) - min(self._tail_size, self._tail_limit)
 
     def value(self) -> bytes:
-        """Head and tail, with a line between them that says what is missing, if anything is."""
+        """Return head and tail; a line between them says how much is missing, if anything is."""
         tail = b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
         return bytes(self._head) + left_out(self.dropped) + tail
 
 
 def shorten(data: bytes, limit: int) -> tuple[bytes, int]:
-    """At most `limit` bytes of the data, head and tail, and how many are left out."""
+    """Return at most `limit` bytes, head and tail, and the number of bytes left out."""
     if len(data) <= limit:
         return data, 0
     kept = HeadTail(limit)
@@ -52,5 +52,5 @@ def shorten(data: bytes, limit: int) -> tuple[bytes, int]:
 
 
 def left_out(count: int) -> bytes:
-    """The line that stands where bytes are missing; nothing for none."""
+    """Return the line that replaces missing bytes; empty if none are missing."""
     return f"\n[... {count:,} bytes left out ...]\n".encode() if count else b""

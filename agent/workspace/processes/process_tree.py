@@ -1,7 +1,7 @@
-"""All processes that came of one command, also those that left its session, and their end.
+"""Find and end all processes of one command, including those that left its session.
 
-On Linux this process adopts orphans (prctl(2), PR_SET_CHILD_SUBREAPER), so whatever a command starts stays below us;
-elsewhere a mark in the environment finds it. `killpg` alone misses children that called setsid.
+On Linux this process adopts orphans (prctl(2), PR_SET_CHILD_SUBREAPER), so everything that a command starts stays
+below it; elsewhere a mark in the environment identifies them. `killpg` alone misses children that called setsid.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from pathlib import Path
 
 _MARK = "RUNDRY_COMMAND"
 _LINE = [b"--noprofile", b"--norc", b"-c"]
-"""How the shell of a command line is started."""
+"""Arguments with which the shell of a command line is started."""
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
-"""What any shell sets for itself: it may be the same here and there by chance."""
+"""Variables that any shell sets itself: they may be equal by chance."""
 _EXITING = 0x4
 """PF_EXITING among a process's flags (linux/sched.h)."""
 _ROUNDS = 50
 _POLL = 0.02
 _EXEC = 0.01
-"""Seconds that a process is given to become the program that it is to be."""
+"""Seconds that a process gets to become its program."""
 
 
 class Family:
     """The processes of one command. `mark` goes into the command's environment before it starts."""
 
     _living: set[Family] = set()
-    """Families not closed yet; with one only, an orphan without a mark can be told to be its."""
+    """Families that are not closed. If there is only one, an orphan without a mark belongs to it."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
@@ -45,33 +45,33 @@ class Family:
         self._before = set(_children(os.getpid())) if sys.platform == "linux" else set[int]()
         if sys.platform == "linux":
             _adopt_orphans()
-        Family._living.add(self)  # before its first process: none may be taken for another family's
+        Family._living.add(self)  # before its first process, so that no process is assigned to another family
 
     @property
     def mark(self) -> dict[str, str]:
-        """What the command's environment must hold."""
+        """Variables that the command's environment must have."""
         return {_MARK: self._token}
 
     def begin(self, root: int) -> None:
-        """The command's first process, which leads a session of its own, has started."""
+        """Register the command's first process, which leads its own session."""
         self._root = root
 
     def close(self) -> None:
-        """Nothing of the command is left, or it was given up on."""
+        """Close the family: no process of the command is left, or the rest was given up."""
         Family._living.discard(self)
 
     def members(self) -> list[int]:
-        """The pids that are alive now; dead orphans, of whichever family, are reaped on the way."""
+        """Return the pids that are alive now; dead orphans of any family are reaped at the same time."""
         return _living(self._members())
 
     async def end(self, grace: float) -> int:
-        """Ask all to end, and kill what is left after `grace` seconds. Returns the number that was found alive.
+        """Ask all processes to end, and kill the rest after `grace` seconds. Returns the number that was alive.
 
         All are stopped first, and the shell that runs the command line stays stopped: once the program that it waits
         for has ended, it would run the rest of the line. A sandbox's own first process ends a moment after the
-        command, and is not of that number; what was alive in there ends with it, and is, also where it is dead by now.
+        command and is not counted. Processes in the sandbox end with it and are counted, even if they are dead by now.
         """
-        below = _below_heads()  # at once: they are gone in a moment
+        below = _below_heads()  # immediately, because they are gone in a moment
         members = self._members()
         alive = _living(members)
         dying = {child for head in below.keys() & set(members) for child in below[head]}
@@ -79,7 +79,7 @@ class Family:
         until = time.monotonic() + grace
         asked = held = _with_ancestors(_shells(self._stop_all()))
         while (alive := set(self.members())) - held and time.monotonic() < until:
-            for pid in alive - asked:  # also what was only born while the others were asked
+            for pid in alive - asked:  # includes processes that started meanwhile
                 _send(pid, signal.SIGTERM)
                 _send(pid, signal.SIGCONT)
             asked = asked | alive
@@ -91,7 +91,7 @@ class Family:
         return left
 
     def kill(self) -> None:
-        """All are stopped, so that none can fork on, then killed. Does not wait."""
+        """Stop all, so that none can fork, then kill them. Does not wait."""
         for _ in range(_ROUNDS):
             stopped = self._stop_all()
             if not stopped:
@@ -101,7 +101,7 @@ class Family:
             self._reap()
 
     def _stop_all(self) -> set[int]:
-        """Stop every process, also those that are born meanwhile. Returns them."""
+        """Stop every process, also new ones. Returns them."""
         stopped: set[int] = set()
         for _ in range(_ROUNDS):
             new = set(self.members()) - stopped
@@ -141,7 +141,7 @@ class Family:
         return not mine.intersection(environment) and _session(child) != os.getsid(0)
 
     def _reap(self) -> None:
-        """Takes dead orphans off the process table; what this process started itself is waited for by who did."""
+        """Reap dead orphans; processes that this process started are reaped by their own callers."""
         for pid in _children(os.getpid()):
             if _state(pid) == "Z" and pid != self._root and (pid in self._seen or _was_adopted(pid)):
                 with suppress(ChildProcessError):
@@ -180,7 +180,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
-    """Empty also where it is not to be known."""
+    """Return the environment of a process; empty if it is not readable."""
     try:
         return [item for item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if item]
     except OSError:
@@ -192,12 +192,12 @@ def _living(pids: list[int]) -> list[int]:
 
 
 def _shells(pids: Iterable[int]) -> set[int]:
-    """Those that run the command line itself (`processes.shell`)."""
+    """Return those that run the command line itself (`processes.shell`)."""
     return {pid for pid in pids if _words(pid)[1:4] == _LINE}
 
 
 def _words(pid: int) -> list[bytes]:
-    """The words with which it was started; empty where they are not to be known."""
+    """Return the arguments that a process was started with; empty if they are not readable."""
     if sys.platform == "linux":
         with suppress(OSError):
             return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -210,7 +210,7 @@ def _words(pid: int) -> list[bytes]:
 
 
 def _with_ancestors(pids: set[int]) -> set[int]:
-    """They and what they were started by, up to this process: a sandbox that ends takes all in it along."""
+    """Return them and their ancestors up to this process: a sandbox that ends takes all processes in it along."""
     found, todo = set(pids), list(pids)
     while todo:
         parent = _parent(todo.pop())
@@ -232,12 +232,12 @@ def _parent(pid: int) -> int:
 
 
 def _settled_environment(pid: int) -> list[bytes]:
-    """Also of a process in the middle of execve(2), which has neither words nor environment for a moment."""
+    """Read an environment, also during execve(2), when a process has neither arguments nor environment for a moment."""
     until = time.monotonic() + _EXEC
     while not (environment := _environment(pid)) and time.monotonic() < until:
         try:
             if Path(f"/proc/{pid}/cmdline").read_bytes():
-                return _environment(pid)  # what it has become stands now, and may well have none
+                return _environment(pid)  # execve is over, and the new program may have none
         except OSError:
             break
         if _is_exiting(pid):
@@ -252,14 +252,14 @@ def _is_exiting(pid: int) -> bool:
 
 
 def _below_heads() -> dict[int, list[int]]:
-    """The first process of each sandbox that is a child of this process, since its command ended, and its children."""
+    """Map the first process of each sandbox whose command has ended, a child of this process, to its children."""
     if sys.platform != "linux":
         return {}
     return {pid: _children(pid) for pid in _children(os.getpid()) if _leads_a_namespace(pid)}
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
+    """Return the fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -283,26 +283,26 @@ def _session(pid: int) -> int:
 
 
 def _was_adopted(pid: int) -> bool:
-    """A child that this process did not start: of its own it has the session, or leads one, and shares its namespace.
+    """Return whether a child was adopted. Our own children have our session or lead one, in our namespace.
 
-    Also told of a zombie, whose environment is gone. False for a dead orphan that led a session of its own here.
+    Works for a zombie without an environment too. False for a dead orphan that led its own session.
     """
     return _session(pid) not in (0, pid, os.getsid(0)) or _depth(pid) > _depth(os.getpid())
 
 
 def _leads_a_namespace(pid: int) -> bool:
-    """It is the first process of a pid namespace below ours: all in there end with it."""
+    """Return whether it is the first process of a pid namespace below ours: all processes in it end with it."""
     numbers = _numbers(pid)
     return len(numbers) > _depth(os.getpid()) and numbers[-1] == "1"
 
 
 def _depth(pid: int) -> int:
-    """How many pid namespaces deep it is; a sandbox's first process is one deeper than we."""
+    """Return how many pid namespaces deep it is; a sandbox's first process is one deeper than this one."""
     return len(_numbers(pid))
 
 
 def _numbers(pid: int) -> list[str]:
-    """Its pid in each namespace that it is in, ours first (proc(5), NSpid)."""
+    """Return its pid in each of its namespaces, ours first (proc(5), NSpid)."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:

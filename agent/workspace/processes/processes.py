@@ -1,4 +1,4 @@
-"""Commands: without a terminal, with a time-out, with bounded output, and with an end for all that they started."""
+"""Run commands without a terminal, with a time-out and bounded output, and end all processes that they started."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .output import HeadTail, shorten
 from .process_tree import Family
 
 FULL = 16_000_000
-"""Bytes of output that are kept at most (docs/requirements.md 7.5)."""
+"""Most bytes of output that are stored (docs/requirements.md 7.5)."""
 GRACE = 2.0
 """Seconds between the request to end and the kill."""
 _LEFT_BEHIND_GRACE = 0.3
 _PIECE = 1 << 20
 _FLOOD = 64_000_000
-"""Bytes after which a command that writes on is slowed down, so that it cannot take a core from everyone."""
+"""Bytes after which a command that keeps writing is slowed down, so that it cannot occupy a core."""
 _FLOOD_PAUSE = 0.002
 _LONGEST = 131_000
 """Bytes of one argument (execve(2): 128 KiB)."""
@@ -37,34 +37,34 @@ class NewRepository(msgspec.Struct, frozen=True):
 
     path: Path
     aside: Path
-    """Where it is now, so that git does not enter it."""
+    """Where the repository is now, so that git does not enter it."""
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a command."""
+    """The outcome of a command."""
 
     exit_code: int | None
-    """128 + n where signal n ended it; None: it timed out or did not start."""
+    """128 + n if signal n ended it; None: it timed out or did not start."""
     output: bytes
-    """Standard output and error as they came, at most `limit` bytes, head and tail."""
+    """Standard output and error in the order of arrival, at most `limit` bytes, head and tail."""
     dropped: int
-    """Bytes missing in `output`."""
+    """Number of bytes missing in `output`."""
     timed_out: bool
     seconds: float
     error: str | None
-    """Why it could not be started, or was cut; one line."""
+    """Why it did not start, or was cut, in one line."""
     full: bytes = b""
-    """At most `keep` bytes of the output, head and tail."""
+    """Head and tail of the output, at most `keep` bytes."""
     full_dropped: int = 0
-    """Bytes missing in `full`."""
+    """Number of bytes missing in `full`."""
     left_behind: int = 0
-    """Processes that the command left running when it ended; they were ended too."""
+    """Processes that still ran when the command ended; they were ended too."""
     repositories: tuple[NewRepository, ...] = ()
-    """Those that the command made."""
+    """Repositories that the command made."""
     restored: Path | None = None
-    """A folder of programs that the command changed, and that was put back."""
+    """A folder of programs that the command changed and that was restored."""
     errors: bytes = b""
-    """Standard error, at most 16 MB, where it was asked for apart; else it is in the output."""
+    """Standard error, at most 16 MB, if it was requested separately; else it is part of the output."""
 
 
 def shell(command: str, avoid: Path) -> list[str]:
@@ -95,10 +95,10 @@ async def run_process(
 ) -> Finished:
     """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
-    `apart`: standard error goes to `Finished.errors`, and `on_output` does not hear it.
+    `apart`: standard error goes to `Finished.errors`, not to `on_output`.
     `on_start` receives the processes of the command.
-    Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. What the command left in the
-    background when it ended is ended too.
+    Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. Background processes of the
+    command are ended when it ends.
     """
     started = time.monotonic()
     try:
@@ -121,7 +121,7 @@ async def _start(
     apart: bool,
     keep: int,
 ) -> _Running:
-    """The command, running; who asked for it must `finish` it. Raises CommandNotStarted."""
+    """Start the command; the caller must `finish` it. Raises CommandNotStarted."""
     argv = shell(command, cwd) if isinstance(command, str) else command
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
@@ -185,9 +185,9 @@ def _close(ends: Iterable[int]) -> None:
 
 
 async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
-    """Waits for it also when cancelled meanwhile, and gives the cancelling back.
+    """Wait for the start even when cancelled meanwhile, and return the cancellation.
 
-    asyncio ends only the first process when a start is cancelled: what that one has started already would live on.
+    When a start is cancelled, asyncio ends only the first process: its children would live on.
     """
     cancelled = None
     while not starting.done():
@@ -199,15 +199,15 @@ async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 
 
 class _Running:
-    """A command that runs."""
+    """A running command."""
 
     def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], family: Family) -> None:
-        """`readers`: of its output, and of its standard error where that is kept apart."""
+        """`readers`: for its output, and for its standard error if that is separate."""
         self._process, self._readers, self.family = process, readers, family
         self._started = time.monotonic()
 
     async def finish(self, seconds: float, limit: int) -> Finished:
-        """Waits for the end; after so many seconds, or when cancelled, ends the whole tree."""
+        """Wait for the end; after `seconds`, or when cancelled, end the whole tree."""
         timed_out = False
         try:
             async with asyncio.timeout(max(0.0, seconds)):
@@ -215,12 +215,12 @@ class _Running:
         except TimeoutError:
             timed_out = True
         finally:
-            # Also on the way out of a cancelled task: nothing of a command outlives it.
+            # Also when the task was cancelled: no process outlives its command.
             left = await self.wind_up(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
         return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
 
     async def wind_up(self, grace: float) -> int:
-        """Ends the whole tree; gives the number of processes that were still alive."""
+        """End the whole tree; return the number of processes that were still alive."""
         try:
             left = await self.family.end(grace)
             with suppress(TimeoutError):
@@ -256,7 +256,7 @@ class _Running:
 
 
 class _Reader:
-    """Reads a pipe as the event loop says that there is something, and never blocks."""
+    """Reads a pipe when the event loop reports data, and never blocks."""
 
     def __init__(self, fd: int, on_output: Callable[[bytes], None] | None, keep: int) -> None:
         self.kept = HeadTail(keep)
@@ -266,12 +266,12 @@ class _Reader:
         self._pause: asyncio.TimerHandle | None = None
         os.set_blocking(fd, False)
         if sys.platform == "linux":
-            with suppress(OSError):  # over the user's quota of pipe memory: the usual 64 KiB do
+            with suppress(OSError):  # over the user's quota of pipe memory: the default 64 KiB is enough
                 fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
         self._loop.add_reader(fd, self._read)
 
     def close(self) -> None:
-        """Stops reading, whoever still holds the other end."""
+        """Stop reading, even if others hold the write end."""
         if self._fd < 0:
             return
         if self._pause is not None:

@@ -1,7 +1,7 @@
 """Keep the processes of a command from writing to the workspace for a while.
 
-Under bubblewrap the mounts of the workspace in the command's own namespace become read-only, and the processes run on.
-Where that cannot be done (another sandbox, a file that is open for writing), they are stopped.
+Under bubblewrap the workspace mounts in the command's own namespace become read-only, and the processes continue.
+If that is not possible (another sandbox, a file that is open for writing), the processes are stopped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROUNDS = 50
 
 
 class WriteHold:
-    """A hold on the processes of one command."""
+    """Keeps the processes of one command from writing."""
 
     def __init__(self, family: Family, ws: Path) -> None:
         self._family, self._ws = family, ws
@@ -31,7 +31,7 @@ class WriteHold:
         self._stopped: set[int] = set()
 
     def take(self) -> bool:
-        """Hold them. True: they run on and cannot write. False: they are stopped."""
+        """Hold the processes. True: they continue but cannot write. False: they are stopped."""
         pids = self._family.members()
         if not pids:
             return True
@@ -58,7 +58,7 @@ class WriteHold:
         self._stopped = set()
 
     def _stop(self) -> None:
-        """Until no new process appears: one that is not stopped yet could start another."""
+        """Stop processes until no new one appears, because one that is not stopped yet could start another."""
         for _ in range(_ROUNDS):
             new = set(self._family.members()) - self._stopped
             if not new:
@@ -70,7 +70,7 @@ class WriteHold:
 
 
 def _mounts_of(pid: int) -> str:
-    """The process's mount namespace; empty: it is gone, or this system has none."""
+    """Return the process's mount namespace; empty: it is gone, or this system has none."""
     try:
         return str(Path(f"/proc/{pid}/ns/mnt").readlink())
     except OSError:
@@ -78,7 +78,7 @@ def _mounts_of(pid: int) -> str:
 
 
 def _writable_mounts(pid: int, ws: Path) -> list[str]:
-    """The mount points at and below the workspace that can be written, as the process sees them (proc(5))."""
+    """Return the writable mount points at and below the workspace, as the process sees them (proc(5))."""
     found: list[str] = []
     try:
         lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()
@@ -95,7 +95,7 @@ def _writable_mounts(pid: int, ws: Path) -> list[str]:
 
 
 def _remount(pid: int, mounts: Sequence[str], *, read_only: bool) -> bool:
-    """False: not all of them could be changed, so none was."""
+    """Return False if not all of them could be changed; then none was."""
     argv = [sys.executable, "-I", "-S", "-B", "-c", _CHILD.read_text("utf-8"), str(pid), "ro" if read_only else "rw"]
     try:
         return subprocess.run([*argv, *mounts], capture_output=True, timeout=_SECONDS, check=False).returncode == 0

@@ -11,16 +11,16 @@ import time
 from fcntl import ioctl
 
 _NEW_USER, _NEW_NS = 0x10000000, 0x00020000
-"""clone(2)."""
+"""Constants of clone(2)."""
 _REMOUNT, _BIND, _READ_ONLY, _NOSUID, _NODEV = 32, 4096, 1, 2, 4
-"""mount(2)."""
+"""Constants of mount(2)."""
 _GET_USERNS = 0xB701
-"""ioctl_ns(2)."""
+"""Request of ioctl_ns(2)."""
 _TRIES, _PAUSE = 20, 0.005
 
 
 def remount(pid: int, mounts: list[str], *, read_only: bool) -> bool:
-    """Whether all of these mounts were changed."""
+    """Change these mounts, and return whether all of them changed."""
     libc = ctypes.CDLL(None, use_errno=True)
     spaces = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
     owner = ioctl(spaces, _GET_USERNS)

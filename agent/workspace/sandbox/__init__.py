@@ -1,1 +1,1 @@
-"""The sandbox around commands: bubblewrap or Landlock, what it hides, and what it keeps read-only."""
+"""The sandbox for commands: bubblewrap or Landlock, what it hides, and what it makes read-only."""

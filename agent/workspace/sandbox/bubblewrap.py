@@ -1,4 +1,4 @@
-"""The argument list of bubblewrap for one command."""
+"""Build the bubblewrap arguments for one command."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from .gitbox.folders import repository_places
 from .places import is_real_folder, protected
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
-"""Set inside, where only what runs inside counts (setrlimit(2), user namespaces)."""
+"""Set inside the sandbox, where only its own processes count (setrlimit(2), user namespaces)."""
 MOST_READ_ONLY = 64
-"""Files of the workspace that get a mount of their own; of the others only the content is compared."""
+"""Most workspace files with their own mount; of the others only the content is compared."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
-"""`--unshare-all` without the network, which was joined."""
+"""`--unshare-all` without the network, which is joined instead."""
 _READ_ONLY_GIT = GitMounts([])
 _NAMED = "bash"
-"""Who says that a program was not found."""
+"""The program that reports a missing program."""
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """A folder that commands see in place of the workspace, which is then out of sight."""
+    """A folder that commands see in place of the workspace, which is then hidden."""
 
     folder: Path
     mounts: tuple[tuple[Path, Path], ...] = ()
-    """What is seen read-only in it: where it stands, and where it is seen."""
+    """Sources and targets of read-only mounts."""
     empty: tuple[Path, ...] = ()
-    """Folders that are seen empty."""
+    """Folders that appear empty."""
 
 
 def find_bubblewrap(avoid: Path | None) -> Path | None:
-    """Return the program on the PATH, but never one in the workspace, which a model may write to."""
+    """Return the program on the PATH, but not one in the workspace, which a model can write to."""
     return find_program("bwrap", [] if avoid is None else [avoid])
 
 
@@ -61,12 +61,12 @@ def bubblewrap(
     env: Mapping[str, str] | None = None,
     seen: Sequence[Path] = (),
 ) -> list[str]:
-    """`ws` and `temp`, which is seen as /tmp, can be written, and what is let through this once; all else is read-only.
+    """Only `ws`, `temp` (visible as /tmp) and what this command may also write are writable; the rest is read-only.
 
-    No process outside is seen, and none survives the command. `joined`: words that put it into the run's own loopback
-    network; without them it has one of its own. `programs`: folders of `ws` from which programs run outside.
-    `stage`: what is seen at `ws` instead. `git`: how repositories are seen.
-    `env`: further variables. `seen`: folders that are shown as they are outside, read-only.
+    No outside process is visible, and none survives the command. `joined`: arguments that join the run's own loopback
+    network; without them the command has its own. `programs`: folders of `ws` whose programs also run outside.
+    `stage`: what appears at `ws` instead. `git`: how repositories appear.
+    `env`: additional variables. `seen`: folders that appear as they are outside, read-only.
     """
     own = str(temp)
     words = [
@@ -106,7 +106,7 @@ def bubblewrap(
 
 
 def _staged(ws: Path, stage: Stage) -> list[str]:
-    """Sources are those outside of the sandbox: also what stands below the workspace that is covered here."""
+    """Bind the stage. Sources are paths outside the sandbox, even those below the workspace that is covered here."""
     words = ["--bind", str(stage.folder), str(ws)]
     for source, seen in stage.mounts:
         words += ["--ro-bind", str(source), str(seen)]
@@ -116,7 +116,7 @@ def _staged(ws: Path, stage: Stage) -> list[str]:
 
 
 def _resolver() -> list[str]:
-    """What resolv.conf points to, below the /run that was hidden: without it no name is found."""
+    """Bind the target of resolv.conf below the hidden /run: without it no name resolves."""
     target = Path(os.path.realpath("/etc/resolv.conf"))
     return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
 
@@ -129,7 +129,7 @@ def _blank(temp: Path) -> Path:
 
 
 def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
-    """How the repository of the workspace is seen."""
+    """Bind the repository of the workspace."""
     git, binds = ws / ".git", list[str]()
     if is_real_folder(git):
         # A mount of its own cannot be renamed: nobody puts another repository in its place.
@@ -146,7 +146,7 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
 def _read_only(
     ws: Path, programs: Sequence[Path], writable: Sequence[Path], more: Sequence[Path], seen: GitMounts
 ) -> list[str]:
-    """Binds for what must not change in the workspace, as far as it exists and was not let through."""
+    """Bind what must not change in the workspace, as far as it exists and is not allowed for this command."""
     git = ws / ".git"
     binds = _git_binds(ws, seen)
     places = [*protected(ws), *programs]

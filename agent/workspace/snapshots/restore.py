@@ -1,4 +1,4 @@
-"""The way back: files as they once were, without writing over what someone did since."""
+"""Restore files to an earlier state, without overwriting later changes."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _ITS_OWN = stat.S_IWUSR
 
 
 class Was(msgspec.Struct, frozen=True):
-    """A file, or a link, as it once was."""
+    """An earlier state of a file or link."""
 
     sha: str
-    """Of its bytes, or of what the link leads to, as git names them."""
+    """Git's hash of its bytes, or of the link's target."""
     load: Callable[[], bytes]
-    """Gives these bytes. Raises RundryError where they are not kept."""
+    """Returns these bytes. Raises RundryError if they are not stored."""
     mode: int | None = None
-    """As in a tree; None: a plain file, and nobody noted who may read or run it."""
+    """Mode as in a tree; None: a plain file whose permissions were not recorded."""
 
 
 class Restorer:
-    """Puts files of one workspace back."""
+    """Restores files of one workspace."""
 
     def __init__(self, ws: Workspace, has_folder: Callable[[str], bool] = lambda path: False) -> None:
-        """`has_folder`: the state that is gone back to has this folder (a relative path); others go when empty."""
+        """`has_folder`: whether the restored state has this folder (a relative path); others are removed when empty."""
         self._ws, self._has_folder = ws, has_folder
 
     def put_back(self, path: str, want: Was | None, have: Was | None) -> str | None:
-        """None: the file is as wanted; else why it is not, a line that begins with the path. Never raises for the disk.
+        """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
 
-        `want` and `have` are the file before and after the change that is taken back; None: there was no file. What
-        is no longer as `have` says is someone's work, and left.
+        `want` and `have` are the file before and after the change that is undone; None: there was no file. A file that
+        is no longer as `have` is someone's work, and is kept.
         """
         try:
             self._put_back(path, want, have)
@@ -67,9 +67,9 @@ class Restorer:
     def _content(self, path: str, real: Path, now: Entry | None, want: Was | None, have: Was | None) -> None:
         if not alike(now, have):
             did = "removed it" if now is None else "made it" if have is None else "changed it"
-            raise StaleFile(f"{path}: left as it is, someone {did} since")
+            raise StaleFile(f"{path}: not restored, because someone {did} since")
         if want is not None and want.mode == LARGE:
-            raise StaleFile(f"{path}: it was too large to be kept")
+            raise StaleFile(f"{path}: it was too large to be stored")
         _refuse_other_permissions(path, now, want, have)
         if now is not None and (now.mode == LINK or want is None or want.mode == LINK):
             self._clear(real, now)
@@ -84,7 +84,7 @@ class Restorer:
             self._write(real, want, have)
 
     def _permissions(self, path: str, real: Path, now: Entry, want: Was, have: Was) -> None:
-        """Of a file whose bytes are as wanted: they come back where it was they that changed."""
+        """Restore permissions of a file with correct bytes, if the change moved them."""
         _refuse_other_permissions(path, now, want, have)
         if want.mode is not None and have.mode not in (None, want.mode):
             self._chmod(real, stat.S_IMODE(want.mode))
@@ -106,7 +106,7 @@ class Restorer:
         return found
 
     def _clear(self, real: Path, now: Entry) -> None:
-        """Takes away what cannot be written over: a link, or a file that has to go or to become a link."""
+        """Remove what cannot be overwritten: a link, or a file that must go or become a link."""
         if now.mode == LINK:
             with folder_of(self._ws.root, real) as folder:
                 os.unlink(real.name, dir_fd=folder)
@@ -117,7 +117,7 @@ class Restorer:
         return read_state(real, beneath=self._ws.root)
 
     def _write(self, real: Path, want: Was, have: Was | None) -> None:
-        """New bytes for a file that is there. One that nobody may write is opened for its owner meanwhile."""
+        """Write new bytes to an existing file. A read-only one is made writable for its owner meanwhile."""
         before, data = self._state(real), want.load()
         moves = want.mode is not None and have is not None and have.mode not in (None, want.mode)
         mode = stat.S_IMODE(want.mode) if moves and want.mode is not None else before.mode
@@ -151,7 +151,7 @@ class Restorer:
                 raise
 
     def _prune(self, folder: Path) -> None:
-        """Empty folders go that the state gone back to does not have."""
+        """Remove empty folders that the restored state does not have."""
         while folder != self._ws.root and not self._has_folder(self._ws.relative(folder)):
             try:
                 folder.rmdir()
@@ -161,20 +161,20 @@ class Restorer:
 
 
 def alike(one: Entry | Was | None, other: Entry | Was | None) -> bool:
-    """The same bytes, and both or neither a link."""
+    """Return whether both have the same bytes, and both or neither are links."""
     if one is None or other is None:
         return one is other
     return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)
 
 
 def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, have: Was | None) -> None:
-    """Where the change moved the permissions, they have to be as it left them, or as they were before it."""
+    """Refuse if the change moved the permissions and someone changed them again since."""
     if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
         return
     if want.mode is None or have.mode in (None, want.mode):
         return
     if now.mode not in (have.mode, want.mode):
-        raise StaleFile(f"{path}: left as it is, someone changed its permissions since")
+        raise StaleFile(f"{path}: not restored, because someone changed its permissions since")
 
 
 def _words(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The workspace as a tree of objects, hashing only what the file system says has moved."""
+"""Store the workspace as a tree of objects, hashing only files that changed according to the file system."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _COARSE_NS = 2_100_000_000
 
 
 _Scan: TypeAlias = "Generator[_Scan, _Folder, _Folder]"
-"""A scan of one folder, which yields those of the folders in it and gets what they found."""
+"""The scan of one folder; it yields the scans of its subfolders and receives their results."""
 
 
 class TooLarge(Exception):
-    """The workspace has more than a snapshot holds; the text says what."""
+    """The workspace has more than a snapshot can hold; the message says what."""
 
 
 def measure(root: Path, most_files: int = MOST_FILES) -> None:
-    """Count the files and bytes that a scan would keep, without reading a file. Raises TooLarge where it would."""
+    """Count the files and bytes that a scan would store, without reading files. Raises TooLarge like a scan."""
     ignore, size, waiting = Ignore(root), _Size(most_files), [""]
     while waiting:
         path = waiting.pop()
@@ -53,10 +53,10 @@ def measure(root: Path, most_files: int = MOST_FILES) -> None:
 
 
 class Scanner:
-    """Remembers what it saw: a second scan costs a stat a file."""
+    """Scans with a memory: a second scan costs one stat per file."""
 
     def __init__(self, root: Path, store: ObjectStore, skipped: frozenset[str], most_files: int) -> None:
-        """`skipped`: absolute folders and files that are not looked at."""
+        """`skipped`: absolute folders and files that are not scanned."""
         self._root, self._store, self._skipped = str(root), store, skipped
         self._most_files = most_files
         self._ignore = Ignore(root)
@@ -64,13 +64,13 @@ class Scanner:
         self._size = _Size(most_files)
 
     def scan(self) -> str:
-        """The id of the tree as it is now. Raises TooLarge, and OSError where the store cannot be written."""
+        """Return the id of the tree as it is now. Raises TooLarge, and OSError if the store cannot be written."""
         self._size = _Size(self._most_files)
         self._top = _run(self._folder("", self._top))
         return self._top.sha or self._store.put_tree({})
 
     def _folder(self, path: str, old: _Folder | None) -> _Scan:
-        """Return what stands there now; the very same object where nothing below it has changed."""
+        """Return the present content; the same object if nothing below it changed."""
         if self._ignore.notice(path):
             old = None
         mark = _folder_mark(f"{self._root}/{path}")
@@ -92,7 +92,7 @@ class Scanner:
         return f"{self._root}/{path}{name}" in self._skipped or _is_ignored(self._ignore, path, name, is_folder)
 
     def _known_names(self, path: str, old: _Folder) -> _Scan:
-        """A folder whose names are the same: a stat a file, and nothing else."""
+        """Scan a folder with unchanged names: one stat per file, and nothing else."""
         self._size.count(len(old.files))
         folders = dict[str, _Folder]()
         for name, child in old.folders.items():
@@ -154,7 +154,7 @@ class Scanner:
 
 
 def _run(scan: _Scan) -> _Folder:
-    """Run a scan to its end; the scans that it yields run first. Folders may be nested deeper than Python's stack."""
+    """Run a scan to its end, inner scans first. Folders may be nested deeper than Python's stack."""
     stack = [scan]
     found: _Folder | None = None
     while True:
@@ -171,7 +171,7 @@ def _run(scan: _Scan) -> _Folder:
 
 
 class _Size:
-    """Files and bytes of one scan so far."""
+    """Number of files and bytes of one scan so far."""
 
     def __init__(self, most_files: int) -> None:
         self._most_files = most_files
@@ -189,7 +189,7 @@ class _Size:
 
 
 def _is_ignored(ignore: Ignore, path: str, name: str, is_folder: bool) -> bool:
-    """Ignored files are left out, but for those that a program obeys: who made them has to be known."""
+    """Leave ignored files out, except those that programs obey: their author must be known."""
     return ignore.names(path, name, is_folder) and (is_folder or cautioned((name,)) is None)
 
 
@@ -197,12 +197,12 @@ def _listing(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
             return list(listing)
-    except OSError:  # gone meanwhile, or not ours to read: as good as empty
+    except OSError:  # gone meanwhile, or not readable: treated as empty
         return []
 
 
 class _File:
-    """What is known of one file or link. Any change of it moves its change time (inode(7)), unlike mtime and size."""
+    """What is known of a file or link. Any change moves its change time (inode(7)), unlike mtime and size."""
 
     __slots__ = ("ctime", "entry", "ino", "racy")
 
@@ -221,7 +221,7 @@ class _Folder:
 
 
 def _folder_mark(path: str) -> tuple[int, int] | None:
-    """Moves when a name comes or goes; None: it may still move within the clock's tick."""
+    """Return a mark that changes with the folder's names; None: it may still change within the clock's tick."""
     now = time.time_ns()
     try:
         status = os.lstat(path)
@@ -231,7 +231,7 @@ def _folder_mark(path: str) -> tuple[int, int] | None:
 
 
 def entry_of(path: str, status: os.stat_result, store: ObjectStore | None) -> Entry | None:
-    """What a tree says of this file, kept in the store if there is one; None: no file or link, or it is gone."""
+    """Return a file's tree entry, and store it if there is a store; None: not a file or link, or gone."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         try:
@@ -260,7 +260,7 @@ def _keep(data: bytes, store: ObjectStore | None) -> str:
 
 
 def _mode(mode: int) -> int:
-    """A plain file's mode with all its permissions, where git itself keeps two: undo gives back what was."""
+    """Return a plain file's mode with all its permissions. Git stores two; undo restores the exact ones."""
     return stat.S_IFREG | stat.S_IMODE(mode)
 
 

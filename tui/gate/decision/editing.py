@@ -38,9 +38,7 @@ class Editable:
             return self.mark + edited.encode(self.encoding)
         except UnicodeEncodeError as error:
             lacking = error.object[error.start]
-            raise UserError(
-                f"{self.encoding}, which the file is kept in, has no {lacking!r}: use other signs"
-            ) from None
+            raise UserError(f"{self.encoding}, which the file is kept in, has no {lacking!r}: replace it") from None
 
 
 def opened(data: bytes | None, like: bytes | None = None) -> Editable:

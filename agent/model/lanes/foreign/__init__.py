@@ -1,4 +1,4 @@
-"""Providers that litellm reaches: it builds and signs the request, and where the format is known it is read here."""
+"""Connect to providers through litellm: it builds and signs the request, and known formats are read here."""
 
 from .lane import LitellmLane, close_litellm
 

@@ -1,4 +1,4 @@
-"""What litellm is called with: the usual chat request, and where each provider wants its opaque parts back."""
+"""Build litellm's arguments: the usual chat request, with opaque parts where each provider expects them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..chat_request import chat_messages, schema_to_wire, tools_to_wire
 _SHAPE = Traits()
 """litellm takes the usual form of chat completions for every provider."""
 _SEND_USAGE_UNASKED = frozenset({"oci"})
-"""litellm refuses `stream_options` for them."""
+"""Providers for which litellm refuses `stream_options`."""
 
 
 def call_settings(at: Endpoint, seconds: float) -> dict[str, Any]:
-    """Server, key, and that litellm tries once only."""
+    """Return server, key, and the setting that litellm tries only once."""
     settings: dict[str, Any] = {
         "stream": True,
         "timeout": seconds,
@@ -34,7 +34,7 @@ def call_settings(at: Endpoint, seconds: float) -> dict[str, Any]:
 
 
 def chat_arguments(request: Request, at: Endpoint, seconds: float) -> dict[str, Any]:
-    """Keyword arguments of `acompletion`."""
+    """Build the keyword arguments of `acompletion`."""
     arguments: dict[str, Any] = {
         "model": at.name,
         "messages": [_place_opaque(m) for m in chat_messages(request, at, _SHAPE)],
@@ -55,14 +55,14 @@ def chat_arguments(request: Request, at: Endpoint, seconds: float) -> dict[str, 
 
 
 def _whole_address(provider: str, base: str) -> str:
-    """Litellm takes Cohere's address with its path."""
+    """Complete Cohere's address with its path, as litellm expects."""
     if provider not in ("cohere", "cohere_chat") or urlsplit(base).path.endswith("/chat"):
         return base
     return f"{base}/chat" if base.endswith(("/v1", "/v2")) else f"{base}/v2/chat"
 
 
 def _place_opaque(message: dict[str, Any]) -> dict[str, Any]:
-    """Move what the readers in `lanes/formats` and `lanes/anthropic.py` kept to where litellm looks for it."""
+    """Move what the readers in `lanes/formats` and `lanes/anthropic.py` stored to where litellm looks for it."""
     if blocks := message.pop("blocks", None):
         message["thinking_blocks"] = [b for b in blocks if b["type"] not in ("text", "tool_use")]
     if signatures := message.pop("signatures", None):

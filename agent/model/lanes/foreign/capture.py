@@ -1,4 +1,4 @@
-"""Takes the request that litellm built, instead of sending it: address, key and signature are then known."""
+"""Capture the request that litellm builds instead of sending it: its address, key and signature are then known."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..formats import ALWAYS_STREAMED, wire_at
 
 
 class Watch:
-    """What litellm did with the network within `capturing`."""
+    """Records litellm's use of the network within `capturing`."""
 
     sent = False
-    """It sent a request."""
+    """litellm sent a request."""
 
 
 _watching: ContextVar[Watch | None] = ContextVar("_watching", default=None)
 _OWN = frozenset({"accept-encoding", "connection", "content-length", "host", "user-agent"})
-"""Headers that the client which sends the request sets itself."""
+"""Headers that the HTTP client sets itself."""
 
 
 class Built(BaseException):
-    """A request is ready. Not an Exception: litellm and the client libraries wrap those, and try again."""
+    """A request is ready. Not an Exception, because litellm and the client libraries would wrap it and retry."""
 
     def __init__(self, outgoing: Outgoing) -> None:
         super().__init__("the request is built")
@@ -37,7 +37,7 @@ class Built(BaseException):
 
 @contextmanager
 def capturing(watch: Watch) -> Generator[None]:
-    """Within it, a request whose answer can be read here raises `Built`. Others are sent."""
+    """Raise `Built` for each request whose answer can be read here. Other requests are sent."""
     _put_check()
     token = _watching.set(watch)
     try:
@@ -48,7 +48,7 @@ def capturing(watch: Watch) -> Generator[None]:
 
 @cache
 def _put_check() -> None:
-    """Put a check before `httpx.AsyncClient.send`, through which every request of litellm's async calls goes."""
+    """Add a check before `httpx.AsyncClient.send`, which sends every request of litellm's async calls."""
     client: Foreign = import_module("httpx").AsyncClient
     send = client.send
 
@@ -63,7 +63,7 @@ def _put_check() -> None:
 
 
 async def _outgoing(request: Foreign) -> Outgoing | None:
-    """The request as we send it; None for one that litellm sends: another format, or not a stream."""
+    """Return the request to send directly; None for one that litellm sends: another format, or not a stream."""
     wire = wire_at(str(request.url.path))
     if request.method != "POST" or wire is None:
         return None
@@ -83,7 +83,7 @@ def _asks_for_a_stream(body: bytes) -> bool:
 
 
 def offers_tools(body: bytes) -> bool:
-    """The model is told of its tools. The formats of one text (`prompt`) have no place for them."""
+    """Return whether the request offers tools to the model. Formats with one text (`prompt`) cannot."""
     fields = _fields(body)
     return any("tool" in name for name in fields) and not {"prompt", "inputText"} & fields.keys()
 

@@ -1,4 +1,4 @@
-"""litellm's own stream, for providers whose format is not read here."""
+"""Read litellm's own stream, for providers whose format is not read here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..chat_chunks import FINISHES, tokens_of
 
 
 def read_chunk(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
-    """One chunk."""
+    """Read one chunk into the answer."""
     if (usage := getattr(chunk, "usage", None)) is not None:
         answer.usage = tokens_of(usage) or answer.usage
     for choice in chunk.choices[:1]:
@@ -31,7 +31,7 @@ def read_chunk(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
 
 
 def settle(wrapper: Foreign, answer: Answer) -> None:
-    """The stream is over: take back what litellm invented. Raises ModelFault where it was cut."""
+    """Finish the stream: undo what litellm invented. Raises ModelFault if the stream was cut."""
     if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
         raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
         answer.finish = None if raw is None else FINISHES.get(raw, "stop")

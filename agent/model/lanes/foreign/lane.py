@@ -1,4 +1,4 @@
-"""Every provider without a row of its own: litellm knows how to reach it."""
+"""The lane for every provider without its own row: litellm connects to it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .responses_request import responses_arguments
 
 
 class LitellmLane:
-    """One model that litellm reaches."""
+    """A lane to one model through litellm."""
 
     def __init__(self, at: Endpoint, *, seconds: float) -> None:
-        """`seconds`: when litellm gives up; our own timer runs out before."""
+        """`seconds`: litellm's time-out; our own timer ends earlier."""
         self._at = at
         self._seconds = seconds
 
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
-        """What can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
+        """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
         opened = await self._open(request, timer)
         if isinstance(opened, Outgoing):
             if request.tools and not offers_tools(opened.data):
@@ -43,7 +43,7 @@ class LitellmLane:
                 yield part
 
     async def _open(self, request: Request, timer: Timer) -> Outgoing | Foreign:
-        """The request that litellm built, or its stream where it has to read the answer. Raises ModelFault."""
+        """Return the request that litellm built, or its stream if litellm must read the answer. Raises ModelFault."""
         watch = Watch()
         try:
             await warm()  # seconds, the first time
@@ -51,7 +51,7 @@ class LitellmLane:
             return await timer.wait(self._call(request, watch))
         except (ModelFault, asyncio.CancelledError):
             raise
-        except Exception as e:  # litellm lets through whatever its parts raise; here it becomes data
+        except Exception as e:  # litellm passes on whatever its parts raise; here it becomes data
             raise fault_of(e, self._at, sent=watch.sent, in_stream=False) from e
 
     async def _call(self, request: Request, watch: Watch) -> Outgoing | Foreign:
@@ -72,7 +72,7 @@ class LitellmLane:
                 return built.outgoing
 
     async def _read(self, wrapper: Foreign, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
-        """The answer as litellm's own stream gives it."""
+        """Yield the answer from litellm's own stream."""
         try:
             source = aiter(wrapper)
             while True:
@@ -84,7 +84,7 @@ class LitellmLane:
                 for part in read_chunk(chunk, answer):
                     yield part
                 if getattr(chunk, "usage", None) is not None:
-                    break  # the last one; to ask for more sets litellm's own bookkeeping of the call off
+                    break  # the last one; asking for more starts litellm's own accounting
             settle(wrapper, answer)
         except TooLong:
             return
@@ -99,7 +99,7 @@ class LitellmLane:
 
 
 async def close_litellm() -> None:
-    """Close what litellm keeps open between calls, on the loop that runs."""
+    """Close litellm's connections, on the running loop."""
     lib = litellm()
     await lib.close_litellm_async_clients()
     lib.in_memory_llm_clients_cache.flush_cache()

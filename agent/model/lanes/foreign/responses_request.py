@@ -1,4 +1,4 @@
-"""The request of OpenAI's Responses API, as litellm's `aresponses` takes it."""
+"""Build the request for OpenAI's Responses API, as litellm's `aresponses` takes it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..text import EMPTY, arguments_json, encodable, tool_name
 from .arguments import call_settings
 
 _THINKS = re.compile(r"\b(o\d|gpt-[5-9]|gpt-oss|codex|grok|deepseek)")
-"""Names of models that think, where the table does not know the model."""
+"""Names of models that think, if the table does not list the model."""
 
 
 def responses_arguments(request: Request, at: Endpoint, seconds: float, *, reasons: bool | None) -> dict[str, Any]:
-    """Keyword arguments of `aresponses`. `reasons`: the model thinks; None: nobody knows."""
+    """Build the keyword arguments of `aresponses`. `reasons`: the model thinks; None: unknown."""
     system = "\n\n".join(encodable(m.text) for m in request.messages if m.role == "system" and m.text)
     arguments: dict[str, Any] = {
         "model": _model(at),
@@ -74,7 +74,7 @@ def _items(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> list[d
 
 
 def _assistant(text: str, calls: list[ToolCall], order: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answer's items in the order in which they came, where that is known and nothing was left out since."""
+    """Return the answer's items in their original order if it is known and nothing was left out since."""
     places = [i["place"] for i in order if i["type"] == "function_call"]
     length = sum(i["length"] for i in order if i["type"] == "message")
     if len(places) != len(calls) or length != len(text):
@@ -95,7 +95,7 @@ def _assistant(text: str, calls: list[ToolCall], order: list[dict[str, Any]]) ->
             case _ if item.get("encrypted_content") or item.get("content"):
                 out.append({"summary": [], **item})
             case _:
-                pass  # the server kept nothing, and knows no such item
+                pass  # the server stored nothing, so it does not know this item
     while out and out[-1]["type"] == "reasoning":
         out.pop()  # refused without the item that follows it
     return out

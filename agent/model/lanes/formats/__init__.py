@@ -1,4 +1,4 @@
-"""Wire formats of the providers that litellm reaches: which URL speaks which format, and who reads it."""
+"""Wire formats of the providers that litellm connects to: which URL uses which format, and its reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATHS = (
     (re.compile(r"/responses$"), "responses"),
     (re.compile(r"/chat/completions$"), "chat"),
 )
-"""Ends of the paths, the more exact one first."""
+"""Ends of the paths, the more specific ones first."""
 
 _READERS: dict[str, Callable[[Answer], Reader]] = {
     "anthropic": AnthropicReader,
@@ -41,14 +41,14 @@ _READERS: dict[str, Callable[[Answer], Reader]] = {
 }
 
 ALWAYS_STREAMED = frozenset({"gemini", "converse", "invoke", "responses"})
-"""The path alone says that the answer is streamed, or one in a single piece is read too (Responses)."""
+"""Formats whose path alone shows that the answer is streamed, or that are also read in one piece (Responses)."""
 
 
 def wire_at(path: str) -> str | None:
-    """The format that the path speaks; None where only litellm can read it."""
+    """Return the format of the path; None if only litellm can read it."""
     return next((wire for pattern, wire in _PATHS if pattern.search(path)), None)
 
 
 def reader_of(wire: str, answer: Answer) -> Reader:
-    """What reads the format into the answer."""
+    """Return the reader that reads the format into the answer."""
     return _READERS[wire](answer)

@@ -1,4 +1,4 @@
-"""The stream of Cohere's chat API, version 2: contents, the plan before the calls, the calls, and the usage."""
+"""Read the stream of Cohere's chat API, version 2: contents, the plan before the calls, the calls, and the usage."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Event(msgspec.Struct):
 
 
 class CohereReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -78,15 +78,15 @@ class CohereReader:
         self._plan: list[str] = []
         self._thinking: list[str] = []
         self.done = False
-        """The message is over."""
+        """Whether the message is over."""
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for event in self._events.feed(data):
             yield from self._read(decode(event, _decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing, and keep the plan and the thinking."""
+        """Read a last line without line end, and store the plan and the thinking."""
         with suppress(BrokenStream):
             for event in self._events.end():
                 yield from self._read(decode(event, _decoder))
@@ -94,7 +94,7 @@ class CohereReader:
         self._answer.opaque.update({name: text for name, text in kept.items() if text})
 
     def is_whole(self) -> bool:
-        """The message has its reason."""
+        """Whether the message has its finish reason."""
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:

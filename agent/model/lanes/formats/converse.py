@@ -1,4 +1,4 @@
-"""The stream of Bedrock's Converse API: content blocks by index, then the stop reason and the usage."""
+"""Read the stream of Bedrock's Converse API: content blocks by index, then the stop reason and the usage."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class _MoreUsage(msgspec.Struct):
 
 
 class _More(msgspec.Struct):
-    """Claude's own usage, for which litellm asks."""
+    """Claude's own usage, which litellm requests."""
 
     usage: _MoreUsage = msgspec.field(default_factory=_MoreUsage)
 
 
 class ConverseEvent(msgspec.Struct):
-    """One event, whatever its type."""
+    """One event of any type."""
 
     contentBlockIndex: int = 0
     start: _Delta | None = None
@@ -80,34 +80,34 @@ class ConverseEvent(msgspec.Struct):
 
 
 class ConverseReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._frames = FrameStream()
         self._blocks = Blocks()
         self._thought = 0
-        """Tokens of reasoning, where Claude counted them."""
+        """Tokens of reasoning, if Claude counted them."""
         self.done = False
-        """The usage, which comes last, has arrived."""
+        """Whether the usage, which comes last, has arrived."""
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for frame in self._frames.feed(data):
             yield from self.read(frame.event, decode(frame.payload, decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Keep the sealed blocks."""
+        """Store the sealed blocks."""
         if blocks := self._blocks.sealed():
             self._answer.opaque["blocks"] = blocks
         yield from ()
 
     def is_whole(self) -> bool:
-        """The message has its stop reason."""
+        """Whether the message has its stop reason."""
         return self._answer.finish is not None
 
     def read(self, kind: str, event: ConverseEvent) -> Iterator[Shown]:
-        """One event of the type `kind`."""
+        """Read one event of the type `kind`."""
         self._answer.pieces += 1
         match kind:
             case "contentBlockStart" | "contentBlockDelta":
@@ -155,5 +155,5 @@ class ConverseReader:
 
 @cache
 def decoder() -> msgspec.json.Decoder[ConverseEvent]:
-    """Decodes the payload of a frame."""
+    """Return the decoder for a frame's payload."""
     return msgspec.json.Decoder(ConverseEvent)

@@ -1,4 +1,4 @@
-"""The binary event stream of AWS ("Event stream encoding"): frames with headers, a payload and two checksums."""
+"""Parse the binary event stream of AWS ("Event stream encoding"): frames of headers, payload and two checksums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PRELUDE = struct.Struct("!III")
 """Length of the frame, length of its headers, checksum of both."""
 _LEAST = _PRELUDE.size + 4
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type; 6 and 7 carry their length."""
+"""Bytes of a header's value by type; types 6 and 7 carry their length."""
 _STATUS = {
     "accessDeniedException": 403,
     "internalServerException": 500,
@@ -28,24 +28,24 @@ _STATUS = {
     "throttlingException": 429,
     "validationException": 400,
 }
-"""HTTP status that each exception has outside of a stream (Bedrock API reference, "ConverseStream")."""
+"""HTTP status of each exception outside a stream (Bedrock API reference, "ConverseStream")."""
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One event."""
+    """One event with its headers."""
 
     event: str
     payload: bytes
 
 
 class FrameStream:
-    """Takes bytes as they come and yields the frames that are whole."""
+    """Takes bytes as they arrive and yields the complete frames."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Yield what became whole. Raises BrokenStream for a wrong checksum, ErrorInStream for an exception frame."""
+        """Yield completed frames. Raises BrokenStream for a wrong checksum, ErrorInStream for an exception frame."""
         rest = self._rest
         rest += data
         while len(rest) >= _PRELUDE.size:
@@ -84,7 +84,7 @@ def _frame(headers: dict[str, str], payload: bytes) -> Frame:
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """The headers that are texts. Raises BrokenStream."""
+    """Return the text headers. Raises BrokenStream."""
     out: dict[str, str] = {}
     at = 0
     try:

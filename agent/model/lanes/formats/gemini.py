@@ -1,4 +1,4 @@
-"""The stream of Google's `streamGenerateContent?alt=sse`: parts of one candidate, in each event the usage so far."""
+"""Read the stream of Google's `streamGenerateContent?alt=sse`: parts of one candidate, and the usage so far."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Event(msgspec.Struct):
 
 
 class GeminiReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -87,12 +87,12 @@ class GeminiReader:
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for event in self._events.feed(data):
             yield from self._read(decode(event, _decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing, and keep the signatures."""
+        """Read a last line without line end, and store the signatures."""
         with suppress(BrokenStream):
             for event in self._events.end():
                 yield from self._read(decode(event, _decoder))
@@ -100,7 +100,7 @@ class GeminiReader:
             self._answer.opaque["signatures"] = {"text": self._text, "calls": self._calls}
 
     def is_whole(self) -> bool:
-        """The candidate has its reason; a usage comes with every event and says nothing."""
+        """Whether the candidate has its finish reason; every event has a usage, so that does not count."""
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
@@ -112,7 +112,7 @@ class GeminiReader:
             words = event.promptFeedback.blockReasonMessage or str(event.promptFeedback.blockReason)
             raise ModelFault("filtered", f"the provider's filter refuses the prompt: {words}")
         for candidate in event.candidates or ():
-            if candidate.index != 0:  # only one is ever asked for
+            if candidate.index != 0:  # only one is ever requested
                 continue
             for part in (candidate.content.parts if candidate.content else None) or ():
                 yield from self._take(part)
@@ -131,7 +131,7 @@ class GeminiReader:
             self._text = part.thoughtSignature
 
     def _count(self, usage: _Usage | None) -> None:
-        """Later figures replace earlier ones, and a figure that is left out keeps its last value."""
+        """Replace earlier figures by later ones; a missing figure keeps its last value."""
         if usage is None:
             return
         for name in usage.__struct_fields__:

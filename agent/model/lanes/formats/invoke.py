@@ -1,4 +1,4 @@
-"""The stream of Bedrock's InvokeModel API: frames around events in the format of each model's maker."""
+"""Read the stream of Bedrock's InvokeModel API: frames around events in the format of each model's maker."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .frames import FrameStream
 
 _METRICS = "amazon-bedrock-invocationMetrics"
 _TEXTS = ("outputText", "generation", "text", "completion")
-"""Field that holds the text: Titan, Llama, Cohere Command, Claude 2."""
+"""Fields with the text: Titan, Llama, Cohere Command, Claude 2."""
 _REASONS = ("completionReason", "stop_reason", "finish_reason")
 
 
 class InvokeReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -37,11 +37,11 @@ class InvokeReader:
 
     @property
     def done(self) -> bool:
-        """The last event has arrived."""
+        """Whether the last event has arrived."""
         return self._claude.done or self._nova.done or self._metrics is not None
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for frame in self._frames.feed(data):
             try:
                 inner = base64.b64decode(decode(frame.payload, _decoder).bytes)
@@ -50,13 +50,13 @@ class InvokeReader:
             yield from self._event(inner)
 
     def end(self) -> Iterator[Shown]:
-        """Keep what has to go back, and the usage that Bedrock counted where the model sent none."""
+        """Store what must be sent back, and Bedrock's usage if the model sent none."""
         for reader in (self._claude, self._chat, self._nova):
             yield from reader.end()
         self._answer.usage = self._answer.usage or self._metrics
 
     def is_whole(self) -> bool:
-        """The model gave a reason for its end, or Bedrock sent its own count, which comes last."""
+        """Whether the model gave a finish reason, or Bedrock sent its own count, which comes last."""
         return self._answer.finish is not None or self._metrics is not None
 
     def _event(self, inner: bytes) -> Iterator[Shown]:
@@ -75,7 +75,7 @@ class InvokeReader:
             self._count(cast(dict[str, Any], metrics))
 
     def _plain(self, event: dict[str, Any]) -> Iterator[Shown]:
-        """A model that only writes text."""
+        """Read an event of a model that only writes text."""
         self._answer.pieces += 1
         for piece in (event, *as_dicts(event.get("outputs"))):
             text = next((piece[n] for n in _TEXTS if isinstance(piece.get(n), str)), "")

@@ -1,4 +1,4 @@
-"""The stream of OpenAI's Responses API: output items by index, each with its pieces, then the whole response."""
+"""Read the stream of OpenAI's Responses API: output items by index in pieces, then the whole response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..chat_chunks import as_dicts, converted, decode
 from ..events import BrokenStream, ErrorInStream, EventStream
 
 _KEPT = ("id", "summary", "content", "encrypted_content")
-"""Fields of a reasoning item that go back."""
+"""Fields of a reasoning item that are sent back."""
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 
 
@@ -56,29 +56,29 @@ class _Event(msgspec.Struct):
 
 
 class ResponsesReader:
-    """Puts the stream of one answer into an `Answer`."""
+    """Reads the stream of one answer into an `Answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._events = EventStream()
         self._lengths: dict[int, int] = {}
-        """Characters of text that arrived, by output item."""
+        """Number of characters of text that arrived, by output item."""
         self._thought: dict[int, bool] = {}
         self._refused = False
         self._argued: set[int] = set()
         self._items: dict[int, dict[str, Any]] = {}
-        """What goes back, by output item: reasoning whole, texts by their length, calls by their place."""
+        """Items to send back, by index: reasoning complete, texts by length, calls by place."""
         self._places: dict[int, int] = {}
         self.done = False
-        """The response is over."""
+        """Whether the response is over."""
 
     def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read what arrived. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
+        """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
         for event in self._events.feed(data):
             yield from self._read(decode(event, _decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Read the last line where its line end is missing, and keep the items where one has to go back."""
+        """Read a last line without line end, and store the items if one must be sent back."""
         with suppress(BrokenStream):
             for event in self._events.end():
                 yield from self._read(decode(event, _decoder))
@@ -87,7 +87,7 @@ class ResponsesReader:
             self._answer.opaque["items"] = items
 
     def is_whole(self) -> bool:
-        """The response has a status."""
+        """Whether the response has a status."""
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:
@@ -133,7 +133,7 @@ class ResponsesReader:
         self._answer.call_piece(index, call_id, str(item.get("name") or ""), None)
 
     def _item(self, index: int, item: dict[str, Any]) -> Iterator[Shown]:
-        """A whole item: what did not come in pieces is read here."""
+        """Read a complete item, for everything that did not arrive in pieces."""
         match item.get("type"):
             case "reasoning":
                 if not self._thought.get(index):

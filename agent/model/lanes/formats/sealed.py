@@ -1,7 +1,7 @@
-"""The blocks of an answer in their order, with the sealed ones whole: what Claude wants back, on every cloud.
+"""Keep an answer's blocks in order with the sealed ones complete, as Claude requires on every cloud.
 
-A sealed block is signed or encrypted reasoning. Texts are kept by their length and calls by their place, as
-`lanes/anthropic.py` does.
+A sealed block is signed or encrypted reasoning. Texts are stored by length and calls by place, as in
+`lanes/anthropic.py`.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ class Blocks:
         self._blocks: dict[int, _Open] = {}
 
     def text(self, index: int, text: str) -> None:
-        """A piece of text."""
+        """Add a piece of text."""
         block = self._at(index, "text")
         block.length += len(text)
 
     def thinking(self, index: int, text: str = "", signature: str = "") -> None:
-        """A piece of readable reasoning, or of its signature."""
+        """Add a piece of readable reasoning, or of its signature."""
         block = self._at(index, "thinking")
         block.thinking.append(text)
         block.signature.append(signature)
 
     def redacted(self, index: int, data: str) -> None:
-        """A piece of encrypted reasoning."""
+        """Add a piece of encrypted reasoning."""
         self._at(index, "redacted_thinking").data.append(data)
 
     def call(self, index: int) -> None:
-        """A call begins."""
+        """Add the beginning of a call."""
         self._at(index, "tool_use")
 
     def sealed(self) -> list[dict[str, Any]]:
-        """The blocks in order; none where no block is sealed."""
+        """Return the blocks in order; empty if no block is sealed."""
         out: list[dict[str, Any]] = []
         calls = 0
         for block in self._blocks.values():

@@ -1,1 +1,1 @@
-"""One small reader for each family of models. Each begins behind the opening tag and raises Refused for text."""
+"""Readers for families of models. Each starts after the opening tag and raises Refused for plain text."""

@@ -11,7 +11,7 @@ _PARAMETER, _PARAMETER_END = "<parameter=", "</parameter>"
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """One function without `<tool_call>` around it. The model may forget only the opening one of these."""
+    """Read one function without `<tool_call>` around it. The model may forget only the opening tag."""
     call = yield from _function(source, offer)
     yield from source.space()
     yield from source.match(("</tool_call>",))
@@ -19,7 +19,7 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
 
 
 def read_all(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
-    """The functions up to the closing tag."""
+    """Read the functions up to the closing tag."""
     calls: list[ToolCall] = []
     yield from source.space()
     tag = yield from source.expect(_OPEN)
@@ -43,6 +43,6 @@ def _function(source: Source, offer: Offer) -> Steps[ToolCall]:
     while tag == _PARAMETER:
         key = (yield from source.short(">")).strip()
         value, tag = yield from source.value(_PARAMETER_END, (_PARAMETER, _CLOSE))
-        # The template puts the value on lines of its own.
+        # The template puts the value on separate lines.
         values.append((key, value.removeprefix("\n").removesuffix("\n")))
     return offer.from_texts(name, values)

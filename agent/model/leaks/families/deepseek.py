@@ -11,7 +11,7 @@ _ENDS = ("<｜tool▁calls▁end｜>", "<｜tool_calls_end｜>", "<｜tool calls
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls of one section, which the end of the answer may close."""
+    """Read the calls of one section, which may end with the answer."""
     calls: list[ToolCall] = []
     yield from source.space()
     yield from source.match((_CALL,))

@@ -8,7 +8,7 @@ from ..source import DEEPEST, Refused, Source, Steps
 
 
 def read(source: Source, offer: Offer, *, quote: str, close: str) -> Steps[list[ToolCall]]:
-    """One call and the closing tag. `quote` stands on both sides of a text."""
+    """Read one call and the closing tag. `quote` is on both sides of a text."""
     yield from source.space()
     yield from source.expect("call:")
     name = offer.name((yield from source.word()))
@@ -39,7 +39,7 @@ def _list(source: Source, quote: str, depth: int) -> Steps[list[object]]:
 
 
 def _goes_on(source: Source, close: str) -> Steps[bool]:
-    """Take what separates values; false behind the closing bracket. FunctionGemma may leave the comma out."""
+    """Read the separator of values; False after the closing bracket. FunctionGemma may omit the comma."""
     yield from source.space()
     yield from source.match((",",))
     yield from source.space()

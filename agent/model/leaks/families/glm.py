@@ -11,7 +11,7 @@ _VALUE, _VALUE_END = "<arg_value>", "</arg_value>"
 
 
 def read(source: Source, offer: Offer, *, close: str) -> Steps[ToolCall]:
-    """One call and the closing tag."""
+    """Read one call and the closing tag."""
     name = offer.name((yield from source.word()))
     yield from source.space()
     values: list[tuple[str, str]] = []

@@ -11,7 +11,7 @@ from ..source import Refused, Source, Steps
 
 START, _CHANNEL = "<|start|>assistant", "<|channel|>"
 ADDRESS = "to=functions."
-"""The prompt ends with `<|start|>assistant`, and the recipient may come in front of the channel."""
+"""The prompt ends with `<|start|>assistant`, and the recipient may precede the channel."""
 END = "<|end|>"
 OPENERS = (_CHANNEL, START)
 ENDS = (END, "<|return|>")
@@ -29,7 +29,7 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands in front of a message."""
+    """The header of a message."""
 
     channel: str
     recipient: str
@@ -37,7 +37,7 @@ class Header:
 
 
 def header(source: Source, opener: str) -> Steps[Header]:
-    """The header whose first token is read, and the token behind it."""
+    """Read the header after its first token, and the token that follows it."""
     found = _HEADER.fullmatch(opener + (yield from source.short("<|message|>")))
     if found is None:
         raise Refused
@@ -46,7 +46,7 @@ def header(source: Source, opener: str) -> Steps[Header]:
 
 
 def call(source: Source, offer: Offer, recipient: str) -> Steps[ToolCall]:
-    """The call of the recipient. The token that ends it is a stop token, which servers leave out."""
+    """Read the call for the recipient. The token that ends it is a stop token, which servers omit."""
     offer.name(recipient)
     yield from source.space()
     return offer.from_arguments(recipient, (yield from source.json()))

@@ -8,7 +8,7 @@ from ..source import Refused, Source, Steps
 
 
 def read(source: Source, offer: Offer, *, mark: str, close: str) -> Steps[list[ToolCall]]:
-    """The calls up to the closing tag. `mark` stands in front of the names of the tags within."""
+    """Read the calls up to the closing tag. `mark` precedes the names of the inner tags."""
     calls: list[ToolCall] = []
     invoke = f'<{mark}invoke name="'
     yield from source.space()

@@ -1,4 +1,4 @@
-"""Llama 3: JSON objects behind `<|python_tag|>`, or as the whole answer. A semicolon or a line end separates them."""
+"""Llama 3: JSON objects after `<|python_tag|>`, or as the whole answer, separated by a semicolon or a line end."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _KEYS = tuple(f'"{key}"' for key in ("name", "function", "type", "arguments", "p
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls behind the tag."""
+    """Read the calls after the tag."""
     yield from source.space()
     return (yield from _objects(source, offer, (yield from source.json())))
 
 
 def read_bare(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls of an answer that is nothing but JSON; its first bracket is read."""
+    """Read the calls of an answer that is only JSON; its first bracket was read."""
     return (yield from _objects(source, offer, (yield from likely_object(source, "{"))))
 
 
 def likely_object(source: Source, begun: str) -> Steps[str]:
-    """A JSON object that begins as a call does. Other JSON is refused at its first key, so that it is shown early."""
+    """Read a JSON object that begins like a call. Other JSON is refused at its first key, so it is shown early."""
     gap = yield from source.space()
     key = yield from source.expect(*_KEYS)
     return (yield from source.json(begun + gap + key))

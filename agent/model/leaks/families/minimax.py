@@ -8,7 +8,7 @@ from ..source import Refused, Source, Steps
 
 
 def read(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
-    """The calls up to the closing tag."""
+    """Read the calls up to the closing tag."""
     calls: list[ToolCall] = []
     yield from source.space()
     while (yield from source.peek()) in ("{", "["):

@@ -8,7 +8,7 @@ from ..source import Source, Steps
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls behind the tag. Nothing closes them but the end of the JSON."""
+    """Read the calls after the tag. Only the end of the JSON closes them."""
     yield from source.space()
     sign = yield from source.peek()
     if sign == "[":

@@ -13,7 +13,7 @@ _CLOSE = "<|/tool_call|>"
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls of one array, with or without a closing tag."""
+    """Read the calls of one array, with or without a closing tag."""
     yield from source.space()
     text = yield from source.json()
     if text[0] == "{":
@@ -28,7 +28,7 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
 
 
 def read_functools(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls of one array whose first bracket is read."""
+    """Read the calls of one array whose first bracket was read."""
     gap = yield from source.space()
     if (yield from source.peek()) != "{":
         raise Refused

@@ -11,7 +11,7 @@ _CLOSE = "</tool_call>"
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """The calls in one `<tool_call>`."""
+    """Read the calls in one `<tool_call>`."""
     yield from source.space()
     sign = yield from source.peek()
     if sign == "{":
@@ -24,7 +24,7 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
 
 
 def read_json(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
-    """One JSON object and the closing tag."""
+    """Read one JSON object and the closing tag."""
     yield from source.space()
     call = offer.from_json((yield from source.json()))
     yield from source.space()
