@@ -21,7 +21,7 @@ from .arguments import EditFile, FetchUrl, ListFiles, ReadFile, RunCommand, Sear
 from .background import plan_start
 from .context import ToolContext
 from .editing import plan_edit, plan_write
-from .fetching import fetch_url
+from .fetch_url import fetch_url
 from .reading import SECONDS, list_files, read_file
 from .result import ToolResult, Touched, failure
 from .searching import search

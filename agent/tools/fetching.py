@@ -14,10 +14,6 @@ from ..web.addresses import AddressRefused, address, host_origins, joined, origi
 from ..web.markup import UnreadablePage
 from ..web.readable import readable
 from ..web.requests import bounded_body, content_type, decoded, is_html, open_session, said
-from .arguments import FetchUrl
-from .context import ToolContext
-from .result import ToolResult, failure
-from .text import fitting, lines_of, plain, shortened
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -44,22 +40,6 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """Text for the model: the source, the text and the links, or why there is none."""
     summary: str
     """A few words for the screen."""
-
-
-async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
-    """Return the page's text, bounded, and how to read the rest."""
-    if ctx.fetcher is None:
-        return failure("fetch_url is off: the person did not list any hosts", "off")
-    got = await ctx.fetcher.fetch(args.url.strip(), seconds=ctx.bounded_seconds(SECONDS))
-    whole = got.text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
-    lines = lines_of(plain(whole))
-    count = fitting(lines, ctx.limit)
-    if count == len(lines) and len(lines[0]) <= ctx.limit:
-        return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
-    sha = ctx.keep(whole)
-    shown = [shortened(line) for line in lines[:count]]
-    more = f'[the whole page is stored: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
-    return ToolResult(ok=got.ok, text="\n".join([*shown, more]), summary=got.summary, full=sha)
 
 
 class Fetcher:

@@ -15,9 +15,10 @@ from .anthropic import AnthropicReader
 from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
 from .chat_request import chat_body
-from .exchange import Outgoing, Reader, exchange
+from .exchange import Outgoing, exchange
 from .ollama import OllamaReader, ollama_body
 from .patience import Timer
+from .reader import Reader
 
 _READERS: dict[str, Callable[[Answer], Reader]] = {
     "chat": ChatReader,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +16,7 @@ from ..faults import Refused, of_body, of_exception, of_stream
 from .connections import pool, proxy_for, tls
 from .events import BrokenStream, ErrorInStream, NotAStream
 from .patience import Timer
+from .reader import Reader
 from .whole import feed_whole
 
 if TYPE_CHECKING:
@@ -27,27 +28,6 @@ _LONGEST_WHOLE = 32 * 1024 * 1024
 """Bytes of the largest answer that comes as one JSON object."""
 _DRAIN = 0.05
 """Seconds to wait for data after the end mark: a connection that was read to its end can be reused."""
-
-
-class Reader(Protocol):
-    """Reads one wire format into an `Answer`."""
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing follows."""
-        ...
-
-    def feed(self, data: bytes) -> Iterator[Shown]:
-        """Read new data and yield what can be shown."""
-        ...
-
-    def end(self) -> Iterator[Shown]:
-        """Read the rest when the stream is over."""
-        ...
-
-    def is_whole(self) -> bool:
-        """Whether the answer ended by itself."""
-        ...
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):

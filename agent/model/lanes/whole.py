@@ -13,7 +13,7 @@ from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream
 
 if TYPE_CHECKING:
-    from .exchange import Reader
+    from .reader import Reader
 
 
 def feed_whole(wire: str, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:

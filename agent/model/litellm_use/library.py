@@ -10,12 +10,9 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
 
+from .foreign import Foreign
 from .patches import mend
-
-Foreign: TypeAlias = Any
-"""Something of litellm's or of a library under it: it comes as far as the modules that read it, and no further."""
 
 
 def library_folder() -> Path:

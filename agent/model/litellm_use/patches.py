@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .library import Foreign
+    from .foreign import Foreign
 
 
 def mend(lib: Foreign) -> None:

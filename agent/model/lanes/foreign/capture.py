@@ -10,7 +10,7 @@ from importlib import import_module
 
 import msgspec
 
-from ...litellm_use.library import Foreign
+from ...litellm_use.foreign import Foreign
 from ..exchange import Outgoing
 from ..formats import ALWAYS_STREAMED, wire_at
 

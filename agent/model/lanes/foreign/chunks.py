@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....protocol import ModelFault
 from ...answer import Answer, Shown
-from ...litellm_use.library import Foreign
+from ...litellm_use.foreign import Foreign
 from ..chat_chunks import FINISHES, tokens_of
 
 

@@ -10,7 +10,8 @@ from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
 from ...endpoint import Endpoint
 from ...faults import fault_of
-from ...litellm_use.library import Foreign, litellm, warm
+from ...litellm_use.foreign import Foreign
+from ...litellm_use.library import litellm, warm
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange
 from ..formats import reader_of

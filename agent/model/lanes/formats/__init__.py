@@ -16,7 +16,7 @@ from .responses import ResponsesReader
 
 if TYPE_CHECKING:
     from ...answer import Answer
-    from ..exchange import Reader
+    from ..reader import Reader
 
 _PATHS = (
     (re.compile(r":streamGenerateContent$"), "gemini"),

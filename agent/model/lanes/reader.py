@@ -1,0 +1,29 @@
+"""What a reader of a wire format does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ..answer import Shown
+
+
+class Reader(Protocol):
+    """Reads one wire format into an `Answer`."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing follows."""
+        ...
+
+    def feed(self, data: bytes) -> Iterator[Shown]:
+        """Read new data and yield what can be shown."""
+        ...
+
+    def end(self) -> Iterator[Shown]:
+        """Read the rest when the stream is over."""
+        ...
+
+    def is_whole(self) -> bool:
+        """Whether the answer ended by itself."""
+        ...

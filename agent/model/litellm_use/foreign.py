@@ -1,0 +1,8 @@
+"""The type of litellm's objects."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Foreign: TypeAlias = Any
+"""An object of litellm or of a library under it. Only the modules that read it use this type."""
