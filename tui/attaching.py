@@ -40,7 +40,7 @@ def images_of_message(text: str, root: Path, state: ViewState) -> tuple[list[Ima
 
     images = attach(text, root)
     if images and state.finder is not None:
-        raise RundryError("a search does not accept images: describe in words what they show")
+        raise RundryError("a search does not accept images: describe them in words")
     if images and state.sees_images is False:
         raise RundryError(no_images(state.model))
     return [one.ref for one in images], [one.data for one in images]

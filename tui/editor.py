@@ -33,13 +33,13 @@ def edit_text(app: App[Any], text: str, name: str) -> str | None:
         except (OSError, ValueError) as error:
             raise RundryError(f"the editor `{command}` cannot be started: {error}") from None
         except SuspendNotSupported:
-            raise RundryError("this terminal cannot be handed to an editor") from None
+            raise RundryError("this terminal cannot open an editor") from None
         if done.returncode != 0:
-            raise RundryError(f"the editor ended with {done.returncode}: nothing was taken over")
+            raise RundryError(f"the editor ended with {done.returncode}: the text was not changed")
         try:
             edited = path.read_bytes().decode("utf-8")
         except OSError as error:
-            raise RundryError(f"what the editor wrote cannot be read: {error.strerror or error}") from None
+            raise RundryError(f"the edited text cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError:
-            raise RundryError("what the editor wrote is no UTF-8 text: nothing was taken over") from None
+            raise RundryError("the edited text is not UTF-8: the text was not changed") from None
     return None if edited == text else edited

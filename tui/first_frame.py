@@ -116,7 +116,7 @@ def draw(title: str, right: str, typed: Typed, size: tuple[int, int], look: Look
         f"\x1b[{rows - 3 - n};1H {_paint('› ' + sent[: columns - 5], look, look.dim)}"
         for n, sent in enumerate(reversed([message.replace("\n", " ") for message in typed.sent[-5:]]))
     )
-    hint = "" if typed.draft else _paint("what is to be done?", look, look.dim)
+    hint = "" if typed.draft else _paint("what should be done?", look, look.dim)
     return "".join(
         (
             "\x1b[?25l",

@@ -36,16 +36,16 @@ class Occasion:
 def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
     """What needs the person now."""
     for proposal_id in state.proposals:
-        yield Occasion(f"gate {proposal_id}", "gate", "waits for you at the gate")
+        yield Occasion(f"gate {proposal_id}", "gate", "has a proposal for you")
     if state.question is not None:
         yield Occasion(f"question {state.question.question_id}", "question", "has a question for you")
     if state.handoff is not None and state.waiting == "handoff":
-        yield Occasion(f"handoff {state.handed_over_at}", "handoff", "hands over to you")
+        yield Occasion(f"handoff {state.handed_over_at}", "handoff", "needs you: hand-off")
     if state.outcome is not None:
         words = f"ended: {state.outcome.reason.value}" + ("" if state.outcome.complete else ", not complete")
         yield Occasion(f"end {state.outcome.steps} {state.outcome.seconds}", "end", words)
     elif state.loop is LoopKind.CHAT and state.waiting == "message" and state.step is not None:
-        yield Occasion(f"turn {state.step}", "turn", "it is your turn")
+        yield Occasion(f"turn {state.step}", "turn", "your turn")
     elif phase == "runner gone":
         yield Occasion(f"gone {state.last_seq}", "gone", "lost its runner")
     elif phase == "paused":

@@ -167,7 +167,7 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
         from rundry.agent import UserError
 
         instead = "rundry export` or `rundry ctl" if command == "watch" else f"rundry {command} --headless"
-        raise UserError(f"there is no terminal here for a screen: use `{instead}`")
+        raise UserError(f"there is no terminal: use `{instead}`")
     # before textual is imported: echo while streaming takes 15 ms with it and 32 without
     os.environ.setdefault("TEXTUAL_FPS", "120")
     model = flags.get("model")
@@ -274,7 +274,7 @@ def _tell_crash(trace: str, log: Path) -> None:
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "a") as file:
             file.write(trace)
     except OSError as error:
-        where = f"its traceback cannot be written to {log}: {error.strerror}"
+        where = f"the traceback cannot be written to {log}: {error.strerror}"
     last = trace.strip().rpartition("\n")[2]
     print(f"rundry: the screen failed: {one_line(last)[:200]}; {one_line(where)}", file=sys.stderr)
 
@@ -311,8 +311,8 @@ def part(controller: RunController, parting: Parting, flags: Mapping[str, object
             print(one_line(on), file=sys.stderr)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
     if (parting.stop is not None or controller.is_stopping) and not is_gone:
-        print(f"it was told to stop and has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
+        print(f"the run is stopping but has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
         return 130
-    told = "its runner is gone: rundry resume" if is_gone else "the run goes on: rundry watch"
+    told = "the runner is gone: rundry resume" if is_gone else "the run continues: rundry watch"
     print(f"{told} {one_line(state.run_id)}".rstrip(), file=sys.stderr)
     return 1 if parting.failed else 0

@@ -284,7 +284,7 @@ class RunController:
     def put(self, command: Command) -> int:
         """Into the run's inbox. Raises RundryError."""
         if not self.begun:
-            raise RundryError("there is no run yet: type what it is to do and press Enter")
+            raise RundryError("there is no run yet: type a task and press Enter")
         number = self.link.put(command)
         self.is_stopping = self.is_stopping or isinstance(command, Stop)
         return number
@@ -300,7 +300,7 @@ class RunController:
         elif self.state.question is not None:
             question, text = self.state.question, self._picked(text)
             if images_of_message(typed, self.root, self.state)[0]:
-                raise RundryError("an answer to a question cannot carry an image: answer first, then send it")
+                raise RundryError("an answer cannot have an image: answer first, then send the image")
             self.put(Answer(question_id=question.question_id, text=text))
         elif self.is_orphaned:
             self.take_up(ResumeChanges(hint=text, images=self._attach(typed)))
@@ -374,7 +374,7 @@ class RunController:
     def begin(self, task: str, typed: str | None = None, *, commanded: bool = False) -> None:
         """Make the run, which may still be refused; `typed` as in `say`. Raises RundryError."""
         if self.start is None:
-            raise RundryError("this view cannot begin a run: start `rundry`")
+            raise RundryError("this view cannot start a run: use `rundry`")
         spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
         self.link.begin(spec, self.start.folder, self.start.notes, blobs)
         self.begun, self.draft, self.is_commanded = True, task, commanded
@@ -385,13 +385,13 @@ class RunController:
         if self.is_orphaned:
             self.take_up(ResumeChanges(hint=hint or None, images=self._attach(hint)))
         elif self.state.outcome is not None or self.state.handoff is not None:
-            self.put(Say(text=hint or "Go on.", images=self._attach(hint)))
+            self.put(Say(text=hint or "Continue.", images=self._attach(hint)))
         elif self.state.paused:
             self.put(Unpause())
             if hint:
                 self.put(Say(text=hint, images=self._attach(hint)))
         else:
-            raise RundryError("it runs already")
+            raise RundryError("the run is already running")
 
     def take_up(self, changes: ResumeChanges) -> None:
         """Drive a run that no runner holds. Raises RundryError."""
@@ -440,7 +440,7 @@ class RunController:
         if (journal := self.link.journal) is not None:
             own = what_waits(journal).model
         if own is None:
-            raise RundryError("there is no model yet: /model names one")
+            raise RundryError("there is no model yet: set one with /model")
         return msgspec.structs.replace(own, effort=effort)
 
     def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
@@ -454,14 +454,14 @@ class RunController:
         try:
             return self.link.journal.blob(blob)
         except KeyError:
-            raise RundryError(f"the journal holds no content {blob[:12]}") from None
+            raise RundryError(f"the journal does not have the content {blob[:12]}") from None
 
     def text(self, blob: str | None) -> str:
         """The same as text, to be edited. Raises RundryError where it is no UTF-8 text."""
         try:
             return (self.content(blob) or b"").decode("utf-8")
         except UnicodeDecodeError:
-            raise RundryError("this is no UTF-8 text: it cannot be edited here") from None
+            raise RundryError("this is not UTF-8 text: it cannot be edited here") from None
 
     def _attach(self, text: str) -> list[ImageRef]:
         """The images that the text names, their bytes stored. Raises RundryError."""

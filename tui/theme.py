@@ -98,7 +98,7 @@ def load_theme(path: Path, *, few_colors: bool = False) -> Theme:
         try:
             Color.parse(value)
         except ColorParseError:
-            raise ConfigError(f"{path}: colors.{key} = {value!r} is no colour: write it like #7cb7ff") from None
+            raise ConfigError(f"{path}: colors.{key} = {value!r} is not a colour: write it like #7cb7ff") from None
     known = {field.name for field in fields(Theme)} - {"name", "dark", "ansi", "variables"}
     _refuse(path, "colors", unknown=set(colors) - known, missing={"primary"} - set(colors))
     names = {field.name.replace("_", "-") for field in fields(Palette)}
@@ -157,26 +157,26 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: the theme cannot be read: {error}") from None
     if not isinstance(table.get("name"), str):
-        raise ConfigError(f'{path}: a theme needs a name: add `name = "{path.stem}"`')
+        raise ConfigError(f'{path}: the theme has no name: add `name = "{path.stem}"`')
     return table
 
 
 def _strings(path: Path, table: dict[str, Any], section: str) -> dict[str, str]:
     found = table.get(section)
     if not isinstance(found, dict):
-        raise ConfigError(f"{path}: a theme needs a table [{section}]: copy it from dark.toml")
+        raise ConfigError(f"{path}: the theme has no table [{section}]: copy it from dark.toml")
     given = cast("dict[str, object]", found)
     for key, value in given.items():
         if not isinstance(value, str):
-            raise ConfigError(f"{path}: {section}.{key} must be a text in quotes")
+            raise ConfigError(f"{path}: {section}.{key} must be a string in quotes")
     return cast("dict[str, str]", given)
 
 
 def _refuse(path: Path, section: str, *, unknown: set[str], missing: set[str]) -> None:
     if unknown:
-        raise ConfigError(f"{path}: {section} knows no {', '.join(sorted(unknown))}: see dark.toml for the names")
+        raise ConfigError(f"{path}: {section} has no setting {', '.join(sorted(unknown))}: see dark.toml for the names")
     if missing:
-        raise ConfigError(f"{path}: {section} lacks {', '.join(sorted(missing))}: copy it from dark.toml")
+        raise ConfigError(f"{path}: {section} is missing {', '.join(sorted(missing))}: copy it from dark.toml")
 
 
 def _parse(path: Path, name: str, value: str) -> Style:
@@ -185,7 +185,7 @@ def _parse(path: Path, name: str, value: str) -> Style:
     try:
         return Style.parse(value)
     except StyleSyntaxError:
-        raise ConfigError(f"{path}: tokens.{name} = {value!r} is no style: write it like `bold #7cb7ff`") from None
+        raise ConfigError(f"{path}: tokens.{name} = {value!r} is not a style: write it like `bold #7cb7ff`") from None
 
 
 def _css_color(style: Style) -> str:

@@ -74,7 +74,7 @@ def test_a_view_whose_runner_was_killed_says_what_was_in_flight_and_takes_the_ru
                 assert runner_of(home) == running.pid
                 os.kill(running.pid, signal.SIGKILL)
                 view.wait_for("The runner is gone")
-                screen = view.wait_for("what became of it is not known")
+                screen = view.wait_for("result unknown")
                 assert "runner gone" in screen.splitlines()[0]
                 assert f"rundry resume {home.journals()[0].stem}" in screen
                 view.press("f4")

@@ -55,7 +55,7 @@ def test_a_person_skips_an_item_of_the_queue_while_it_runs(home: Home, tmp_path:
             terminal.press("f2")
             terminal.wait_for("⏎ open")
             terminal.press("f4")  # what stands under the cursor shall not move away
-            terminal.wait_for("nothing new begins until you go on")
+            terminal.wait_for("no new work starts until you press F4 to resume")
             terminal.wait_for("in flight   0")
             terminal.send("3")
             terminal.wait_for("s skip")
@@ -68,7 +68,7 @@ def test_a_person_skips_an_item_of_the_queue_while_it_runs(home: Home, tmp_path:
             assert skipped is not None
             terminal.wait_for(lambda lines: not any(f"▌{skipped[1]} " in line for line in lines))
             terminal.press("ctrl+c", "ctrl+c")
-            terminal.wait_for("What becomes of it?")
+            terminal.wait_for("What should happen to it?")
             terminal.press("s")
             terminal.wait_for_exit()
         assert [event.key for event in events(home, ItemSkipped)] == [skipped[1]]

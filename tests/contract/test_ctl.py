@@ -152,14 +152,14 @@ def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Hom
             assert turned.exit_code == 0, turned
             requests = server.wait_requests(3)
             assert "keep the parentheses" in requests[2].text
-            refused(home.run("ctl", "approve", cwd=project), "nothing waits at the gate")
+            refused(home.run("ctl", "approve", cwd=project), "no proposal waits in")
 
 
 def test_a_run_that_a_screen_still_holds_after_its_end_is_gone_on_with_in_place(home: Home, project: Path):
     with ScriptedServer([call("read_file", path="NOTES.md"), Turn(text="as far as I came"), HELD]) as server:
         argv = ["fix it", "--until", CHECK, "--steps", "1", "--model", "fake", "--api-base", server.base_url]
         with home.screen(*argv, cwd=project) as terminal:
-            terminal.wait_for("it goes on once the limit is raised")
+            terminal.wait_for("raise the limit to continue")
             run_id = home.journals()[0].stem
             refused(home.run("ctl", "pause", cwd=project), "has ended (budget:", f"rundry ctl {run_id} limit steps=2")
             assert home.run("ctl", run_id, "limit", "steps=2", cwd=project).exit_code == 0
@@ -176,7 +176,7 @@ def test_a_question_is_answered_by_the_number_of_its_option(home: Home, project:
             requests = server.wait_requests(2)
             (told,) = [text_of(m) for m in requests[1].messages if m["role"] == "tool"]
             assert "right" in told
-            refused(home.run("ctl", "answer", "2", cwd=project), "asks nothing")
+            refused(home.run("ctl", "answer", "2", cwd=project), "no open question")
 
 
 def test_a_runner_that_was_killed_leaves_the_line_that_resumes(home: Home, project: Path):
@@ -185,7 +185,7 @@ def test_a_runner_that_was_killed_leaves_the_line_that_resumes(home: Home, proje
         running.finish()
     run_id = home.journals()[0].stem
     refused(home.run("ctl", run_id, "pause", cwd=project), "no runner", f"rundry resume {run_id}")
-    refused(home.run("ctl", "pause", cwd=project), "no run of", "driven")
+    refused(home.run("ctl", "pause", cwd=project), "no run of", "is running")
     journal = Journal.open(home.journals()[0])
     assert journal.untaken() == [], "nothing was put that nobody would take"
     journal.close()
@@ -213,10 +213,10 @@ def test_undo_needs_no_runner(home: Home, project: Path):
         (("nosuch", "pause"), "no run 'nosuch'"),
         (("r", "pause"), "matches 2 runs"),
         (("r1", "paws"), "did you mean `pause`?"),
-        (("r1",), "give a verb"),
-        (("puase",), "did you mean `pause`? give a verb"),
-        (("r1", "pause", "now"), "takes nothing more"),
-        (("r1", "steer"), "takes a text"),
+        (("r1",), "add a verb"),
+        (("puase",), "did you mean `pause`? add a verb"),
+        (("r1", "pause", "now"), "takes no arguments"),
+        (("r1", "steer"), "needs a text"),
         (("r1", "limit", "steps"), "NAME=VALUE"),
         (("r1", "limit", "steps=many"), "steps"),
         (("r1", "limit", "hope=3"), "there are steps"),
@@ -224,7 +224,7 @@ def test_undo_needs_no_runner(home: Home, project: Path):
         (("r1", "judge", "k", "maybe"), "confirmed, refuted or evidence"),
         (("r1", "undo", "-1"), "undo"),
         (("r1", "approve"), "nothing to approve"),
-        (("r1", "answer", "yes"), "asks nothing"),
+        (("r1", "answer", "yes"), "no open question"),
         (("r1", "step", "--reason", "x"), "takes no --reason"),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_file_is_its_owners_alone_and_never_written_over(home: Home, project: 
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     before = target.read_bytes()
     for words, said in (
-        ((run_id, "-o", str(target)), "exists already"),
+        ((run_id, "-o", str(target)), "already exists"),
         ((run_id, "-o", str(project / "no" / "such" / "place")), "cannot be written"),
         ((run_id, "--format", "pdf"), "pdf"),
         (("nosuch",), "no run 'nosuch'"),

@@ -82,7 +82,10 @@ def place(tmp_path: Path) -> Path:
         (["--recipe", "crawl"], ["URL"]),
         (["--recipe", "crawl", "localhost:8000"], ["localhost:8000", "http://"]),
         (["--recipe", "crawl", "http://localhost/", "--max-pages", "many"], ["many"]),
-        (["--recipe", "crawl", "http://localhost/", "--host", "b.example"], ["--host", "the host where it starts"]),
+        (
+            ["--recipe", "crawl", "http://localhost/", "--host", "b.example"],
+            ["--host", "a crawl stays on its first host"],
+        ),
         (["--recipe", "migrate"], ["--check"]),
         (["--recipe", "migrate", "--check", "true", "--rate", "3"], ["--rate", "crawl"]),
         (["--recipe", "migrate", "--check", "true", "--model", "none"], ["migrate needs a model"]),
@@ -131,7 +134,7 @@ def test_a_crawl_says_little_and_its_last_line_how_it_ended(home: Home, place: P
     assert "passes: the frontier is drained; 120 keys seen" in last(calm), calm
     assert len(calm.stderr.splitlines()) < 20, calm
     assert failed.exit_code == 6, failed
-    assert f"set aside  {url}: 500" in failed.stderr, failed
+    assert f"failed permanently  {url}: 500" in failed.stderr, failed
     assert url in last(failed), failed
     assert last(failed).endswith("(not complete)"), failed
     assert (short.exit_code, on.exit_code) == (3, 0), on

@@ -85,7 +85,7 @@ def test_files_come_back_only_where_it_is_asked_and_nobody_else_changed_them(hom
     core.write_text(mended + "# mine\n")
     ran = home.run("fork", run_id, "--at", "0", "--files", cwd=project)
     assert ran.exit_code == 1, ran
-    assert "left as it is: calc/core.py" in ran.stdout
+    assert "left unchanged: calc/core.py" in ran.stdout
     assert "rundry resume" in ran.stdout.splitlines()[-1]
     assert core.read_text().endswith("# mine\n")
 

@@ -38,17 +38,17 @@ def test_one_of_two_hunks_lands_and_the_model_hears_which_and_why(home: Home, pr
     turns = [call("write_file", path="calc/core.py", content=BOTH), FIX_MEAN]
     with ScriptedServer(turns, then=HELD) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("▌ y approve")
-        assert "◉ taken 2" in terminal.text()
+        assert "◉ accepted 2" in terminal.text()
         terminal.press("]", "space")
         terminal.wait_for("y approve 1")
-        terminal.wait_for("○ left 1")
+        terminal.wait_for("○ skipped 1")
         terminal.press("tab")
-        terminal.wait_for("keep this as why double is left")
+        terminal.wait_for("keep this as why double is skipped")
         terminal.send("a product reads better")
         terminal.wait_for("a product reads better")
         assert core.read_text() == CORE
         terminal.press("enter")
-        terminal.wait_for('left: "a product reads better"')
+        terminal.wait_for('skipped: "a product reads better"')
         terminal.press("y")
         told = server.wait_requests(2)[1].text
         assert core.read_text() == CORE.replace("return a - b", "return a + b")
@@ -104,7 +104,7 @@ def test_the_persons_edits_meanwhile_are_kept_re_based_on_and_told_as_conflicts(
         terminal.wait_for(re.compile(r"conflict with your edit of \d\d:\d\d:\d\d"))
         terminal.wait_for("m keep mine")
         terminal.press("y")
-        terminal.wait_for("it no longer fits")
+        terminal.wait_for("conflict with the file")
         terminal.press("m")
         told = server.wait_requests(3)[2].text
         assert core.read_text() == theirs

@@ -14,7 +14,7 @@ from fakes.turns import Turn, call
 
 HELD = Turn(text="I think about it for a while", hold_after=4, calls=FIX_ADD.calls)
 FOCUS_OUT, FOCUS_IN = "\x1b[O", "\x1b[I"
-AT_GATE = b"\x07\x1b]9;rundry waits for you at the gate\x07\x1b]777;notify;rundry;rundry waits for you at the gate\x07"
+AT_GATE = b"\x07\x1b]9;rundry has a proposal for you\x07\x1b]777;notify;rundry;rundry has a proposal for you\x07"
 ENDED = b"\x1b]777;notify;rundry;rundry ended: done\x07"
 
 

@@ -64,7 +64,7 @@ def at_gate(terminal: Terminal) -> str:
 def quit_now(terminal: Terminal) -> int:
     """Ctrl+C twice, then stop now."""
     terminal.press("ctrl+c", "ctrl+c")
-    terminal.wait_for("What becomes of it?")
+    terminal.wait_for("What should happen to it?")
     terminal.press("s")
     return terminal.wait_for_exit()
 
@@ -87,7 +87,7 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
         terminal.wait_for("len(values)")
         at_gate(terminal)
         terminal.press("tab")
-        terminal.wait_for("why not?")
+        terminal.wait_for("reason?")
         terminal.send("keep the parentheses")
         terminal.wait_for("keep the parentheses")
         terminal.press("enter")
@@ -272,9 +272,9 @@ def test_leaving_asks_whether_the_run_goes_on_and_a_kill_restores_the_terminal(h
     with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("I think about")
         terminal.press("ctrl+c", "ctrl+c")
-        terminal.wait_for("What becomes of it?")
+        terminal.wait_for("What should happen to it?")
         terminal.press("esc")
-        terminal.wait_gone("What becomes of it?")
+        terminal.wait_gone("What should happen to it?")
         assert server.requests[0].closed_early is False
         assert quit_now(terminal) == 130
         shown = terminal.raw().rpartition(b"\x1b[?1049l")[2]

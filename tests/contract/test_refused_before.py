@@ -147,7 +147,7 @@ def test_a_message_that_cannot_be_sent_is_given_back_and_another_model_takes_it(
         ScriptedServer([Turn(text="hello to you")]) as server,
         home.screen("--model", "fake", *NOBODY, cwd=project) as terminal,
     ):
-        terminal.wait_for("what is to be done?")
+        terminal.wait_for("what should be done?")
         terminal.send("say hello")
         terminal.press("enter")
         terminal.wait_for("no model server at http://127.0.0.1:9/v1")
@@ -165,7 +165,7 @@ def test_a_run_whose_server_is_gone_stays_as_it_was(home: Home, project: Path):
     before = home.run("export", run_id, "--json", cwd=project).stdout or journal.read_bytes()
     ran = home.run("resume", run_id, "--headless", "--steps", "5", cwd=project)
     assert ran.exit_code == 75, ran
-    assert "stays as it was" in ran.stderr
+    assert "the run is unchanged" in ran.stderr
     assert (home.run("export", run_id, "--json", cwd=project).stdout or journal.read_bytes()) == before
 
 

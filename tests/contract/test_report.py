@@ -167,4 +167,7 @@ def test_handoffs_lists_who_waits_for_what_and_how_to_take_it_up(home: Home, pro
     assert abs(found[2]["since"] - time.time()) < 300
     assert "why      goes in circles" in shown
     assert "\x1b" not in shown
-    assert home.run("handoffs", "--cwd", str(project.parent), cwd=project).stdout.strip() == "no run waits for a person"
+    assert (
+        home.run("handoffs", "--cwd", str(project.parent), cwd=project).stdout.strip()
+        == "no runs are waiting for a person"
+    )

@@ -102,7 +102,7 @@ def test_a_run_reaches_listed_hosts_only_and_says_which(home: Home, project: Pat
     flags = ["--sandbox-host", "*.example.org", "--sandbox-host", "pypi.org:8443"]
     if json.loads(home.run("doctor", "--json", cwd=project).stdout)["sandbox"] != "bubblewrap":
         pytest.skip("a list of hosts needs bubblewrap")
-    assert "off for commands, but for *.example.org, pypi.org:8443" in home.run("doctor", *flags, cwd=project).stdout
+    assert "off for commands, except *.example.org, pypi.org:8443" in home.run("doctor", *flags, cwd=project).stdout
     with ScriptedServer([call("run_command", command="curl -sS http://evil.com/"), say("done")]) as server:
         words = ["--loop", "naive", "--gate", "auto", "--model", "fake", "--api-base", server.base_url]
         ran = home.run("run", "look", "--headless", "--json", *flags, *words, cwd=project)

@@ -14,7 +14,7 @@ def test_a_run_that_a_limit_ended_shows_how_it_stands(home: Home, project: Path)
     with ScriptedServer([FIX_ADD, Turn(text="as far as I came")]) as server:
         argv = ["fix it", "--until", CHECK, "--steps", "1", "--gate", "edits", "--model", "fake"]
         with home.screen(*argv, "--api-base", server.base_url, cwd=project) as terminal:
-            terminal.wait_for("it goes on once the limit is raised")
+            terminal.wait_for("raise the limit to continue")
             terminal.wait_for("^r hand-off")
             terminal.send("\x12")
             page = terminal.wait_for("the run ended with it")

@@ -153,7 +153,7 @@ def setup_of(path: Path, **flags: object) -> RunSpec:
 
 def test_sceptics_that_were_asked_for_are_refused_where_no_model_can_be_one(file):
     file.write_text(TASK + "[refute]\nsceptics = 3\n" + SEED + WORKER)
-    with pytest.raises(UserError, match=r"3 sceptics asked for, and no model .* sceptics = 0"):
+    with pytest.raises(UserError, match=r"3 verifiers requested, but no model .* sceptics = 0"):
         setup_of(file)
     judged = setup_of(file, model="openai/x").finder
     assert judged is not None and judged.sceptics == 3
@@ -172,7 +172,7 @@ def test_without_a_model_nobody_is_said_to_judge_what_a_worker_finds(file):
     [
         ("no-such-worker", "no-such-worker is not found"),
         ("worker.sh", "write ./worker.sh"),
-        ("./worker.sh", "not executable: chmod"),
+        ("./worker.sh", "not executable: run chmod"),
         ("./gone.sh", "./gone.sh is not found"),
     ],
 )

@@ -244,7 +244,7 @@ async def test_a_command_without_its_words_says_what_it_takes_and_keeps_what_was
         await until(pilot, lambda: stage.board.picked is not None)
         stage.screen.fill("/lens cookies")
         await pilot.press("enter")
-        await shows(pilot, "/lens NAME and how it is to look")
+        await shows(pilot, "/lens NAME PROMPT")
         assert (stage.box, stage.link.commands) == ("/lens cookies", [])
 
 
@@ -255,7 +255,7 @@ async def test_findings_of_a_search_that_is_over_can_be_judged_and_nothing_else_
     async with stage.app.run_test(size=SIZE) as pilot:
         await on_board(pilot, stage)
         await pilot.press("a")
-        await shows(pilot, "the search is over")
+        await shows(pilot, "this search has ended")
         assert stage.link.commands == []
         await pilot.press("c")
         await shows(pilot, "confirm  finding")
@@ -273,7 +273,7 @@ async def test_a_run_that_is_no_search_has_no_board():
         await pilot.pause()
         assert not stage.screen.search.display
         await pilot.press("ctrl+l")
-        await shows(pilot, "this run is no search")
+        await shows(pilot, "this run is not a search")
 
 
 # views
@@ -354,7 +354,7 @@ async def test_pause_works_from_the_board_and_is_said():
         await pilot.press("f4")
         assert stage.link.commands == [Pause()]
         stage.play(Paused())
-        await shows(pilot, "nothing new begins until you go on")
+        await shows(pilot, "no new work starts until you press F4 to resume")
 
 
 async def test_a_search_without_lenses_offers_no_lens_and_names_its_pages():

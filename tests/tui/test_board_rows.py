@@ -101,10 +101,10 @@ def test_what_nobody_was_asked_about_is_neither_ticked_nor_counted_as_confirmed(
     theirs = FindingJudged(key="f1.1", verdict="confirmed", by="person")
     state = seen([*script.stamp(lens_search(sceptics=0)), *a_pass(script, 1, 2, 0), *script.stamp(kept, theirs)])
     whole = shown(look(state))
-    assert "1 ✓" in whole and "1 unjudged" in whole, whole
+    assert "1 ✓" in whole and "1 unverified" in whole, whole
     assert "as is" in line(whole, "finding 1.0") and "✓" not in line(whole, "finding 1.0")
     view = BoardView(tab="findings", is_open=True, spots={"findings": Spot(index=0, key="f1.0")})
-    assert "nobody judged it: no sceptic was asked" in shown(look(state), view=view)
+    assert "no verdict: no verifier was asked" in shown(look(state), view=view)
     assert "kept unjudged: finding 1.0" in [block.text for block in state.blocks]
 
 
@@ -201,7 +201,7 @@ def test_a_persons_verdict_a_duplicate_and_a_finding_sent_back_are_told_apart():
     whole = shown(look(state))
     assert "✓ you" in line(whole, "finding 0")
     assert "✗ same" in line(whole, "finding 1")
-    assert "looks for evidence" in line(whole, "finding 2")
+    assert "finding evidence" in line(whole, "finding 2")
     view = BoardView(tab="findings", is_open=True)
     view.spot.index, view.spot.key = 0, "f0"
     assert "merged     finding 1" in shown(look(state), view=view)
@@ -211,7 +211,7 @@ def test_the_streak_waits_and_the_critic_stand_at_the_foot():
     assert "critic  cache has never run" in shown(look(middle_of_search()))
     script = Search()
     fails = [*script.stamp(lens_search()), *script.lens("taint", 1, ok=False, error="HTTP 500")]
-    assert "a lens that failed is tried again in 1s" in shown(look(seen(fails)))
+    assert "retry of a failed lens in 1s" in shown(look(seen(fails)))
 
 
 def test_an_empty_search_says_who_looks():
@@ -265,7 +265,7 @@ def test_a_run_that_ended_on_a_limit_names_the_limit_that_mends_it():
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (106, 30), (105, 30), (80, 17), (60, 12), (40, 8), (20, 3)])
-@pytest.mark.parametrize("tab", ["findings", "lenses", "queue", "set aside", "duplicates"])
+@pytest.mark.parametrize("tab", ["findings", "lenses", "queue", "failed", "duplicates"])
 def test_the_board_fits_every_size(size: tuple[int, int], tab: str):
     from rundry.tui.lines.draw import width_of
 
@@ -319,15 +319,15 @@ def test_a_crawl_shows_its_pace_its_failures_by_kind_and_the_newest_pages():
     at = look(crawled(), is_focused=False)
     whole = shown(at, 120, 34)
     assert "pages a second" in whole and "in flight   3" in whole
-    assert "tried again" in line(whole, "HTTP 500")
-    assert "1 set aside" in line(whole, "HTTP 404")
+    assert "retried" in line(whole, "HTTP 500")
+    assert "1 failed" in line(whole, "HTTP 404")
     assert "http://site/page/29" in whole
     assert "lens" not in whole
 
 
 def test_a_crawl_at_eighty_columns_has_its_works_in_a_view_of_their_own():
     assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="work"))
-    assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="set aside"))
+    assert "HTTP 404" in shown(look(crawled()), 80, 17, BoardView(tab="failed"))
 
 
 def test_a_pause_shows_who_rests_between_two_steps_and_who_is_still_in_one():
@@ -356,14 +356,14 @@ def test_where_nothing_was_found_nobody_is_sent_to_look_at_it():
     detail = "2 passes in a row in which every lens ran found nothing new; 0 keys seen"
     outcome = RunEnded(reason=Reason.DRY, detail=detail, complete=True, exit_code=0)
     whole = shown(look(seen([*script.stamp(lens_search()), *script.stamp(outcome)])))
-    assert "nothing was found" in whole and "what was found" not in whole
+    assert "no findings" in whole and "what was found" not in whole
     assert "what was found" in shown(look(ended("dry; 2 confirmed, 0 refuted", complete=True)))
 
 
 def test_what_works_in_a_search_that_is_over_is_said_in_words():
     script = Search()
     ended = RunEnded(reason=Reason.DRY, detail="the frontier is drained; 1 key seen", complete=True, exit_code=0)
-    assert "nobody works any more" in shown(look(seen(script.stamp(crawl(), ended))), view=BoardView(tab="work"))
+    assert "no workers are running" in shown(look(seen(script.stamp(crawl(), ended))), view=BoardView(tab="work"))
 
 
 def test_a_high_number_at_the_plot_leaves_a_gap_before_the_bars():
@@ -393,7 +393,7 @@ def test_nothing_outside_of_the_folder_no_link_out_of_it_and_no_device_is_read(t
     assert "outside" in str(excerpt("../secret:1", inside))
     assert "outside" in str(excerpt("link:1", inside))
     assert "outside" in str(excerpt("/dev/zero:1", inside))
-    assert "no plain text" in str(excerpt("data:1", inside))
+    assert "not a plain text" in str(excerpt("data:1", inside))
     assert "cannot be read" in str(excerpt("gone.py:1", inside))
     assert excerpt("in the header of the page", inside) == ""
 

@@ -46,11 +46,11 @@ async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: 
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.link.state = "warming"
         stage.controller.begin("fix it")
-        await shows(pilot, "the runner is coming up")
+        await shows(pilot, "the runner is starting")
         assert "fix it" in stage.text().splitlines()[0]
         stage.link.state = "gone"
         await shows(pilot, "The runner is gone")
-        await until(pilot, lambda: "the runner is coming up" not in stage.text())
+        await until(pilot, lambda: "the runner is starting" not in stage.text())
         assert "runner.log" in stage.text()
 
 
@@ -75,10 +75,10 @@ async def test_what_was_refused_is_no_longer_said_to_be_asked_for():
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
         await stage.caught_up(pilot)
         await pilot.press(*"/compact", "enter")
-        await shows(pilot, "asks for a summary")
+        await shows(pilot, "requesting a summary")
         stage.play(CommandRefused(command_id=len(stage.link.commands), command="compact", why="there is nothing old"))
         await shows(pilot, "there is nothing old")
-        assert "asks for a summary" not in stage.text()
+        assert "requesting a summary" not in stage.text()
 
 
 async def test_what_was_done_is_no_longer_said_to_be_asked_for():
@@ -87,9 +87,9 @@ async def test_what_was_done_is_no_longer_said_to_be_asked_for():
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))
         await stage.caught_up(pilot)
         await pilot.press(*"/compact", "enter")
-        await shows(pilot, "asks for a summary")
+        await shows(pilot, "requesting a summary")
         stage.play(CommandTaken(command_id=len(stage.link.commands), command="compact"))
-        await until(pilot, lambda: "asks for a summary" not in stage.text())
+        await until(pilot, lambda: "requesting a summary" not in stage.text())
 
 
 async def test_a_queued_message_that_comes_back_stands_before_the_draft():
@@ -113,7 +113,7 @@ async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_s
     assert parting == Parting()
     assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
     assert part(stage.controller, parting, {}) == 130
-    assert "it was told to stop and has not ended yet: rundry watch r1" in capsys.readouterr().err
+    assert "the run is stopping but has not ended yet: rundry watch r1" in capsys.readouterr().err
 
 
 async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
@@ -134,17 +134,17 @@ async def test_the_key_for_the_best_score_says_what_holds_it_back():
         stage.play(started(loop=LoopKind.IMPROVE, improve=ImproveSpec(score="cat score", bounded=True)))
         await shows(pilot, "improve")
         await pilot.press("alt+r")
-        await shows(pilot, "nothing was measured yet")
+        await shows(pilot, "nothing has been measured yet")
         stage.play(
             ScoreMeasured(score=4, best=4, kept=True, stale_passes=0, number=0),
         )
         await shows(pilot, "best 4")
         await pilot.press("alt+r")
-        await shows(pilot, "the files are at the best score already: 4")
+        await shows(pilot, "the files already have the best score: 4")
         stage.play(PassStarted(number=1), StepStarted(number=1), TextArrived(text="Now the parser."))
         await shows(pilot, "Now the parser.")
         await pilot.press("alt+r")
-        await shows(pilot, "a step runs: esc interrupts it, then /best")
+        await shows(pilot, "a step is running: press esc to interrupt it, then use /best")
         stage.play(Interrupted(what="model"), Paused(why="interrupted"))
         await shows(pilot, "paused")
         await pilot.press("alt+r")

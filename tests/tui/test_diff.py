@@ -193,8 +193,8 @@ def test_a_long_line_is_wrapped_and_never_cut() -> None:
     [
         (None, b"", "an empty file"),
         (b"a\n", None, "deleted"),
-        (b"a\n", b"a", "the last line feed is gone"),
-        (b"a", b"a\n", "the last line has a line feed now"),
+        (b"a\n", b"a", "the last line feed was removed"),
+        (b"a", b"a\n", "a last line feed was added"),
         (b"a\r\nb\r\n", b"a\nb\n", "line endings: CRLF before, LF after"),
         (b"\0\1\2", b"\0\1", "binary: 3 bytes before, 2 bytes after"),
     ],

@@ -53,7 +53,7 @@ async def test_hunks_are_gone_through_by_keys_and_bear_marks() -> None:
         await pilot.press("]")
         assert pane.current == 1
         assert "○ line 301" in _text(pane)
-        assert 'left: "keep it"' in _text(pane)
+        assert 'skipped: "keep it"' in _text(pane)
         pane.mark_hunk(1, HunkMark(taken=True))
         assert "◉ line 301" in _text(pane)
         await pilot.press("[")

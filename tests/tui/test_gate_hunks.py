@@ -30,11 +30,11 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GateStage
 async def test_space_leaves_a_hunk_goes_to_the_next_and_y_says_and_sends_what_is_taken(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
-        assert "◉ taken 3  ○ left 0" in stage.text()
+        assert "◉ accepted 3  ○ skipped 0" in stage.text()
         assert "◉ f1" in stage.text()
         await press(pilot, "]", "space")
         assert stage.screen.gate.body.diff.current == 2
-        assert "◉ taken 2  ○ left 1" in stage.text()
+        assert "◉ accepted 2  ○ skipped 1" in stage.text()
         assert "y approve 2" in stage.text()
         await press(pilot, "y")
         assert [(c.verdict, c.hunks, c.digest) for c in stage.decided] == [("part", [0, 2], "digest-1")]
@@ -44,13 +44,13 @@ async def test_a_hunk_is_taken_back_and_plus_and_minus_are_for_all(stage: GateSt
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "space", "[", "space")
-        assert "○ left 0" in stage.text()
+        assert "○ skipped 0" in stage.text()
         await press(pilot, "minus")
-        assert "◉ taken 0  ○ left 3" in stage.text()
+        assert "◉ accepted 0  ○ skipped 3" in stage.text()
         assert "○ f6" in stage.text()
         await press(pilot, "y")
         assert stage.decided == []
-        assert "no hunk is taken" in stage.text()
+        assert "no hunk is accepted" in stage.text()
         await press(pilot, "plus", "y")
         assert [(c.verdict, c.hunks) for c in stage.decided] == [("approve", None)]
 
@@ -59,12 +59,12 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "space", "[")
-        assert "tab why left" in stage.text()
+        assert "tab why skipped" in stage.text()
         await press(pilot, "tab")
-        await shows(pilot, "keep this as why f1 is left")
+        await shows(pilot, "keep this as why f1 is skipped")
         await press(pilot, *"one", "enter")
         await until(pilot, lambda: stage.screen.gate.has_focus)
-        assert 'left: "one"' in stage.text()
+        assert 'skipped: "one"' in stage.text()
         await press(pilot, "]", "tab", *"go on", "enter")
         await until(pilot, lambda: 'reason: "go on"' in stage.text())
         await press(pilot, "y")
@@ -80,9 +80,9 @@ async def test_tab_right_after_a_hunk_was_left_asks_for_that_one(stage: GateStag
         assert stage.screen.gate.body.diff.current == 1
         assert "tab why not f1" in stage.text()
         await press(pilot, "tab")
-        await shows(pilot, "keep this as why f1 is left")
+        await shows(pilot, "keep this as why f1 is skipped")
         await press(pilot, *"no", "enter")
-        await until(pilot, lambda: 'left: "no"' in stage.text())
+        await until(pilot, lambda: 'skipped: "no"' in stage.text())
         assert stage.screen.gate.body.diff.current == 1
         await press(pilot, "space", "[")
         assert "tab reason" not in stage.text()
@@ -139,7 +139,7 @@ async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stag
         await stage.opened(pilot, started(), edit)
         stage.screen.gate.show_edited(edit, edited)
         await until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
-        assert "◉ taken 2" in stage.text()
+        assert "◉ accepted 2" in stage.text()
         await press(pilot, "space", "y")
         (command,) = stage.decided
         assert (command.verdict, command.text) == ("approve", OLD.replace("return 8\n", "return 8.0\n"))
@@ -151,7 +151,7 @@ async def test_escape_in_the_editor_asks_before_it_drops_a_change_and_only_then(
         await press(pilot, "E", "escape")
         await until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
         await press(pilot, "E", "x", "escape")
-        await shows(pilot, "esc once more")
+        await shows(pilot, "esc again")
         await press(pilot, "x", "escape")
         await pilot.pause()
         assert stage.screen.gate.editing is not None, "a key in between: it asks anew"
@@ -185,12 +185,12 @@ async def test_a_conflict_refuses_y_and_offers_its_ways_out(stage: GateStage):
         await stage.opened(pilot, conflict)
         text = stage.text()
         assert "conflict with your edit of 12:04:31" in text
-        for way in ("r ask the model again", "m keep mine", "e edit by hand", "n reject"):
+        for way in ("r ask the model again", "m keep mine", "e merge by hand", "n reject"):
             assert way in text
         assert "y approve" not in text
         assert "<<<<<<<" in text
         await press(pilot, "y")
-        assert "it no longer fits" in stage.text()
+        assert "conflict with the file" in stage.text()
         await press(pilot, "m")
         assert [(c.verdict, c.digest) for c in stage.decided] == [("mine", "digest-r")]
 
@@ -230,7 +230,7 @@ async def test_a_version_that_the_file_outran_is_kept_as_it_stands_where_the_per
         await press(pilot, "E", "x", "ctrl+s")
         await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged))
-        assert "e takes it up again" in stage.text()
+        assert "press e to edit it again" in stage.text()
         await press(pilot, "E")
         await shows(pilot, "keep your version")
         await press(pilot, "ctrl+s")
@@ -245,8 +245,8 @@ async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage
         await press(pilot, "E", "x", "ctrl+s")
         await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True))
-        assert "your version has no file to stand in now" in stage.text()
-        assert "e takes it up again" not in stage.text()
+        assert "the file of your version is gone" in stage.text()
+        assert "press e to edit it again" not in stage.text()
 
 
 @pytest.mark.parametrize("key", ["E", "tab"])
@@ -301,10 +301,10 @@ async def test_several_waiting_proposals_are_gone_through_without_losing_what_wa
         assert "run echo 0" in text
         await press(pilot, "space", "greater_than_sign", "greater_than_sign")
         await until(pilot, lambda: "3 of 3 waiting" in stage.text() and stage.takes_keys("digest-1"))
-        assert "○ left 0" in stage.text()
+        assert "○ skipped 0" in stage.text()
         await press(pilot, "greater_than_sign")
         await until(pilot, lambda: "1 of 3 waiting" in stage.text() and stage.takes_keys("digest-2"))
-        assert "○ left 1" in stage.text()
+        assert "○ skipped 1" in stage.text()
         await press(pilot, "y")
         await until(pilot, lambda: stage.takes_keys("digest-3"))
         await press(pilot, "less_than_sign")
@@ -312,7 +312,7 @@ async def test_several_waiting_proposals_are_gone_through_without_losing_what_wa
         await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part")], "it is on its way"
         stage.play(CommandRefused(command_id=1, command="decide", why="the proposal changed"))
-        await shows(pilot, "not taken: the proposal changed")
+        await shows(pilot, "not accepted: the proposal changed")
         await press(pilot, "n")
         assert [(c.proposal_id, c.verdict) for c in stage.decided] == [("p2", "part"), ("p2", "reject")]
 
@@ -321,8 +321,8 @@ async def test_what_the_sandbox_refused_is_let_through_once_and_never_always(sta
     ask = proposal(command="touch /etc/x", beyond="write to /etc/x", rule="allow run_command `touch`")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), ask)
-        assert "the sandbox refused: write to /etc/x. y lets that through, once" in stage.text()
-        assert "y let it through once" in stage.text()
+        assert "the sandbox refused: write to /etc/x. y allows it once" in stage.text()
+        assert "y allow once" in stage.text()
         await press(pilot, "A", "A")
         assert stage.decided == []
         await press(pilot, "y")
@@ -372,4 +372,4 @@ async def test_a_very_long_line_takes_the_room_that_it_needs_and_opens_where_it_
         assert "'before'" in stage.text()
         assert stage.screen.gate.takes_all
         await press(pilot, "y")
-        assert stage.decided == [] and "the end was not seen yet" in stage.text()
+        assert stage.decided == [] and "scroll to the end first" in stage.text()

@@ -49,7 +49,7 @@ async def test_the_keys_can_be_asked_for_at_the_gate_and_esc_there_rejects_nothi
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
         await press(pilot, "question_mark")
-        await shows(pilot, "Keys and commands")
+        await shows(pilot, "Show keys")
         await press(pilot, "escape")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert (stage.screen.message.box.text, decisions(stage)) == ("", [])
@@ -222,7 +222,7 @@ async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_w
         await press(pilot, "y")
         await pilot.pause()
         assert decisions(stage) == []
-        assert "the end was not seen" in stage.text()
+        assert "scroll to the end first" in stage.text()
         await press(pilot, "end")
         await pilot.pause()
         await press(pilot, "y")
@@ -307,7 +307,7 @@ async def test_where_no_single_rule_would_let_a_command_pass_the_key_for_always_
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal(command="ls | head", rule=None))
         await press(pilot, "A")
-        assert "no single rule would let it pass" in stage.text()
+        assert "no single rule would allow it" in stage.text()
         assert not [c for c in stage.link.commands if isinstance(c, Decide)]
 
 

@@ -149,7 +149,7 @@ async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_th
         await opened(stage, pilot)
         stage.play(HandoffClosed(by="person"))
         await pilot.press("escape", "ctrl+r")
-        await until(pilot, lambda: "taken up" in stage.text().splitlines()[0])
+        await until(pilot, lambda: "resumed" in stage.text().splitlines()[0])
         await pilot.press("r")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert stage.screen.message.box.text == "/resume "
@@ -160,7 +160,7 @@ async def test_without_a_hand_off_the_key_says_so():
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started())
         await pilot.press("ctrl+r")
-        await shows(pilot, "nothing was handed off")
+        await shows(pilot, "this run has no hand-off")
 
 
 async def test_y_copies_the_record_as_markdown():

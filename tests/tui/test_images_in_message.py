@@ -46,15 +46,15 @@ async def test_the_box_shows_what_a_message_will_carry_and_sends_it(work: Path):
         stage.play(*running(work))
         await stage.caught_up(pilot)
         stage.screen.message.box.text = 'compare @shot.png and @"my shot.jpg"'
-        await shows(pilot, "attaches image shot.png, 800x600")
-        assert "attaches image my shot.jpg, 640x480" in stage.text()
+        await shows(pilot, "attaching image shot.png, 800x600")
+        assert "attaching image my shot.jpg, 640x480" in stage.text()
         stage.screen.message.box.send(steer=False)
         await pilot.pause()
         (command,) = stage.link.commands
         assert isinstance(command, Say)
         assert [(i.name, i.media) for i in command.images] == [("shot.png", "image/png"), ("my shot.jpg", "image/jpeg")]
         assert stage.link.kept == [png(), jpeg()]
-        assert "attaches" not in stage.text()
+        assert "attaching" not in stage.text()
 
 
 async def test_a_steering_message_carries_images_too(work: Path):
@@ -104,7 +104,7 @@ async def test_a_path_pasted_behind_words_or_into_a_shell_line(work: Path):
         await paste(stage, pilot, f"{work}/shot.png")
         assert box.text == f"!file {work}/shot.png"
         await pilot.pause()
-        assert "attaches" not in stage.text()
+        assert "attaching" not in stage.text()
 
 
 async def test_what_cannot_be_attached_is_said_while_it_is_typed_and_never_sent(work: Path):

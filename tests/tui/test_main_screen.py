@@ -180,7 +180,7 @@ async def test_leaving_a_run_asks_and_each_answer_is_kept():
             stage.play(*RUN)
             await shows(pilot, "Now the parser.")
             await pilot.press("ctrl+c", "ctrl+c")
-            assert "What becomes of it?" in stage.text()
+            assert "What should happen to it?" in stage.text()
             await pilot.press(key)
         assert stage.app.return_value is not None
         assert stage.app.return_value.stop == stop
@@ -198,7 +198,7 @@ async def test_ctrl_c_twice_leaves_from_above_the_main_screen_too(key: str):
         await pilot.press(key)
         await until(pilot, lambda: stage.app.screen is not stage.screen)
         await pilot.press("ctrl+c", "ctrl+c")
-        await shows(pilot, "What becomes of it?")
+        await shows(pilot, "What should happen to it?")
         await pilot.press("s")
     assert stage.app.return_value is not None
 

@@ -52,9 +52,9 @@ ENDED = RunEnded(reason=Reason.DONE, detail="x", complete=True, exit_code=0, ste
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        ((proposal(), Waiting(why="gate")), "waits for you at the gate"),
+        ((proposal(), Waiting(why="gate")), "has a proposal for you"),
         ((QuestionAsked(question_id="q", question="?"), Waiting(why="question")), "has a question for you"),
-        ((HandoffOpened(reason="r", suggested_action="s"), Waiting(why="handoff")), "hands over to you"),
+        ((HandoffOpened(reason="r", suggested_action="s"), Waiting(why="handoff")), "needs you: hand-off"),
         ((ENDED,), "ended: done"),
         ((StepFinished(number=1), Paused(by="program", why="the server is down")), "is paused"),
     ],

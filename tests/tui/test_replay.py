@@ -146,7 +146,7 @@ async def test_after_a_limit_the_key_fills_in_one_with_room_above_it(tmp_path: P
     app = RundryApp(RunController(Session.attach(tmp_path / "r1.db")))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "raise the limit" in painted(app)
+        assert "raise limit" in painted(app)
         await pilot.press("f6")
         await pilot.pause()
         assert "› /limit steps 60" in painted(app)

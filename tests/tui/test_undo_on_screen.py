@@ -66,7 +66,7 @@ async def test_several_changes_are_named_first_and_only_y_after_that_does_it(end
         await pilot.press(*"/undo step 1", "enter")
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await pilot.pause()
-        assert "Back to before step 1: undo 2 changes in 3 files?" in painted(app)
+        assert "Restore the state before step 1: undo 2 changes in 3 files?" in painted(app)
         await pilot.press("y")
         await shows(pilot, "undone: back to before step 1")
     controller.link.close()
@@ -93,7 +93,7 @@ async def test_what_makes_no_sense_is_told(ended):
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo all", "enter")
-        await shows(pilot, "it is /undo, /undo 3 or /undo step 7")
+        await shows(pilot, "use /undo, /undo 3 or /undo step 7")
         controller.link.put_alone(Undo(step=9))
         await shows(pilot, "undo was refused: there is no step 9")
     controller.link.close()

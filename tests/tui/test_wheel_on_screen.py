@@ -72,13 +72,13 @@ async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
     async with live(say("hello")) as page:
         await page.pilot.press("alt+w")
         await page.sees("you drive")
-        await page.sees("a command, by the model's own tool")
+        await page.sees("a command for the model's tool")
         await page.types("echo mine > c.txt")
         await page.sees("you: run echo mine > c.txt")
         await page.sees("c.txt changed by command")
         await page.types("!echo beside")
         await page.sees("! echo beside")
-        await page.types("/wheel c.txt was missing")
+        await page.types("/control c.txt was missing")
         await page.sees("the model drives again")
         await page.sees("told the model what you did")
         await page.types("and now?")
@@ -90,10 +90,10 @@ async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
 async def test_what_is_for_the_driver_is_refused_to_others(live):
     async with live(say("hello")) as page:
         await page.types("/edit a.txt")
-        await page.sees("/edit is for the one who drives")
+        await page.sees("/edit works only while you are in control")
         await page.pilot.press("ctrl+u")
         await page.types("/finish done")
-        await page.sees("/finish is for the one who drives")
+        await page.sees("/finish works only while you are in control")
 
 
 async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_words_back(live):
@@ -101,13 +101,13 @@ async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_wor
         await page.types("change it")
         await page.until(lambda: page.controller.state.waiting == "message" and len(page.run.model.requests) == 3)
         await page.pilot.press("escape")
-        await page.sees("esc once more goes back")
+        await page.sees("press esc again to rewind")
         await page.pilot.press("escape")
         await page.until(lambda: isinstance(page.app.screen, RewindScreen))
         await page.pilot.pause()
         text = page.shown()
         assert text.index("the first") < text.index("▸ change it")
-        assert "Takes back 1 change in 1 file; what someone else changed is left." in text
+        assert "Reverts 1 change in 1 file; changes by others are kept." in text
         await page.pilot.press("tab")
         await page.sees("step 2  edit a.txt")
         await page.pilot.press("tab", "enter")
@@ -145,7 +145,7 @@ async def test_what_runs_in_the_background_is_listed_and_ended_by_its_name(live)
         await page.sees("web ended: stopped by the person")
         assert "▸ web" not in page.shown()
         await page.types("/stop web")
-        await page.sees("/stop now, or /stop and the name")
+        await page.sees("/stop now, or /stop NAME")
 
 
 async def test_two_signs_are_shown_and_not_told_and_esc_ends_what_the_person_runs(live):

@@ -89,7 +89,7 @@ def _column(
     """The tabs, then the list or what is picked of it; its first cell is the margin."""
     heading: Row = [blank(1), *_heading(look, view, width, names_all=names_all)]
     if view.tab == "work":
-        rows = _side(look, width, height - 2) or [[("nobody works any more", look.palette.dim)]]
+        rows = _side(look, width, height - 2) or [[("no workers are running", look.palette.dim)]]
         return Laid([heading, [], *([blank(1), *row] for row in rows)][:height], picked=None)
     below: list[Row] = []
     above = [heading]

@@ -52,9 +52,9 @@ class Look:
     def tabs(self) -> tuple[str, ...]:
         """What can be looked at, in the order of the number keys."""
         if self.by_lenses:
-            return ("findings", "lenses", "queue", "set aside", "duplicates")
+            return ("findings", "lenses", "queue", "failed", "duplicates")
         found = ("findings",) if self.facts.findings else ()
-        return ("latest", "work", "queue", "set aside", "duplicates", *found)
+        return ("latest", "work", "queue", "failed", "duplicates", *found)
 
 
 def slotted(before: tuple[str, ...], flights: Mapping[str, Flight]) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from .ask import AskLine
 from .board import Board
 
 _ASKS = {
-    "confirmed": ("confirm", "why? ⏎ confirms it, esc leaves it"),
-    "refuted": ("refute", "why? ⏎ refutes it, esc leaves it"),
-    "evidence": ("send back for evidence", "what is missing? ⏎ sends it back, esc leaves it"),
+    "confirmed": ("confirm", "reason? ⏎ confirms, esc cancels"),
+    "refuted": ("refute", "reason? ⏎ refutes, esc cancels"),
+    "evidence": ("request evidence", "what is missing? ⏎ sends, esc cancels"),
 }
-NO_FINDING = "pick a finding first: 1 shows them"
+NO_FINDING = "select a finding first: press 1 to list them"
 
 
 class BoardPanel(Vertical):
@@ -74,7 +74,7 @@ class BoardPanel(Vertical):
         if marked is None:
             board.marked = finding.key
             board.draw()
-            return "pick the finding that it is the same as, then m; esc forgets it"
+            return "select the finding that it duplicates, then press m; esc cancels"
         board.draw()
         if marked == finding.key:
             return "not merged"
@@ -85,22 +85,24 @@ class BoardPanel(Vertical):
         """Nobody shall work the picked item of the queue. Raises RundryError where none is picked."""
         board = self.board
         if board.view.tab != "queue" or board.picked is None:
-            raise RundryError("pick an item of the queue first: 3 shows it")
+            raise RundryError("select an item of the queue first: press 3 to list it")
         self.post_message(self.Asked(SkipItem(key=board.picked), f"skipped {board.picked}"))
 
     def add_item(self, argument: str) -> None:
         """`url https://…`. Raises RundryError."""
         kind, _, value = argument.partition(" ")
         if not value.strip():
-            raise RundryError(f"/item {argument}: it is /item url ADDRESS, /item file PATH or /item value TEXT")
+            raise RundryError(f"/item {argument}: use /item url ADDRESS, /item file PATH or /item value TEXT")
         self.post_message(self.Asked(AddItem(kind=kind, value=value.strip()), f"added {value.strip()}"))
 
     def add_lens(self, argument: str) -> None:
         """`NAME how it looks`. Raises RundryError."""
         name, _, prompt = argument.partition(" ")
         if not prompt.strip():
-            raise RundryError(f"/lens {argument}: it is /lens NAME and how it is to look")
-        self.post_message(self.Asked(AddLens(name=name, prompt=prompt.strip()), f"lens {name} joins in the next pass"))
+            raise RundryError(f"/lens {argument}: use /lens NAME PROMPT")
+        self.post_message(
+            self.Asked(AddLens(name=name, prompt=prompt.strip()), f"lens {name} starts with the next pass")
+        )
 
     def sent(self, command_id: int) -> None:
         """It went into the inbox under this id."""

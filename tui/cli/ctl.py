@@ -86,7 +86,7 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
     try:
         answered = _ask(session, path, given, flags)
     except Declined:
-        print("nothing was decided: the proposal stays open")
+        print("no decision was made: the proposal stays open")
         return 1
     finally:
         session.close()
@@ -135,10 +135,10 @@ def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
 def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | None, Given]:
     """The run, where one is named, and what is wanted of it: a verb in the first place leaves the run out."""
     if not words:
-        raise UserError(f"ctl takes a run and a verb: {', '.join(VERBS)}")
+        raise UserError(f"ctl needs a run and a verb: {', '.join(VERBS)}")
     ref, rest = (None, words) if words[0] in VERBS else (words[0], words[1:])
     if not rest:
-        raise UserError(f"ctl {one_line(words[0])[:40]}: {near(words[0])}give a verb too: {', '.join(VERBS)}")
+        raise UserError(f"ctl {one_line(words[0])[:40]}: {near(words[0])}add a verb: {', '.join(VERBS)}")
     reason, api_base, digest = flags.get("reason"), flags.get("api_base"), flags.get("digest")
     return ref, Given(
         verb=rest[0],
@@ -156,7 +156,7 @@ def _newest_live(flags: Mapping[str, object]) -> Path:
     for line in list_runs(folder):
         if line.workspace == workspace and holder(Path(line.path)) is not None:
             return Path(line.path)
-    raise UserError(f"no run of {workspace} is being driven just now: name one, `rundry runs` lists them")
+    raise UserError(f"no run of {workspace} is running: name a run (`rundry runs` lists them)")
 
 
 def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]) -> Answered:
@@ -168,7 +168,7 @@ def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]
         raise UserError(_nobody_drives(journal, waits, flags))
     if waits.ended is not None and not VERBS[given.verb].after_end:
         raise UserError(
-            f"{_ended(journal, waits)}: {given.verb} makes no sense any more{_way_on(journal, waits, flags)}"
+            f"{_ended(journal, waits)}: {given.verb} is not possible any more{_way_on(journal, waits, flags)}"
         )
     return _put(session, path, with_images(commands_of(given, waits), journal), given.verb)
 
@@ -207,7 +207,7 @@ def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> 
         if is_waiting and not is_alone and waited > 1.0 and holder(journal.path) is None:
             return f"its runner is gone: rundry resume {journal.spec.run_id}"
         if waited > (ANSWER_SECONDS if is_waiting and not is_alone else DOING_SECONDS):
-            state = "not taken yet, it waits in the inbox" if is_waiting else "taken, and not done yet"
+            state = "it is still in the inbox" if is_waiting else "accepted, but not done yet"
             return f"no answer within {waited:.0f} s: {state}"
         time.sleep(LOOK_SECONDS)
 
@@ -217,8 +217,8 @@ def _nobody_drives(journal: Journal, waits: Waits, flags: Mapping[str, object]) 
         return _ended(journal, waits) + _way_on(journal, waits, flags)
     run_id = journal.spec.run_id
     if waits.lasting():
-        return f"{run_id} has no runner: decide on its proposal with rundry approve {run_id}, or rundry reject {run_id}"
-    return f"{run_id} has no runner, it was cut off before its end: resume with: rundry resume {run_id}"
+        return f"{run_id} has no runner: decide with rundry approve {run_id} or rundry reject {run_id}"
+    return f"{run_id} has no runner and has not ended: continue it with rundry resume {run_id}"
 
 
 def _ended(journal: Journal, waits: Waits) -> str:
@@ -240,4 +240,4 @@ def _in_place(ended: RunEnded, run_id: str, budget: Budget, flags: Mapping[str, 
     if flags.get("runs_dir"):
         words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
     words += ["queue", '"..."'] if limit is None else ["limit", f"{limit[0]}={limit[1]}"]
-    return f"a screen still holds it: go on with: {' '.join(words)}"
+    return f"a screen still holds it: continue with {' '.join(words)}"

@@ -39,7 +39,7 @@ p { margin: .3rem 0; white-space: pre-wrap; } summary { cursor: pointer; } .righ
 """.strip()
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Nothing is loaded and nothing runs, whatever stood in the run."""
-_NAMES = {"task": "Task", "say": "You", "steer": "You, at once", "text": "Model", "reasoning": "Thought"}
+_NAMES = {"task": "Task", "say": "You", "steer": "You, immediately", "text": "Model", "reasoning": "Thought"}
 
 
 def export(ref: str | None, flags: Mapping[str, object], *, kind: str, output: str | None) -> int:
@@ -66,7 +66,7 @@ def _write(path: Path, chunks: Iterable[bytes]) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(chunks)
     except FileExistsError:
-        raise UserError(f"{path} exists already: give -o another name") from None
+        raise UserError(f"{path} already exists: give -o another name") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -91,7 +91,7 @@ def _facts(state: ViewState, began: float) -> Iterator[tuple[str, str]]:
     held = f"; {short(spent.held_tokens)} tokens and {spent.held_usd:.4f} USD are held" if spent.held_tokens else ""
     yield "spent", f"{plural(spent.steps, 'step')}, {short(spent.tokens.total)} tokens, {usd}{held}"
     if ended is None:
-        yield "outcome", "it has not ended"
+        yield "outcome", "not ended"
         return
     whole = "complete" if ended.complete else "not complete"
     yield "outcome", f"{ended.reason.value}: {ended.detail} ({whole}, {clock(ended.seconds)})"

@@ -26,13 +26,13 @@ def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files:
     of = "" if forked.step == forked.steps else f" of {forked.steps}"
     _say(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}")
     if files:
-        _say(f"{plural(len(forked.restored), 'file')} brought back to what stood there then")
+        _say(f"{plural(len(forked.restored), 'file')} restored to that step")
     for line in forked.left[:_MOST]:
-        _say(f"left as it is: {one_line(line)}")
+        _say(f"left unchanged: {one_line(line)}")
     if len(forked.left) > _MOST:
-        _say(f"left as it is: {len(forked.left) - _MOST} more")
+        _say(f"left unchanged: {len(forked.left) - _MOST} more")
     where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
-    _say(f'go on with: rundry resume {forked.run_id}{where} --hint "..."')
+    _say(f'continue with: rundry resume {forked.run_id}{where} --hint "..."')
     return 1 if forked.left else 0
 
 

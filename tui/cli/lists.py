@@ -148,11 +148,11 @@ async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandb
 def _sandbox_lines(sandbox: Sandbox) -> list[str]:
     """What holds commands back, and what it does not hold."""
     if sandbox.kind is None:
-        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: nothing holds commands back"]
+        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: commands run unsandboxed"]
     why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
-    network = "open to commands and checks" if sandbox.network else "off for commands (--network lets them)"
+    network = "open to commands and checks" if sandbox.network else "off for commands (--network turns it on)"
     if sandbox.hosts.entries and not sandbox.network:
-        network = sandbox.open_egress() or f"off for commands, but for {', '.join(sandbox.hosts.entries)}"
+        network = sandbox.open_egress() or f"off for commands, except {', '.join(sandbox.hosts.entries)}"
     lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
     return lines + [f"not held   {line}" for line in sandbox.not_held]
 
@@ -173,5 +173,5 @@ def _missing(setup: Setup) -> list[str]:
     if setup.model is None:
         missing.append(NO_MODEL)
     if shutil.which("git") is None:
-        missing.append("git is not installed: what commands change cannot be undone")
+        missing.append("git is not installed: changes made by commands cannot be undone")
     return missing

@@ -34,13 +34,15 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "until_file": _option(
         "--until-file", multiple=True, metavar="PATH", help="Done when this file exists and is not empty."
     ),
-    "until_py": _option("--until-py", multiple=True, metavar="FILE:FUNCTION", help="Done when this function says so."),
+    "until_py": _option(
+        "--until-py", multiple=True, metavar="FILE:FUNCTION", help="Done when this function returns true."
+    ),
     "schema": _option("--schema", metavar="FILE", help="Done when the final answer fits this JSON Schema."),
     "require": _option(
         "--require",
         multiple=True,
         metavar="ACTION",
-        help="Must have happened: TOOL, run_command:PROGRAM ARGUMENTS (exited with 0), edit_file:PATH; "
+        help="Require this action: TOOL, run_command:PROGRAM ARGUMENTS (exited with 0), edit_file:PATH; "
         "append :after-last-edit for a call after the last change.",
     ),
     "any": _option("--any", "any_", is_flag=True, default=None, help="One of these is enough; default: all."),
@@ -52,9 +54,11 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),
     "confirm_with": _option("--confirm-with", metavar="CMD", help="The same, but with this command."),
-    "every": _option("--every", metavar="D", help="Interval: a fresh pass so often, committed or put back; 5m."),
+    "every": _option(
+        "--every", metavar="D", help="Interval: start a new pass at this interval (5m); commit it or roll it back."
+    ),
     "worktree": _option(
-        "--worktree", is_flag=True, default=None, help="Passes work in a git worktree and on a branch of their own."
+        "--worktree", is_flag=True, default=None, help="Passes run in a separate git worktree and branch."
     ),
     "edit_format": _option(
         "--edit-format",
@@ -62,7 +66,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         help="tools (default), or constrained for small models: the program picks the file, JSON makes the edit.",
     ),
     "commit": _option(
-        "--commit", is_flag=True, default=None, help="A git commit for each edit of the model that was let through."
+        "--commit", is_flag=True, default=None, help="Make a git commit of each approved edit of the model."
     ),
     "commit_hooks": _option(
         "--commit-hooks",
@@ -71,9 +75,14 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         help="rundry's commits run the repository's hooks, in the sandbox.",
     ),
     "protected": _option(
-        "--protected", multiple=True, metavar="BRANCH", help="No pass starts on it; default: main, master; or `none`."
+        "--protected",
+        multiple=True,
+        metavar="BRANCH",
+        help="Do not start a pass on this branch; default: main, master; or `none`.",
     ),
-    "score": _option("--score", metavar="CMD", help="Improve: what moves the number that this prints is kept."),
+    "score": _option(
+        "--score", metavar="CMD", help="Improve: keep changes that improve the number that this command prints."
+    ),
     "goal": _option("--goal", metavar="WAY", help="With --score: max (default) or min."),
     "patience": _option("--patience", metavar="N", help="With --score: end after N passes without improvement (3)."),
     "min_delta": _option(
@@ -85,15 +94,15 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
-    "steps": _option("--steps", metavar="N", help="At most so many steps."),
-    "tokens": _option("--tokens", metavar="N", help="At most so many billed tokens, e.g. 200k."),
-    "usd": _option("--usd", metavar="X", help="At most so many dollars."),
-    "time": _option("--time", metavar="D", help="At most so long at work, e.g. 10m."),
+    "steps": _option("--steps", metavar="N", help="Limit of steps."),
+    "tokens": _option("--tokens", metavar="N", help="Limit of billed tokens, e.g. 200k."),
+    "usd": _option("--usd", metavar="X", help="Limit of USD."),
+    "time": _option("--time", metavar="D", help="Limit of working time, e.g. 10m."),
     "quota": _option(
         "--quota",
         multiple=True,
         metavar="TOOL=RATE",
-        help="Calls that a tool may have: run_command=30/min, 20/run.",
+        help="Limit the calls of a tool: run_command=30/min, 20/run.",
     ),
     "window": _option("--window", metavar="N", help="A stall: the same action and result N times in a row (4)."),
     "tool_error_rate": _option(
@@ -112,7 +121,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "deadline": _option("--deadline", metavar="WHEN", help="Wall-clock bound: a duration from now, or a time."),
     "context": _option("--context", metavar="N", help="Tokens of the model's window."),
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
-    "gate": _option("--gate", metavar="MODE", help="read, ask (default), edits or auto: what passes without you."),
+    "gate": _option("--gate", metavar="MODE", help="read, ask (default), edits or auto: what needs no approval."),
     "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
     "sandbox_env": _option(
         "--sandbox-env", multiple=True, metavar="NAME", help="Commands also get this variable; MYAPP_* for several."
@@ -120,35 +129,33 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "sandbox_host": _option(
         "--sandbox-host", multiple=True, metavar="HOST", help="Commands reach this host without --network; *.x.org."
     ),
-    "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, where it would ask: refuse (default) or handoff."),
-    "on_stall": _option("--on-stall", metavar="WHAT", help="When it goes in circles: handoff or stop."),
-    "escalate": _option("--escalate", metavar="NAME", help="When it goes in circles: this model takes over, once."),
-    "quiet": _option("--quiet", is_flag=True, help="Do not call: no bell, no notification, no title."),
+    "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, instead of asking: refuse (default) or handoff."),
+    "on_stall": _option("--on-stall", metavar="WHAT", help="If the run stalls: handoff or stop."),
+    "escalate": _option("--escalate", metavar="NAME", help="If the run stalls: this model takes over, once."),
+    "quiet": _option("--quiet", is_flag=True, help="No bell, no notification, no title."),
     "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
     "trust": _option("--trust", is_flag=True, help="Use this folder's .rundry.toml for this call."),
     "runs_dir": _option("--runs-dir", metavar="DIR", help="Where journals go (RUNDRY_RUNS_DIR)."),
-    "continue": _option(
-        "--continue", "continue_", is_flag=True, help="Go on with this folder's newest unfinished run."
-    ),
+    "continue": _option("--continue", "continue_", is_flag=True, help="Resume this folder's newest unfinished run."),
 }
 _SEARCH: Mapping[str, Callable[[bool], Option]] = {
-    "concurrency": _option("--concurrency", metavar="N", help="Workers at once (8); migrate: checks."),
+    "concurrency": _option("--concurrency", metavar="N", help="Number of workers (8); migrate: of checks."),
     "dry_passes": _option("--dry-passes", metavar="N", help="Passes in a row without a new result that end it (2)."),
-    "refuters": _option("--refuters", metavar="N", help="Sceptics for each new finding (3); 0: nobody judges."),
-    "retries": _option("--retries", metavar="N", help="How often a failed item is tried again (3)."),
+    "refuters": _option("--refuters", metavar="N", help="Verifiers of each new finding (3); 0: none."),
+    "retries": _option("--retries", metavar="N", help="Retries of a failed item (3)."),
     "item_steps": _option("--item-steps", metavar="N", help="Steps that one item or lens may take (15)."),
 }
 """Limits of a search, which can change when it goes on."""
 _HEADLESS = (
     click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
-    click.option("--json", "json_", is_flag=True, help="With --headless: one event a line on stdout."),
+    click.option("--json", "json_", is_flag=True, help="With --headless: print one event per line on stdout."),
 )
 _FINDER = (
     click.option("--recipe", metavar="NAME", help="crawl, migrate or research; without it a spec file."),
-    click.option("--task", metavar="TEXT", help="What is looked for; research: the question; migrate: how."),
+    click.option("--task", metavar="TEXT", help="What to search for; research: the question; migrate: how."),
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
-    click.option("--resume", is_flag=True, help="Go on with the newest unfinished run of this search."),
-    click.option("--max-pages", "max_pages", metavar="N", help="crawl: at most so many pages (10000)."),
+    click.option("--resume", is_flag=True, help="Resume the newest unfinished run of this search."),
+    click.option("--max-pages", "max_pages", metavar="N", help="crawl: limit of pages (10000)."),
     click.option("--rate", type=click.FloatRange(0), metavar="X", help="crawl: requests a second; 0: no limit."),
     click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="crawl: never follow these."),

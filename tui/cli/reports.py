@@ -38,7 +38,7 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
         print_json(waiting_runs)
         return 0
     if not waiting_runs:
-        _say("no run waits for a person")
+        _say("no runs are waiting for a person")
     for place, run in enumerate(waiting_runs):
         age = clock(max(0.0, time.time() - run.since))
         _say(f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}", gap=place > 0)
@@ -48,7 +48,7 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
             _say(f"  digest   {waiting.digest[:12]}  {_cut(_proposal(waiting), 55)}")
         if (found := run.suspect) is not None:
             _say(f"  digest   {found.digest[:12]}  {_cut(f'suspect check: {found.command}', 55)}")
-        _say(f"  take up  {one_line(run.take_up)}")
+        _say(f"  resume   {one_line(run.take_up)}")
     return 0
 
 
@@ -91,7 +91,7 @@ def _print_shares(told: Report) -> None:
 
 def _print_besides(told: Report) -> None:
     if told.evidenced:
-        _say("complete runs, by the evidence of their end", gap=True)
+        _say("complete runs, by evidence", gap=True)
         for kind in told.evidenced:
             _say(f"{kind.runs:>6}x  {kind.kind}")
     if told.detectors:

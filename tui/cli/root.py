@@ -37,39 +37,39 @@ def cli() -> None:
 @run_options()
 @headless_options
 def run(task: tuple[str, ...], headless: bool, json_: bool, **flags: object) -> None:
-    """Run TASK (`-`: from standard input), on the screen or with --headless without one."""
+    """Run TASK (`-` reads standard input), on the screen, or without one with --headless."""
     if json_ and not headless:
-        _fail("--json belongs to --headless: add --headless")
+        _fail("--json needs --headless: add --headless")
     if headless:
         _guarded(lambda: _headless(_task(task), flags, as_json=json_))
     else:
         _guarded(lambda: _screen(_task(task), flags))
 
 
-@cli.command(cls=FindCommand, help=FIND, short_help="Search until nothing new is left.")
+@cli.command(cls=FindCommand, help=FIND, short_help="Search until there are no new results.")
 @click.argument("words", nargs=-1, metavar="[FILE.toml | URL | GLOB | PATH]...")
 @finder_options
 @run_options(SEARCHED, others=False)
 @headless_options
 def find(words: tuple[str, ...], resume: bool, headless: bool, json_: bool, **flags: object) -> None:
-    """Search until nothing new is left."""
+    """Search until there are no new results."""
     if json_ and not headless:
-        _fail("--json belongs to --headless: add --headless")
+        _fail("--json needs --headless: add --headless")
     _guarded(lambda: _find(words, flags, again=resume, headless=headless, as_json=json_))
 
 
-@cli.command(short_help="A scripted model on a sample project.")
+@cli.command(short_help="Run a scripted model on a sample project.")
 @click.argument("kind", metavar="[goal]", required=False)
 @run_options(PLAYED, others=False)
 @headless_options
 def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None:
-    """A scripted model fixes a sample project in a temporary folder: real edits, a real gate, a real check."""
+    """Run a scripted model that fixes a sample project in a temporary folder: real edits, gate and check."""
     if kind not in (None, "goal"):
-        _fail(f"demo {kind}: there is `rundry demo goal`")
+        _fail(f"demo {kind}: use `rundry demo goal`")
     _guarded(lambda: _demo(flags, headless=headless, as_json=json_))
 
 
-@cli.command(cls=RunCommand, short_help="Go on with a run.")
+@cli.command(cls=RunCommand, short_help="Resume a run.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--hint", metavar="TEXT", help="A first message for the model.")
 @click.option("--damaged", is_flag=True, help="Continue without events that are damaged or missing.")
@@ -78,7 +78,7 @@ def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None
 @search_limits
 @headless_options
 def resume(run_: str | None, hint: str | None, from_: int | None, headless: bool, json_: bool, **flags: object) -> None:
-    """Go on with RUN (an id, a beginning of one, or a journal); default: this folder's newest unfinished run."""
+    """Resume RUN (an id, a prefix of one, or a journal); default: this folder's newest unfinished run."""
     _guarded(lambda: _resume(run_, flags, hint=hint, since=from_, headless=headless, as_json=json_))
 
 
@@ -86,15 +86,15 @@ def resume(run_: str | None, hint: str | None, from_: int | None, headless: bool
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
 @click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
-@click.option("--quiet", is_flag=True, help="Do not call: no bell, no notification, no title.")
+@click.option("--quiet", is_flag=True, help="No bell, no notification, no title.")
 def watch(run_: str | None, **flags: object) -> None:
-    """Look at RUN, live or ended, from any number of terminals."""
+    """Show RUN, live or ended, in any number of terminals."""
     _guarded(lambda: _watch(run_, flags))
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--cwd", metavar="DIR", help="Those of this workspace; default: of all.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--cwd", metavar="DIR", help="Runs of this workspace; default: all.")
 @click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
 def runs(as_json: bool, **flags: object) -> None:
     """List runs and how they ended."""
@@ -104,9 +104,9 @@ def runs(as_json: bool, **flags: object) -> None:
 
 
 @cli.command(short_help="List the models that can be reached.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--api-base", metavar="URL", help="Also look here.")
-@click.option("--all", "all_", is_flag=True, help="Also list the providers that need a key, and its variable.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--api-base", metavar="URL", help="Also check this server.")
+@click.option("--all", "all_", is_flag=True, help="Also list providers that need a key, with its variable.")
 def models(as_json: bool, all_: bool, **flags: object) -> None:
     """List the models that can be reached: keys that are set, local servers that answer."""
     from .lists import print_models
@@ -115,10 +115,10 @@ def models(as_json: bool, all_: bool, **flags: object) -> None:
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @run_options(LOOKED_AT)
 def doctor(as_json: bool, **flags: object) -> None:
-    """Say what is set up, what is missing and what to do."""
+    """Report what is set up, what is missing and how to fix it."""
     from .lists import print_doctor
 
     _guarded(lambda: print_doctor(flags, as_json=as_json))
@@ -129,7 +129,7 @@ def doctor(as_json: bool, **flags: object) -> None:
 @click.argument("text")
 @click.option("--cwd", metavar="DIR", help="Where relative paths start; default: here.")
 def key(kind: str, text: str, **flags: object) -> None:
-    """Print the key that TEXT has in a finder: the same for every spelling of one thing."""
+    """Print the key of TEXT in a search. All spellings of the same item have the same key."""
     _guarded(lambda: _key(kind, text, flags))
 
 
@@ -180,7 +180,7 @@ def _unquoted(words: Sequence[str]) -> str:
 
     near = get_close_matches(words[0], cli.commands, n=1, cutoff=0.75)
     meant = f"; or did you mean `rundry {near[0]}`?" if near else ""
-    return f"the task is {len(words)} words here: put it in quotes, rundry {shlex.quote(' '.join(words))}{meant}"
+    return f"the task is {len(words)} words: put it in quotes, rundry {shlex.quote(' '.join(words))}{meant}"
 
 
 def _screen(task: str | None, flags: Mapping[str, object]) -> int:

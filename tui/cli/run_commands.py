@@ -32,31 +32,31 @@ class _Verbs(click.Command):
         with formatter.section("Verbs"):
             formatter.write_dl([(f"{name} {verb.takes}".strip(), verb.about) for name, verb in VERBS.items()])
         formatter.write_paragraph()
-        formatter.write_text("Exit code 0: the run took it. 1: it refused, and says why. 2: nothing was asked of it.")
+        formatter.write_text("Exit code 0: the run accepted it. 1: the run refused it. 2: bad input; nothing was sent.")
 
 
-@click.command(cls=_Verbs, short_help="Do from a script what a key does on the screen.")
+@click.command(cls=_Verbs, short_help="Control a run from a script.")
 @click.argument("words", nargs=-1, metavar="[RUN] VERB [...]")
-@click.option("--now", is_flag=True, help="pause, stop: at once.")
-@click.option("--reason", metavar="TEXT", help="reject, judge: why.")
-@click.option("--digest", metavar="D", help="approve, reject: of the proposal, or its beginning.")
+@click.option("--now", is_flag=True, help="pause, stop: immediately.")
+@click.option("--reason", metavar="TEXT", help="reject, judge: the reason.")
+@click.option("--digest", metavar="D", help="approve, reject: digest of the proposal, or a prefix.")
 @click.option("--api-base", metavar="URL", help="model: its server.")
-@click.option("--unsandboxed", is_flag=True, help="gate auto: also where no sandbox holds commands.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--unsandboxed", is_flag=True, help="gate auto: also without a sandbox.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
-    """Give RUN (an id, a beginning of one, or a journal; default: this folder's newest live run) a command."""
+    """Send a command to RUN (an id, a prefix of one, or a journal; default: this folder's newest live run)."""
     from .ctl import control
 
     guarded(lambda: control(words, flags, as_json=as_json))
 
 
-@click.command(short_help="Go on from a run as it was, in a run of its own.")
+@click.command(short_help="Start a new run from a step of another one.")
 @click.argument("run_", metavar="[RUN]", required=False)
-@click.option("--at", type=click.IntRange(0), metavar="STEP", help="As it was after this step; default: the newest.")
-@click.option("--files", is_flag=True, help="Bring the files back too; what someone else changed since is left.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--at", type=click.IntRange(0), metavar="STEP", help="State after this step; default: the newest.")
+@click.option("--files", is_flag=True, help="Also restore the files, except those that someone else changed since.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
-    """A new run whose conversation and spend are those of RUN (default: this folder's newest); RUN stays as it is."""
+    """Start a new run with the conversation and spend of RUN (default: this folder's newest). RUN is unchanged."""
     from .forking import fork as make
 
     guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))
@@ -67,14 +67,14 @@ class _Verify(click.Command):
         """Exit codes."""
         del ctx
         with formatter.section("Exit codes"):
-            rows = [("0", "it passed"), ("1", "it failed"), ("2", "bad input: nothing was run")]
+            rows = [("0", "it passed"), ("1", "it failed"), ("2", "bad input: no check ran")]
             formatter.write_dl([*rows, ("6", "not confirmed: a clean checkout could not be made")])
 
 
 @click.command(cls=_Verify, short_help="Check the result of an ended run in a clean checkout.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--with", "command", metavar="CMD", help="Run this command there; default: the checks of the run.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(run_: str | None, command: str | None, as_json: bool, **flags: object) -> None:
     """Run the checks of RUN (default: this folder's newest) once in a clean checkout of its result.
 
@@ -86,9 +86,9 @@ def verify(run_: str | None, command: str | None, as_json: bool, **flags: object
 
 
 @click.command(short_help="List the runs that wait for a person.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def handoffs(as_json: bool, **flags: object) -> None:
-    """List the runs that wait for a person: why, since when, what to do, how to take them up."""
+    """List the runs that wait for a person: why, since when, what to do, how to resume them."""
     from .reports import print_handoffs
 
     guarded(lambda: print_handoffs(flags, as_json=as_json))
@@ -98,7 +98,7 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
     """The options of a decision, and those with which the run goes on."""
     own = (
         click.argument("run_", metavar="[RUN]", required=False),
-        click.option("--digest", metavar="D", help="Of the proposal, or its beginning; without it you are asked."),
+        click.option("--digest", metavar="D", help="Digest of the proposal, or a prefix; without it you are asked."),
         click.option("--reason", metavar="TEXT", help="The model reads it in the result of its call."),
         run_options([name for name in RESUMED if name not in ("cwd", "runs_dir")], others=False),
         headless_options,
@@ -110,7 +110,7 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(short_help="Approve a proposal that waits, then resume its run.")
 @_deciding
-@click.option("--hunks", metavar="1,3", help="Take these hunks only.")
+@click.option("--hunks", metavar="1,3", help="Accept only these hunks.")
 def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
     """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
 
@@ -154,17 +154,17 @@ def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, 
 @click.option("--format", "kind", type=click.Choice(["jsonl", "md", "html"]), default="jsonl", help="Default: jsonl.")
 @click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
 def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
-    """Write RUN (default: this folder's newest), keys hidden, to be read by a person or a program."""
+    """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden."""
     from .exporting import export as write
 
     guarded(lambda: write(run_, flags, kind=kind, output=output))
 
 
-@click.command(short_help="Add up the runs of some days.")
+@click.command(short_help="Summarize the runs of the last days.")
 @click.option("--days", type=float, default=7.0, metavar="N", help="Runs that began in the last N days; default: 7.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def report(days: float, as_json: bool, **flags: object) -> None:
-    """Add up exits, shares of limits, detectors, hand-offs and spend, and say which limit does not fit."""
+    """Summarize exits, use of limits, detectors, hand-offs and spend, and report limits that do not fit."""
     from .reports import print_report
 
     guarded(lambda: print_report(flags, days=days, as_json=as_json))
@@ -181,7 +181,7 @@ class _Check(click.Command):
 
 @click.command(cls=_Check, short_help="Read a whole journal and report all damage.")
 @click.argument("run_", metavar="[RUN]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(run_: str | None, as_json: bool, **flags: object) -> None:
     """Read the whole journal of RUN (default: this folder's newest) and print each finding on a line.
 
@@ -192,13 +192,13 @@ def check(run_: str | None, as_json: bool, **flags: object) -> None:
     guarded(lambda: read(run_, flags, as_json=as_json))
 
 
-@click.command(cls=_Check, short_help="Copy a run, also a live one, into one file.")
+@click.command(cls=_Check, short_help="Copy a run into one file, even while it runs.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.argument("target", metavar="[TARGET]", required=False)
 def backup(run_: str | None, target: str | None, **flags: object) -> None:
     """Copy the journal of RUN (default: this folder's newest) to TARGET, a new file or a folder; default: this folder.
 
-    The copy is complete while the run goes on, and can be watched, exported and resumed.
+    The copy is complete even while the run continues, and can be watched, exported and resumed.
     """
     from .checking import backup as copy
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 import click
 
 ABOUT = """\
-A terminal session in which a model drives a loop and you hold the brakes.
+Run a coding model in a loop with limits, in a terminal. You approve what it changes.
 
 \b
 rundry                                open the screen
 rundry "fix the suite" --until "pytest -q"
 rundry run "fix the suite" --until "pytest -q" --headless --gate auto
-rundry find --recipe crawl URL        search until nothing new is left
-rundry demo                           a scripted model on a sample project: no key, no network
+rundry find --recipe crawl URL        search until there are no new results
+rundry demo                           run a scripted model on a sample project: no key, no network
 
-`rundry TASK` is `rundry run TASK`; options may stand before or after it.
+`rundry TASK` is `rundry run TASK`; options can come before or after it.
 """
 LIMITS = (
     ("chat, goal, naive", "40 steps, 200,000 tokens, 0.50 USD, 10 minutes"),
@@ -25,18 +25,18 @@ LIMITS = (
 )
 EXIT_CODES = (
     ("0", "done, answered, dry, plateau; a chat that was left"),
-    ("1", "error: the model or the program failed for good"),
-    ("2", "bad input, or refused before it began: nothing was changed"),
+    ("1", "error: the model or the program failed permanently"),
+    ("2", "bad input, or refused before the start: nothing was changed"),
     ("3", "budget: a limit was reached"),
-    ("4", "it went in circles: stagnation, oscillation, tool-errors"),
-    ("5", "handoff: it waits for someone"),
+    ("4", "stall: stagnation, oscillation, tool-errors"),
+    ("5", "handoff: it waits for a person"),
     ("6", "claimed, or dry but not complete"),
-    ("75", "error, but trying later can help"),
+    ("75", "error, but a later retry can succeed"),
     ("130", "you stopped it"),
 )
 """By what a run ended on (docs/requirements.md 4.1)."""
 FIND = """\
-Search until nothing new is left: what was seen once is never new again, what failed is never called empty.
+Search until there are no new results. An item that was seen is never new again; a failure never counts as empty.
 
 \b
 rundry find --recipe crawl http://localhost:8000/
@@ -44,9 +44,9 @@ rundry find --recipe crawl http://localhost:8000/
 rundry find --recipe migrate --check 'ruff check {file}' 'src/**/*.py'
     fixes each file that fails the check, until a full scan finds none
 rundry find --recipe research --task "Where does input reach SQL?" src
-    several ways to look, sceptics for each finding, a critic at the end
+    uses several lenses, verifiers for each finding, and a critic at the end
 rundry find search.toml
-    a search of your own: lenses, or a worker for each item
+    runs your own search: lenses, or a worker for each item
 """
 SPEC_FILE = """\
 task = "Find every place where user input reaches SQL"
@@ -67,7 +67,7 @@ value = "src/app.py"
 command = ["python3", "worker.py"]   # or python = "module:function"
 timeout = "30s"\
 """
-_OF_SEARCHES = {"0": "dry, and complete", "6": "dry, but not complete: what failed is named"}
+_OF_SEARCHES = {"0": "dry, and complete", "6": "dry, but not complete: failures are listed"}
 """Exit codes that say something else of a search, or nothing."""
 RUN = "run"
 
@@ -146,7 +146,7 @@ class FindCommand(click.Command):
 
 def _write_ends(formatter: click.HelpFormatter) -> None:
     with formatter.section("Limits, unless an option or a config says otherwise"):
-        formatter.write_dl([*LIMITS, ("no limit", "write it out: --steps none, --usd none")])
+        formatter.write_dl([*LIMITS, ("no limit", "--steps none, --usd none")])
     with formatter.section("Exit codes"):
         formatter.write_dl(EXIT_CODES)
 

@@ -101,7 +101,7 @@ def near(name: str) -> str:
 def _nothing(given: Given, waits: Waits) -> list[Command]:
     del waits
     if given.words:
-        raise UserError(f"{given.verb} takes nothing more: {' '.join(given.words)[:60]!r}")
+        raise UserError(f"{given.verb} takes no arguments, not {' '.join(given.words)[:60]!r}")
     return []
 
 
@@ -123,7 +123,7 @@ def _text(make: Callable[[str], Command]) -> Callable[[Given, Waits], list[Comma
 def _said(given: Given) -> str:
     text = " ".join(given.words).strip()
     if not text:
-        raise UserError(f'{given.verb} takes a text: rundry ctl RUN {given.verb} "..."')
+        raise UserError(f'{given.verb} needs a text: rundry ctl RUN {given.verb} "..."')
     return text
 
 
@@ -139,7 +139,7 @@ def _withdraw(given: Given, waits: Waits) -> list[Command]:
     found = [number for number, queued in waits.queue.items() if text in queued.text]
     if len(found) != 1:
         count = "no queued message has" if not found else f"{len(found)} queued messages have"
-        raise UserError(f"{count} the text {one_line(text)[:40]!r}: `queued` lists each with its number")
+        raise UserError(f"{count} the text {one_line(text)[:40]!r}: `queued` lists them with their numbers")
     return [Unqueue(queued_id=found[0])]
 
 
@@ -154,7 +154,7 @@ def _named(given: Given) -> list[str]:
 def _limits(given: Given, waits: Waits) -> list[Command]:
     del waits
     if not given.words:
-        raise UserError("limit takes NAME=VALUE, one or several: steps=60 usd=2 time=30m window=6 run_command=30/min")
+        raise UserError("limit needs NAME=VALUE, one or more: steps=60 usd=2 time=30m window=6 run_command=30/min")
     return [_limit(word) for word in given.words]
 
 
@@ -174,9 +174,9 @@ def _model(given: Given, waits: Waits) -> list[Command]:
 def _effort(given: Given, waits: Waits) -> list[Command]:
     effort = _named(given)[0]
     if effort not in EFFORTS:
-        raise UserError(f"effort {effort!r}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+        raise UserError(f"effort {effort!r}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
     if waits.model is None:
-        raise UserError("this run has no model: `model NAME` gives it one")
+        raise UserError("this run has no model: set one with `model NAME`")
     return [SwitchModel(model=msgspec.structs.replace(waits.model, effort=effort))]
 
 
@@ -184,7 +184,7 @@ def _decide(given: Given, waits: Waits) -> list[Command]:
     from ..deciding.question import chosen
 
     if len(given.words) > 1:
-        raise UserError(f"{given.verb} takes one proposal's id and --digest, or --digest alone")
+        raise UserError(f"{given.verb} needs a proposal's id and --digest, or only --digest")
     opened = chosen(waits, "this run", given.verb, given.digest, given.words[0] if given.words else None)
     return [Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=given.verb, reason=given.reason)]
 
@@ -192,7 +192,7 @@ def _decide(given: Given, waits: Waits) -> list[Command]:
 def _answer(given: Given, waits: Waits) -> list[Command]:
     text = _said(given)
     if not waits.questions:
-        raise UserError("this run asks nothing just now: `queue` or `steer` say something to it")
+        raise UserError("this run has no open question: use `queue` or `steer` to send a message")
     asked = next(iter(waits.questions.values()))
     if text.isdecimal() and 1 <= int(text) <= len(asked.options):
         text = asked.options[int(text) - 1]
@@ -203,7 +203,7 @@ def _judge(given: Given, waits: Waits) -> list[Command]:
     del waits
     key, verdict = _named(given)
     if verdict not in ("confirmed", "refuted", "evidence"):
-        raise UserError(f"judge {verdict!r}: a finding is judged confirmed, refuted or evidence")
+        raise UserError(f"judge {verdict!r}: use confirmed, refuted or evidence")
     return [Judge(key=key, verdict=verdict, reason=given.reason or "")]
 
 
@@ -217,7 +217,7 @@ def _item(given: Given, waits: Waits) -> list[Command]:
     del waits
     kind, value = _named(given)
     if kind not in ("url", "file", "value"):
-        raise UserError(f"item {kind!r}: an item is a url, a file or a value")
+        raise UserError(f"item {kind!r}: use url, file or value")
     return [AddItem(kind=kind, value=value)]
 
 
@@ -231,14 +231,14 @@ def _undo(given: Given, waits: Waits) -> list[Command]:
         case ["step", number] if number.isdecimal():
             return [Undo(step=int(number))]
         case _:
-            raise UserError(f"undo {' '.join(given.words)[:40]}: it is `undo`, `undo 3` or `undo step 7`")
+            raise UserError(f"undo {' '.join(given.words)[:40]}: use `undo`, `undo 3` or `undo step 7`")
 
 
 def _gate(given: Given, waits: Waits) -> list[Command]:
     del waits
     mode = _named(given)[0]
     if mode not in list(GateMode):
-        raise UserError(f"gate {mode!r}: it is read, ask, edits or auto")
+        raise UserError(f"gate {mode!r}: use read, ask, edits or auto")
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
 
 
@@ -250,37 +250,43 @@ def _deny(given: Given, waits: Waits) -> list[Command]:
 
 
 VERBS: Mapping[str, Verb] = {
-    "pause": Verb("", "after this step; --now: at once", _plain(lambda given: Pause(now=given.now))),
-    "unpause": Verb("", "go on; `resume` is the same", _plain(lambda _: Unpause())),
-    "resume": Verb("", "go on after a pause or a hand-off", _plain(lambda _: Unpause())),
-    "step": Verb("", "one step, then pause", _plain(lambda _: StepOnce())),
-    "steer": Verb("TEXT", "say it at once: interrupts the step", _text(lambda text: Steer(text=text)), after_end=True),
-    "queue": Verb("TEXT", "say it after this step", _text(lambda text: Say(text=text)), after_end=True),
-    QUEUED: Verb("", "list the messages that wait, each with its number", _nothing, after_end=True),
-    "withdraw": Verb("[NUMBER | TEXT]", "take a queued message back; default: the newest", _withdraw, after_end=True),
-    "interrupt": Verb("", "end the call or the tool that runs", _plain(lambda _: Interrupt())),
-    "stop": Verb(
-        "", "with a wrap-up; --now: at once", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
+    "pause": Verb("", "pause after this step; --now: immediately", _plain(lambda given: Pause(now=given.now))),
+    "unpause": Verb("", "resume; `resume` is the same", _plain(lambda _: Unpause())),
+    "resume": Verb("", "resume after a pause or a hand-off", _plain(lambda _: Unpause())),
+    "step": Verb("", "run one step, then pause", _plain(lambda _: StepOnce())),
+    "steer": Verb(
+        "TEXT", "send a message immediately; interrupts the step", _text(lambda text: Steer(text=text)), after_end=True
     ),
-    "limit": Verb("NAME=VALUE...", "steps, usd, window, run_command=30/min, ...", _limits, after_end=True),
-    "model": Verb("NAME", "another model from the next call on", _model, after_end=True),
+    "queue": Verb("TEXT", "send a message after this step", _text(lambda text: Say(text=text)), after_end=True),
+    QUEUED: Verb("", "list queued messages with their numbers", _nothing, after_end=True),
+    "withdraw": Verb("[NUMBER | TEXT]", "withdraw a queued message; default: the newest", _withdraw, after_end=True),
+    "interrupt": Verb("", "interrupt the running call or tool", _plain(lambda _: Interrupt())),
+    "stop": Verb(
+        "", "stop with a wrap-up; --now: immediately", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
+    ),
+    "limit": Verb(
+        "NAME=VALUE...", "change a limit: steps, usd, window, run_command=30/min, ...", _limits, after_end=True
+    ),
+    "model": Verb("NAME", "switch the model from the next call on", _model, after_end=True),
     "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
-    "approve": Verb("--digest D", "what waits at the gate; on a terminal it asks without", _decide, after_end=True),
-    "reject": Verb("--digest D", "with --reason TEXT the model hears why", _decide, after_end=True),
-    "answer": Verb("TEXT", "the model's question; a number picks an option", _answer),
-    "wake": Verb("", "a run that sleeps", _plain(lambda _: Wake())),
-    "judge": Verb("KEY VERDICT", "confirmed, refuted or evidence", _judge, after_end=True),
-    "merge": Verb("KEY INTO", "two findings that are one", _merge, after_end=True),
-    "skip": Verb("KEY", "an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
-    "item": Verb("KIND VALUE", "one more for a search: url, file or value", _item, after_end=True),
+    "approve": Verb(
+        "--digest D", "approve the waiting proposal; without --digest, a terminal asks", _decide, after_end=True
+    ),
+    "reject": Verb("--digest D", "reject it; the model reads --reason TEXT", _decide, after_end=True),
+    "answer": Verb("TEXT", "answer the model's question; a number selects an option", _answer),
+    "wake": Verb("", "wake a sleeping run", _plain(lambda _: Wake())),
+    "judge": Verb("KEY VERDICT", "set a finding's verdict: confirmed, refuted or evidence", _judge, after_end=True),
+    "merge": Verb("KEY INTO", "merge two findings", _merge, after_end=True),
+    "skip": Verb("KEY", "skip an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
+    "item": Verb("KIND VALUE", "add an item to a search: url, file or value", _item, after_end=True),
     "lens": Verb(
         "NAME PROMPT",
-        "one more searcher",
+        "add a lens to a search",
         lambda given, _: [AddLens(name=_named(given)[0], prompt=_named(given)[1])],
         after_end=True,
     ),
-    "undo": Verb("[N | step N]", "the last change, the last N, back to a step", _undo, after_end=True),
-    "gate": Verb("MODE", "read, ask, edits or auto", _gate, after_end=True),
-    "deny": Verb("path:GLOB | command:WORDS", "from now on, for every tool and command", _deny, after_end=True),
+    "undo": Verb("[N | step N]", "undo the last change, the last N, or back to a step", _undo, after_end=True),
+    "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
+    "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }
 """In the order of the help."""

@@ -28,5 +28,5 @@ def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None,
     words = f"{confirmation_words(confirmation)} ({verified.command}, {verified.seconds:.1f} s)"
     print(one_line(f"{verified.run_id}  {words}"))
     if not verified.recorded:
-        print("the run is open elsewhere: its journal does not have this result", file=sys.stderr)
+        print("the run is open elsewhere, so the result was not recorded", file=sys.stderr)
     return EXIT_CODES[verified.result]

@@ -61,7 +61,7 @@ def decide(
             raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT]}")
         opened = chosen(waits, run_id, verdict, digest)
     except Declined:
-        print("nothing was decided")
+        print("no decision was made")
         return 1
     command = _command(opened, waits, run_id, verdict, hunks, reason)
     if is_live:

@@ -33,7 +33,7 @@ def chosen(
     """The proposal that is decided on. Raises UserError, Declined."""
     found = list(waits.proposals.values())
     if not found:
-        raise UserError(f"nothing waits at the gate of {run_id}, so there is nothing to {verdict}")
+        raise UserError(f"no proposal waits in {run_id}, so there is nothing to {verdict}")
     if proposal_id is not None:
         found = [opened for opened in found if opened.proposal_id == proposal_id]
         if not found:
@@ -43,7 +43,7 @@ def chosen(
         return _named(found, run_id, digest)
     if len(found) > 1 or not has_terminal():
         names = "; ".join(f"--digest {opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
-        raise UserError(f"{verdict} names the digest of what it decides on: {names}")
+        raise UserError(f"{verdict} needs the digest of what it decides on: {names}")
     _ask(found[0], waits, verdict)
     return found[0]
 
@@ -61,7 +61,7 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
         return
     if not has_terminal():
         named = f"--digest {suspect.digest[:SHORT]} (suspect check {one_line(suspect.command)})"
-        raise UserError(f"{verdict} names the digest of what it decides on in {run_id}: {named}")
+        raise UserError(f"{verdict} needs the digest of what it decides on in {run_id}: {named}")
     print(one_line(f"suspect check {suspect.command}: {suspect.suspect}"))
     print(one_line(f"digest {suspect.digest[:SHORT]}"))
     for name in suspect.missing:

@@ -60,7 +60,7 @@ class Texts:
         if len(set(ends)) > 1:
             self.notes.append(f"line endings: {ends[0]} before, {ends[1]} after")
         if old and new and any(self.bare):
-            self.notes.append("the last line feed is gone" if bare[1] else "the last line has a line feed now")
+            self.notes.append("the last line feed was removed" if bare[1] else "a last line feed was added")
 
     def shown(self, side: Sequence[str], start: int, end: int) -> list[str]:
         r"""Lines without their ends; a `\r` is a part of the end where both files use nothing else."""
@@ -126,7 +126,7 @@ def _note(text: str) -> Row:
 
 def _what(before: bytes | None, after: bytes | None) -> str:
     binary = any(side is not None and b"\0" in side for side in (before, after))
-    return "binary" if binary else "no text in the encoding of the file"
+    return "binary" if binary else "not text in the encoding of the file"
 
 
 def _size(data: bytes | None) -> str:

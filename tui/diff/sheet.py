@@ -169,7 +169,7 @@ class Sheet:
         right = [(f"  {count} ", palette.dim if is_current else palette.faint)]
         reason: list[Run] = []
         if mark is not None and not mark.taken and mark.reason:
-            reason = marked(f'left: "{show(mark.reason)}"'.replace("\n", " "), palette.dim, palette.mark)
+            reason = marked(f'skipped: "{show(mark.reason)}"'.replace("\n", " "), palette.dim, palette.mark)
         if reason and width_of([*left, *reason, *right]) + 2 > look.width:
             indent = " " * (1 + len(sign))
             below = [[(indent, NONE), *line] for line in fold(reason, look.width - len(indent) - 1)]

@@ -15,11 +15,11 @@ from .words import can_be_joined, is_editable, may_always
 if TYPE_CHECKING:
     from .panel import GatePanel
 
-END_FIRST = "the end was not seen yet: scroll down (PgDn, End)"
-NO_ALWAYS = "there is no always for this: it is asked about each time"
-NO_ONE_RULE = "there is no always for this: no single rule would let it pass"
-NOT_JOINED = "no text stands on the disk to edit: r asks the model again, m keeps it so, n rejects"
-NOT_HERE = "its line ends are mixed, which only an editor of your own keeps: set EDITOR, then e"
+END_FIRST = "scroll to the end first (PgDn, End)"
+NO_ALWAYS = "always is not possible here: this needs a decision each time"
+NO_ONE_RULE = "always is not possible here: no single rule would allow it"
+NOT_JOINED = "the file has no text to edit: r asks the model again, m keeps it as it is, n rejects"
+NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press e"
 
 
 def approve(panel: GatePanel) -> None:
@@ -54,7 +54,7 @@ def always(panel: GatePanel) -> None:
         is_open = proposal.command is not None and not proposal.danger and proposal.beyond is None
         panel.say(NO_ONE_RULE if is_open else NO_ALWAYS)
     elif thoughts.edited is not None or thoughts.picks.left_count:
-        panel.say("always is for the whole proposal as it came: take all, or y for this once")
+        panel.say("always applies to the whole, unedited proposal: accept all, or press y for this once")
     elif not panel.end_seen:
         panel.say(END_FIRST)
     else:
@@ -102,7 +102,7 @@ def edit(panel: GatePanel, *, here: bool = False) -> None:
     """The new text, in the person's editor where one is set."""
     proposal = panel.shown.proposal
     if not is_editable(proposal):
-        panel.say("there is no text here that could be edited")
+        panel.say("there is no text to edit")
         return
     if panel.shown.in_conflict and not can_be_joined(panel.shown):
         panel.say(NOT_JOINED)

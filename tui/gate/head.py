@@ -70,7 +70,9 @@ def _title(left: Content, review: Review, shown: Shown, switches: Sequence[tuple
         taken = "$foreground" if picks.taken_count else "$dim"
         others = "$foreground" if picks.left_count else "$dim"
         counts.append(
-            Content.assemble((f"◉ taken {picks.taken_count}", taken), "  ", (f"○ left {picks.left_count}", others))
+            Content.assemble(
+                (f"◉ accepted {picks.taken_count}", taken), "  ", (f"○ skipped {picks.left_count}", others)
+            )
         )
     right = Content("   ").join(counts)
     hints = Content("  ").join([Content.assemble((key, "$foreground"), (f" {what}", "$dim")) for key, what in switches])

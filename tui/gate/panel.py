@@ -24,8 +24,8 @@ from .view import GateView
 
 _JUST_NOW = 0.3
 """Seconds after the window got the focus in which a click was meant for the window."""
-SURE = "esc once more drops what you changed, ^s keeps it"
-GONE = "this proposal was decided meanwhile: your text is in the clipboard, where the terminal lets a program copy"
+SURE = "esc again discards your changes, ^s keeps them"
+GONE = "this proposal was decided meanwhile: your text was copied to the clipboard, if the terminal allows it"
 
 
 class GatePanel(GateView, can_focus=True):
@@ -250,7 +250,7 @@ class GatePanel(GateView, can_focus=True):
         if thoughts.asking and not self._reason.display:
             hunk = thoughts.target
             given = thoughts.reason if hunk is None else thoughts.picks.reason(hunk)
-            asked = "why is it left?" if hunk is not None else "why, or why not?"
+            asked = "why is it skipped?" if hunk is not None else "reason?"
             self._reason.ask(asked, thoughts.typed.get(hunk, given))
             if held:
                 self.screen.set_focus(self._reason)

@@ -22,7 +22,7 @@ from .words import asking, keys, reasons
 
 ELSEWHERE = 14
 """Rows that the header, the message box and a glance at the transcript take."""
-EDITING = [("^s", "keep your version"), ("esc", "drop it")]
+EDITING = [("^s", "keep your version"), ("esc", "discard it")]
 
 
 class GateView(Vertical):

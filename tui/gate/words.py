@@ -11,8 +11,8 @@ from .decision.pending_decision import Shown, Thoughts
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: y approves your version"
-STALE = "your version was made before the file changed and does not fit it now: e takes it up again"
-NO_PLACE = "your version has no file to stand in now: it is kept for the case that there is one again"
+STALE = "the file changed and your version no longer fits: press e to edit it again"
+NO_PLACE = "the file of your version is gone: your version is kept in case the file returns"
 _NAME = 24
 """Letters of a hunk's name in the line of keys."""
 
@@ -35,7 +35,7 @@ def about(proposal: ProposalOpened) -> str:
         return f"new file  {what}" if is_new else what if proposal.hunks else ""
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
-        held = "once more, with that let through"
+        held = "again, with that allowed"
     return f"in {one_line(proposal.cwd or '.')}   {held}"
 
 
@@ -74,7 +74,7 @@ def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thought
         found.append((NO_PLACE if is_gone else STALE, True))
     if proposal.beyond is not None:
         refused = one_line(proposal.beyond)
-        found.append((f"the sandbox refused: {refused}. y lets that through, once", True))
+        found.append((f"the sandbox refused: {refused}. y allows it once", True))
         return found + [(one_line(line), True) for line in proposal.asks if proposal.beyond not in line]
     return found + [(one_line(line), proposal.danger) for line in proposal.asks]
 
@@ -93,20 +93,20 @@ def keys(
     """
     proposal, picks = shown.proposal, thoughts.picks
     if shown.in_conflict and thoughts.edited is None:
-        by_hand = [("e", "edit by hand")] * can_be_joined(shown)
+        by_hand = [("e", "merge by hand")] * can_be_joined(shown)
         found = [("r", "ask the model again"), ("m", "keep mine"), *by_hand, ("n", "reject")]
     elif picks.count and not picks.taken_count:
         found = [("n", "reject")]
     else:
         found = [("y", _approve(shown, thoughts)), ("n", "reject")]
     if shown.spans:
-        found.append(("space", "take or leave"))
+        found.append(("space", "accept or skip"))
     if is_editable(proposal) and (not shown.in_conflict or thoughts.edited is not None):
         found.append(("e", "edit"))
     on_left = shown.spans and not picks.is_taken(current)
-    found.append(("tab", f"why not {one_line(left)[:_NAME]}" if left else "why left" if on_left else "reason"))
+    found.append(("tab", f"why not {one_line(left)[:_NAME]}" if left else "why skipped" if on_left else "reason"))
     if may_always(proposal) and not shown.in_conflict and not picks.left_count and thoughts.edited is None:
-        found.append(("A", "always: once more" if always_shown else "always…"))
+        found.append(("A", "always: press again" if always_shown else "always…"))
     if hunks > 1:
         found.append(("] [", "hunk"))
     if len(shown.spans) > 1:
@@ -116,7 +116,7 @@ def keys(
 
 def asking(hunk: str | None) -> list[tuple[str, str]]:
     """While a reason is typed: for the hunk of this name, or for the whole answer."""
-    what = "keep this as the reason" if hunk is None else f"keep this as why {one_line(hunk)} is left"
+    what = "keep this as the reason" if hunk is None else f"keep this as why {one_line(hunk)} is skipped"
     return [("enter", what), ("esc", "go back")]
 
 
@@ -152,7 +152,7 @@ def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list
 def _approve(shown: Shown, thoughts: Thoughts) -> str:
     picks = thoughts.picks
     if shown.proposal.beyond is not None:
-        return "let it through once"
+        return "allow once"
     if thoughts.edited is not None:
         return f"approve {picks.taken_count} of yours" if picks.left_count else "approve yours"
     return f"approve {picks.taken_count}" if picks.left_count else "approve"

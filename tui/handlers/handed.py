@@ -20,7 +20,7 @@ def _handoff(screen: MainScreen, argument: str) -> None:
     if state.handoff is None and state.outcome is not None and state.outcome.reason is not Reason.HANDOFF:
         opened = (standing(journal) if journal is not None else None) or opened
     if opened is None:
-        raise RundryError("nothing was handed off in this run")
+        raise RundryError("this run has no hand-off")
     screen.rundry.push_screen(HandoffPage(state, opened, lambda: screen.fill("/resume ")))
 
 

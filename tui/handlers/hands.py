@@ -21,14 +21,14 @@ def _wheel(screen: MainScreen, argument: str) -> None:
         controller.put(GiveWheel(note=argument))
     else:
         if controller.is_orphaned:
-            raise RundryError("nobody drives this run any longer: /resume takes it up, then take the wheel")
+            raise RundryError("this run has no runner: use /resume first, then /control")
         controller.put(TakeWheel())
 
 
 def _edit(screen: MainScreen, argument: str) -> None:
     """A file in the person's editor; what came of it is written by the model's own tool."""
     if not screen.controller.state.driving:
-        raise RundryError("/edit is for the one who drives: /wheel takes the wheel")
+        raise RundryError("/edit works only while you are in control: use /control first")
     if not argument:
         screen.fill("/edit ")
         return
@@ -39,7 +39,7 @@ def _edit(screen: MainScreen, argument: str) -> None:
     except OSError as error:
         raise RundryError(f"{argument} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise RundryError(f"{argument} is no UTF-8 text: edit it with `!`") from None
+        raise RundryError(f"{argument} is not UTF-8 text: edit it with a `!` command") from None
     edited = edit_text(screen.rundry, text, path.name)
     if edited is None:
         screen.tell("left unchanged")
@@ -50,7 +50,7 @@ def _edit(screen: MainScreen, argument: str) -> None:
 
 def _finish(screen: MainScreen, argument: str) -> None:
     if not screen.controller.state.driving:
-        raise RundryError("/finish is for the one who drives: /wheel takes the wheel")
+        raise RundryError("/finish works only while you are in control: use /control first")
     if not argument:
         screen.fill("/finish ")
         return
@@ -66,7 +66,7 @@ def _rewind(screen: MainScreen, argument: str) -> None:
     if not controller.begun:
         raise RundryError("there is no run yet")
     if controller.state.activity:
-        raise RundryError("a step runs: esc interrupts it, then go back")
+        raise RundryError("a step is running: press esc to interrupt it first")
     points = controller.points()
     if not points:
         raise RundryError("there is no earlier message")
@@ -97,10 +97,10 @@ def _rewind(screen: MainScreen, argument: str) -> None:
 
 def _compact(screen: MainScreen, argument: str) -> None:
     if argument not in ("", "undo"):
-        raise RundryError(f"/compact {argument}: it is /compact or /compact undo")
+        raise RundryError(f"/compact {argument}: use /compact or /compact undo")
     asked = screen.controller.put(Compact(undo=bool(argument)))
     if not argument:
-        screen.tell("asks for a summary of what was said so far", asked=asked)
+        screen.tell("requesting a summary of the conversation", asked=asked)
 
 
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {

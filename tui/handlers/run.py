@@ -30,9 +30,9 @@ from ..setup.resuming import raised
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
 
-ONCE_MORE = "nothing runs; esc once more goes back to an earlier message"
+ONCE_MORE = "nothing is running; press esc again to rewind"
 CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
-UNSANDBOXED = "no sandbox holds commands here: /gate auto once more lets them pass unsandboxed"
+UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands unsandboxed"
 
 
 def _interrupt(screen: MainScreen, argument: str) -> None:
@@ -44,13 +44,13 @@ def _interrupt(screen: MainScreen, argument: str) -> None:
         screen.tell("")
         screen.action_do("rewind")
     else:
-        screen.tell(ONCE_MORE if screen.controller.begun and not screen.message.box.text else "nothing runs")
+        screen.tell(ONCE_MORE if screen.controller.begun and not screen.message.box.text else "nothing is running")
 
 
 def _gate(screen: MainScreen, argument: str) -> None:
     state = screen.controller.state
     if argument and argument not in list(GateMode):
-        raise RundryError(f"/gate {argument}: it is read, ask, edits or auto")
+        raise RundryError(f"/gate {argument}: use read, ask, edits or auto")
     mode = GateMode(argument) if argument else CYCLE[(CYCLE.index(state.gate_mode) + 1) % len(CYCLE)]
     if not screen.controller.begun:
         state.gate_mode = mode
@@ -63,7 +63,7 @@ def _gate(screen: MainScreen, argument: str) -> None:
         screen.tell(UNSANDBOXED)
     elif unheld:
         screen.controller.set_gate(GateMode.READ)
-        screen.tell("auto is left out: no sandbox here. /gate auto asks for it")
+        screen.tell("auto was skipped: there is no sandbox. Use /gate auto to set it")
     else:
         screen.controller.set_gate(mode)
 
@@ -117,7 +117,7 @@ def _effort(screen: MainScreen, argument: str) -> None:
         screen.fill("/effort ")
         return
     if argument not in EFFORTS:
-        raise RundryError(f"/effort {argument}: it is {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+        raise RundryError(f"/effort {argument}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
     screen.controller.switch_model(screen.controller.with_effort(argument), asks=False)
 
 
@@ -126,7 +126,7 @@ def _stop(screen: MainScreen, argument: str) -> None:
         screen.controller.put(StopCommand(name=argument))
         return
     if argument not in ("", "now"):
-        raise RundryError(f"/stop {argument}: it is /stop, /stop now, or /stop and the name of what runs beside it")
+        raise RundryError(f"/stop {argument}: use /stop, /stop now, or /stop NAME for a background command")
     screen.controller.put(Stop(how="now" if argument else "wrap_up"))
 
 
@@ -158,16 +158,16 @@ def _best(screen: MainScreen, argument: str) -> None:
     del argument
     state = screen.controller.state
     if state.loop is not LoopKind.IMPROVE:
-        raise RundryError("/best is for a run with --score")
+        raise RundryError("/best works only in a run with --score")
     if not state.scores:
-        raise RundryError("nothing was measured yet: the files are as they were")
+        raise RundryError("nothing has been measured yet: the files are unchanged")
     if state.pass_step is None:
-        screen.tell(f"the files are at the best score already: {state.scores[-1].best:g}")
+        screen.tell(f"the files already have the best score: {state.scores[-1].best:g}")
         return
     if state.activity and not screen.controller.is_at_rest:
-        raise RundryError("a step runs: esc interrupts it, then /best puts the best score back")
+        raise RundryError("a step is running: press esc to interrupt it, then use /best")
     if not screen.controller.changes().since(state.pass_step):
-        screen.tell(f"this pass changed nothing: the files are at the best score, {state.scores[-1].best:g}")
+        screen.tell(f"this pass changed nothing: the files have the best score, {state.scores[-1].best:g}")
         return
     _undo_when_confirmed(screen, 1, state.pass_step)
 
@@ -188,7 +188,7 @@ def _wanted(argument: str) -> tuple[int, int | None]:
         case ["step", number] if number.isdecimal():
             return 1, int(number)
         case _:
-            raise RundryError(f"/undo {argument}: it is /undo, /undo 3 or /undo step 7")
+            raise RundryError(f"/undo {argument}: use /undo, /undo 3 or /undo step 7")
 
 
 def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> None:
@@ -200,9 +200,9 @@ def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> 
     elif (since := made.since(step)) is not None:
         chosen = list(since)
     else:
-        raise RundryError(f"/undo step {step}: there was no such step")
+        raise RundryError(f"/undo step {step}: there is no such step")
     if not chosen:
-        screen.tell("all changes are undone already" if made.undone else "nothing was changed yet")
+        screen.tell("all changes are already undone" if made.undone else "nothing has been changed yet")
         return
     command = Undo(changes=len(chosen), step=step)
 

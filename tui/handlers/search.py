@@ -10,7 +10,7 @@ from rundry.agent import RundryError
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
 
-NO_SEARCH = "this run is no search: `rundry find` begins one"
+NO_SEARCH = "this run is not a search: start one with `rundry find`"
 _KINDS = {"crawl": "url", "migrate": "file"}
 
 
@@ -87,10 +87,10 @@ def _copy_row(screen: MainScreen, argument: str) -> None:
     finding = board.finding
     text = f"{finding.title}\n{finding.evidence}\n{finding.detail}".strip() if finding is not None else board.picked
     if not text:
-        screen.tell("no row is picked")
+        screen.tell("no row is selected")
         return
     screen.rundry.copy_to_clipboard(text)
-    screen.tell(f"copied {len(text)} characters, where the terminal lets a program copy (OSC 52)")
+    screen.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
 
 
 def _want(screen: MainScreen, *, alive: bool = False) -> None:
@@ -98,7 +98,7 @@ def _want(screen: MainScreen, *, alive: bool = False) -> None:
     if screen.controller.state.finder is None:
         raise RundryError(NO_SEARCH)
     if alive and screen.controller.is_over:
-        raise RundryError("the search is over: /resume goes on, then it can hear this")
+        raise RundryError("this search has ended: use /resume to continue it first")
 
 
 DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {

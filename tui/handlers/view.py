@@ -35,7 +35,7 @@ def _to_gate(screen: MainScreen, argument: str) -> None:
         screen.show_board(True)
         screen.set_focus(screen.search.board)
     else:
-        screen.tell("nothing waits at the gate")
+        screen.tell("no proposal is waiting")
 
 
 def _unfold(screen: MainScreen, argument: str) -> None:
@@ -66,7 +66,7 @@ def _find(screen: MainScreen, argument: str) -> None:
     if not found.total and screen.transcript.is_searching:
         screen.tell("searching older entries")
     elif found.total:
-        screen.tell(f"{found.current} of {found.total}; n and N go on, esc comes back")
+        screen.tell(f"{found.current} of {found.total}; n and N continue, esc returns")
         screen.show_behind_gate()
         screen.set_focus(screen.transcript)
     else:
@@ -80,7 +80,7 @@ def _copy(screen: MainScreen, argument: str) -> None:
         screen.tell("nothing to copy yet")
         return
     screen.rundry.copy_to_clipboard(text)
-    screen.tell(f"copied {len(text)} characters, where the terminal lets a program copy (OSC 52)")
+    screen.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
 
 
 def last_answer(screen: MainScreen) -> str:
@@ -108,7 +108,7 @@ def _edit_message(screen: MainScreen) -> None:
 def _theme(screen: MainScreen, argument: str) -> None:
     names = screen.rundry.themes_offered()
     if argument and argument not in names:
-        raise RundryError(f"/theme {argument}: there are {', '.join(names)}")
+        raise RundryError(f"/theme {argument}: use one of {', '.join(names)}")
     now = names.index(screen.rundry.theme) if screen.rundry.theme in names else -1
     screen.rundry.theme = argument or names[(now + 1) % len(names)]
     screen.tell(f"theme {screen.rundry.theme}")
@@ -119,8 +119,8 @@ def _trust(screen: MainScreen, argument: str) -> None:
     start = screen.controller.start
     folder = start.workspace if start is not None else Path(screen.controller.state.workspace)
     names = Trust().trust(folder)
-    what = ", ".join(names) or "nothing stands here that wants trust"
-    screen.tell(f"trusted as it is now: {what}; it holds from the next start on")
+    what = ", ".join(names) or "this folder has no config to trust"
+    screen.tell(f"trusted: {what}; it applies from the next start")
 
 
 def _demo(screen: MainScreen, argument: str) -> None:
@@ -135,12 +135,12 @@ def _replay(screen: MainScreen, argument: str) -> None:
     journal = screen.controller.link.journal
     speed = argument.removesuffix("x") or "1"
     if speed not in map(str, SPEEDS):
-        raise RundryError(f"/replay {argument}: it is {', '.join(f'{each}x' for each in SPEEDS)}")
+        raise RundryError(f"/replay {argument}: use {', '.join(f'{each}x' for each in SPEEDS)}")
     if journal is None or screen.controller.state.last_seq == 0:
         raise RundryError("there is nothing to replay yet")
 
     def left(why: str | None) -> None:
-        screen.tell(why or "this is how it stands; the replay changed nothing")
+        screen.tell(why or "back to the run; the replay changed nothing")
 
     player = Player(Film(journal), int(speed))
     keys = keys_of("board", screen.keymap)

@@ -47,7 +47,7 @@ class HandoffPage(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,ctrl+r", "dismiss", "Back"),
         Binding("y", "copy", "Copy as Markdown"),
-        Binding("r", "go_on", "Go on with a hint"),
+        Binding("r", "go_on", "Resume with hint"),
         Binding("j", "scroll('down')", "Down", show=False),
         Binding("k", "scroll('up')", "Up", show=False),
         Binding("space", "scroll('page_down')", "Page down", show=False),
@@ -105,10 +105,8 @@ class HandoffPage(Screen[None]):
 
     def _foot(self) -> Content:
         if self._copied:
-            return Content.styled(
-                "copied as Markdown, where the terminal lets a program copy (OSC 52)", "$verdict-partly"
-            )
-        keys = [("esc", "back"), ("r", "go on with a hint"), ("y", "copy as Markdown"), ("↑ ↓ space", "scroll")]
+            return Content.styled("copied as Markdown, if the terminal allows it (OSC 52)", "$verdict-partly")
+        keys = [("esc", "back"), ("r", "resume with hint"), ("y", "copy as Markdown"), ("↑ ↓ space", "scroll")]
         pieces = [Content.assemble((key, "$foreground"), (f" {word}", "$dim")) for key, word in keys]
         return Content("   ").join(pieces)
 
@@ -126,7 +124,7 @@ def _line(line: Line) -> Content:
 def _standing(state: ViewState, opened: HandoffOpened) -> tuple[str, str]:
     """Where this hand-off stands now."""
     if state.handoff is not opened:
-        return ("the run ended with it", "$dim") if state.outcome is not None else ("taken up", "$dim")
+        return ("the run ended with it", "$dim") if state.outcome is not None else ("resumed", "$dim")
     if state.tier is not None and state.tier.kind != "person":
         return f"asks {one_line(state.tier.name)}", "$foreground"
     return "waits for you", "bold $needs-you"

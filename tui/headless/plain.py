@@ -87,7 +87,7 @@ def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool
     """Drive a new run in this process. The exit code. Raises RundryError."""
     setup = Setup(flags, headless=True)
     if not task:
-        raise UserError('there is no task: rundry run --headless "what is to be done", or - for standard input')
+        raise UserError('there is no task: use rundry run --headless "TASK", or - for standard input')
     return drive_new(setup, task, flags, as_json=as_json)
 
 
@@ -125,14 +125,14 @@ def resume_headless(
     journal = Journal.open(path)
     try:
         if journal.spec.loop is LoopKind.CHAT:
-            raise UserError("a chat needs a person: resume it without --headless")
+            raise UserError("a chat needs a person: resume this run without --headless")
         changes = with_hint_images(changes, journal)
         with reading_told(journal, _say):
             printer.take_up(journal, since)
         ended = last_end(journal)
     finally:
         journal.close()
-    kept = NOT_RECORDED if decided is not None else "the run stays as it was"
+    kept = NOT_RECORDED if decided is not None else "the run is unchanged"
     return _resume(path, printer, changes, kept, is_complete=ended is not None and ended.complete)
 
 

@@ -45,7 +45,7 @@ class SearchLines:
             case StepStarted():
                 self._first[stamped.work] = len(state.blocks)
             case WorkStarted(kind="scan"):
-                yield "scan  every file is checked"
+                yield "scan  checking every file"
             case WorkFinished(kind="scan", interrupted=False):
                 yield f"scan  {event.error or event.reason}"
             case WorkFinished(kind="item", ok=True) if self._is_migration:
@@ -59,7 +59,7 @@ class SearchLines:
             case FindingJudged() if self._has_model:
                 known = state.finder.findings.get(event.key) if state.finder is not None else None
                 votes = f" by {event.stands} of {event.votes}" if event.votes else f" by {event.by}"
-                word = "kept unjudged" if event.by == "none" else event.verdict
+                word = "kept without verdict" if event.by == "none" else event.verdict
                 votes = "" if event.by == "none" else votes
                 yield f"{word}  {known.title if known is not None else event.key}{votes}"
             case LensAdded():
@@ -111,12 +111,12 @@ class SearchLines:
 
     def _failed(self, event: ItemFailed) -> Iterator[str]:
         if not event.final and not self._has_model:
-            return  # it is tried again: the pass's line counts it
+            return  # it is retried: the pass's line counts it
         self._named += 1
         if self._named <= NAMED:
-            yield f"{'set aside' if event.final else 'failed'}  {self._shown(event.key)}: {event.error}"
+            yield f"{'failed permanently' if event.final else 'failed'}  {self._shown(event.key)}: {event.error}"
         elif self._named == NAMED + 1:
-            yield "more failures are counted, and not named here: the journal has them all"
+            yield "more failures are not listed here: the journal has all of them"
 
     def _passed(self, stamped: Stamped, event: PassFinished) -> Iterator[str]:
         facts = self._state.finder
@@ -129,13 +129,13 @@ class SearchLines:
             counts = [f"{facts.done:,} done", f"{facts.queued:,} in the queue", f"{facts.seen:,} seen"]
             if facts.findings:
                 counts.append(plural(len(facts.findings), "finding"))
-            rare = ((facts.retries, "tried again"), (facts.set_aside, "set aside"))
+            rare = ((facts.retries, "retried"), (facts.set_aside, "failed permanently"))
             counts += [f"{count:,} {what}" for count, what in rare if count]
             yield f"pass {event.number}  {', '.join(counts)}"
 
 
 def _rolled_back(event: Undone) -> Iterator[str]:
     if event.files:
-        yield f"rolled back, the runner had stopped in the middle: {', '.join(event.files)}"
+        yield f"rolled back after the runner stopped: {', '.join(event.files)}"
     for line in event.kept:
-        yield f"left as it is: {line}"
+        yield f"left unchanged: {line}"

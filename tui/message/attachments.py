@@ -56,7 +56,7 @@ def _lines(text: str, root: Path) -> list[tuple[str, str]]:
         images = [one.ref for one in attach(text, root)]
     except UserError as error:
         return [(str(error), "$needs-you")]
-    return [(f"attaches {one.label[1:-1]}, {_size(one.size)}", "$dim") for one in images]
+    return [(f"attaching {one.label[1:-1]}, {_size(one.size)}", "$dim") for one in images]
 
 
 def _size(count: int) -> str:

@@ -77,7 +77,7 @@ class MessageRow(Vertical):
         queued = [Content(f"queued  {one_line(message.text)}") for message in state.queue[-3:]]
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
-        beside = f"{len(state.queue)} queued  ↑ take back" if queued else ""
+        beside = f"{len(state.queue)} queued  ↑ edit" if queued else ""
         if is_busy:
             beside = f"{beside}  ^s steer".strip()
         self._beside.update(Content(beside))

@@ -37,20 +37,20 @@ class ReplayScreen(Screen[str]):
     """
     AUTO_FOCUS = None
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "Play, pause", priority=True),
+        Binding("space", "play", "Play or pause", priority=True),
         *(Binding(str(n), f"speed({speed})", f"{speed}x", priority=True) for n, speed in enumerate(SPEEDS, 1)),
         Binding("plus,equals_sign", "faster(1)", "Faster", priority=True),
         Binding("minus", "faster(-1)", "Slower", priority=True),
-        Binding("left", "step(-1)", "Step back", priority=True),
-        Binding("right", "step(1)", "Step on", priority=True),
-        Binding("comma", "event(-1)", "Event back", priority=True),
-        Binding("full_stop", "event(1)", "Event on", priority=True),
-        Binding("home", "seek(0)", "Start", priority=True),
-        Binding("end", "seek(1)", "End", priority=True),
+        Binding("left", "step(-1)", "Previous step", priority=True),
+        Binding("right", "step(1)", "Next step", priority=True),
+        Binding("comma", "event(-1)", "Previous event", priority=True),
+        Binding("full_stop", "event(1)", "Next event", priority=True),
+        Binding("home", "seek(0)", "Go to start", priority=True),
+        Binding("end", "seek(1)", "Go to end", priority=True),
         Binding("pageup", "page(-1)", "Page up", priority=True),
         Binding("pagedown", "page(1)", "Page down", priority=True),
         Binding("ctrl+o", "unfold", "Unfold", priority=True),
-        Binding("ctrl+l", "turn", "Board or transcript", priority=True),
+        Binding("ctrl+l", "turn", "Toggle board", priority=True),
         Binding("escape,q", "leave", "Leave", priority=True),
     ]
 

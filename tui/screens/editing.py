@@ -24,7 +24,7 @@ def edit_proposal(app: App[Any], gate: GatePanel, event: GatePanel.EditAsked) ->
         if text is None and event.is_own:
             text = event.text
         elif text is None:
-            gate.say("left unchanged")
+            gate.say("not changed")
     if text is None:
         gate.paint_soon()  # keys that were meant for the editor are not for the gate
     else:

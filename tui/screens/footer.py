@@ -104,8 +104,8 @@ class Footer(Widget):
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
         for name in on_board(controller, view) if view else matter(controller, at_gate=at_gate):
             action = BY_NAME[name]
-            hint = "go on" if name == "pause" and (state.paused or controller.is_gone) else action.hint
-            hint = "raise the limit" if name == "limit" and controller.is_over and ended_on_limit(state) else hint
+            hint = "resume" if name == "pause" and (state.paused or controller.is_gone) else action.hint
+            hint = "raise limit" if name == "limit" and controller.is_over and ended_on_limit(state) else hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

@@ -38,19 +38,19 @@ class GoneNotice(Static):
         if said == self._said:
             return
         self._said = said
-        what = "; ".join(one_line(line) for line in shown) or "nothing: it rested"
+        what = "; ".join(one_line(line) for line in shown) or "nothing: the run was idle"
         self.update(
             Content("\n").join(
                 [
                     Content.assemble(
                         ("▌ The runner is gone", "bold $verdict-bad"),
-                        "  it was killed, or it crashed; all above is kept",
+                        "  it was killed or it crashed; everything above is kept",
                     ),
                     Content.assemble(("▌ ", "$verdict-bad"), ("in flight  ", "$dim"), what),
                     Content.assemble(
                         ("▌ ", "$verdict-bad"),
                         (key, "bold $needs-you"),
-                        " goes on from there, or ",
+                        " resumes it, or ",
                         (f"rundry resume {one_line(state.run_id)}", "$foreground"),
                     ),
                 ]
@@ -67,7 +67,7 @@ def in_flight(state: ViewState) -> Iterator[str]:
     for index in state.at_call.values():
         block = state.blocks[index]
         if block.status == "running":
-            yield f"{block.title}, what became of it is not known"
+            yield f"{block.title}, result unknown"
     kinds = {kind for _, kind in state.growing}
     if "check" in kinds:
         yield "the check"

@@ -17,22 +17,22 @@ _PLACES = (
     ("main", "Anywhere"),
     ("message", "In the message box"),
     ("gate", "At the gate"),
-    ("board", "On the board of a search (F2 goes there, esc back)"),
+    ("board", "On the board of a search (F2 opens it, esc returns)"),
 )
 _BESIDES = {
     "message": (
-        ("⏎", "send; it waits for the end of the step that runs"),
-        ("↑ ↓", "what was sent before; a message that is queued comes back first"),
-        ("esc esc", "in an empty box: back to an earlier message, with the files as they were"),
-        ("/", "a command"),
-        ("@", "a file of the workspace; an image goes with the message, pasted or dropped too"),
-        ("!", "a command of your own; the model is told, of `!!` it is not"),
-        ("^c", "copy the selection; twice: leave"),
+        ("⏎", "send after the running step"),
+        ("↑ ↓", "earlier messages; the queued one first"),
+        ("esc esc", "in an empty box: rewind to a message, with the files"),
+        ("/", "enter a command"),
+        ("@", "add a file of the workspace, or attach an image"),
+        ("!", "run a command; `!!` hides it from the model"),
+        ("^c", "copy the selection; press twice to leave"),
     ),
-    "gate": (("↑ ↓", "scroll; PgUp PgDn Home End too"), ("^s", "keep what was edited right here; esc drops it")),
+    "gate": (("↑ ↓", "scroll; also PgUp PgDn Home End"), ("^s", "keep the edited text; esc discards it")),
     "board": (
-        ("1-6", "the views: findings, lenses, queue, set aside, duplicates"),
-        ("↑ ↓", "pick a row; j k g G, PgUp PgDn Home End too"),
+        ("1-6", "views: findings, lenses, queue, failed, duplicates"),
+        ("↑ ↓", "select a row; also j k g G PgUp PgDn Home End"),
     ),
     "main": (),
 }
@@ -72,7 +72,8 @@ class HelpScreen(ModalScreen[None]):
     def _action(self, action: Action) -> Content:
         keys = self._keymap.get(action.name, action.keys)
         slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
-        return _row(shown_key(keys) if keys else "", slash, action.label)
+        about = f"{action.label}: {action.detail}" if action.detail else action.label
+        return _row(shown_key(keys) if keys else "", slash, about)
 
 
 def _row(key: str, slash: str, about: str) -> Content:

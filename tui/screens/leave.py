@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 CHOICES: Mapping[str, tuple[str, str]] = {
-    "b": ("background", "leave it running; `rundry watch` comes back to it"),
+    "b": ("background", "keep it running; `rundry watch` attaches again"),
     "w": ("wrap_up", "stop with a wrap-up, then leave"),
     "s": ("now", "stop now and leave"),
     "escape": ("stay", "stay"),
@@ -30,7 +30,7 @@ class LeaveScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """One question, four answers."""
-        rows = [Content.styled("The run is not over. What becomes of it?", "bold $bright"), Content("")]
+        rows = [Content.styled("The run has not ended. What should happen to it?", "bold $bright"), Content("")]
         for key, (_, about) in CHOICES.items():
             shown = "esc" if key == "escape" else key
             rows.append(Content.assemble((shown.rjust(3), "bold $needs-you"), "   ", about))

@@ -35,7 +35,7 @@ class Leaving:
             self.begin()
         else:
             self._pressed_at = now
-            self._tell("^c once more leaves")
+            self._tell("press ^c again to leave")
 
     def begin(self) -> None:
         """At once where nothing would be lost, else asks what becomes of the run."""
@@ -69,4 +69,4 @@ class Leaving:
             self._tell(str(error))
             return
         self._waits_for_end = True
-        self._tell("wraps up, then leaves; ^c twice leaves at once")
+        self._tell("wraps up, then leaves; ^c twice leaves immediately")

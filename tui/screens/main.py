@@ -51,7 +51,7 @@ class MainScreen(Screen[None]):
             if a.keys and a.where == "main"
         ),
         Binding(BY_NAME["steer"].keys, "steer", BY_NAME["steer"].label, id="steer", show=False, priority=True),
-        Binding("ctrl+c", "copy_or_leave", "Copy, twice: leave", show=False, priority=True),
+        Binding("ctrl+c", "copy_or_leave", "Copy or leave", show=False, priority=True),
     ]
     CSS_PATH = "main.tcss"
 
@@ -284,7 +284,7 @@ class MainScreen(Screen[None]):
         if event.share < 1:
             self.tell(f"{event.found.current} of {event.found.total}; searching older entries: {event.share:.0%}")
         elif event.found.total:
-            self.tell(f"{event.found.current} of {event.found.total}; n and N go on, esc comes back")
+            self.tell(f"{event.found.current} of {event.found.total}; n and N continue, esc returns")
             self.show_behind_gate()
             self.set_focus(self.transcript)
         else:
@@ -307,7 +307,7 @@ class MainScreen(Screen[None]):
         selected = self.get_selected_text() or self.message.box.selected_text
         if selected:
             self.rundry.copy_to_clipboard(selected)
-            self.tell("copied, where the terminal lets a program copy (OSC 52)")
+            self.tell("copied, if the terminal allows it (OSC 52)")
         else:
             self._leaving.press()
 
@@ -319,7 +319,7 @@ class MainScreen(Screen[None]):
 
     def on_board_held(self) -> None:
         """Said, so that nobody wonders."""
-        self.tell("this row stands there only just now: look, and press it once more")
+        self.tell("this row has just moved here: check it, then press the key again")
 
     def on_board_left(self, event: Board.Left) -> None:
         """The person types a message, or is done with the board; `?` is for the keys, as in an empty box."""

@@ -14,15 +14,15 @@ def placeholder(controller: RunController) -> str:
     if state.question is not None:
         return "your answer"
     if not controller.begun:
-        return "what is to be done?"
+        return "what should be done?"
     if state.driving:
-        return "a command, by the model's own tool; /wheel gives it back"
+        return "a command for the model's tool; /control returns control"
     if controller.is_over and state.loop is LoopKind.CHAT:
-        return "a message goes on from here"
+        return "a message continues the chat"
     if controller.is_over:
-        return "it goes on once the limit is raised" if ended_on_limit(state) else "a hint goes on from here"
+        return "raise the limit to continue" if ended_on_limit(state) else "a hint continues the run"
     if state.waiting == "handoff":
-        return "a message takes it up: it goes on with what you say"
+        return "a message resumes the run"
     if state.finder is not None:
-        return "a message, or / for commands; F2 goes to the board"
-    return "a message waits for the step's end" if state.activity and not controller.is_at_rest else "a message"
+        return "a message, or / for commands; F2 opens the board"
+    return "a message for after this step" if state.activity and not controller.is_at_rest else "a message"

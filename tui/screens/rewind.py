@@ -104,7 +104,7 @@ class RewindScreen(ModalScreen[Point | None]):
 
     def _rows(self) -> Iterator[Content]:
         which = "message or step" if self._with_steps else "message"
-        yield Content.styled(f"Back to before which {which}?", "bold $bright")
+        yield Content.styled(f"Rewind to before which {which}?", "bold $bright")
         yield Content("")
         room = max(3, min(self.size.height - CHROME - 2, 16))
         start = max(0, min(self._at - room // 2, len(self._shown) - room))
@@ -112,12 +112,12 @@ class RewindScreen(ModalScreen[Point | None]):
             yield self._row(point, is_picked=i == self._at)
         yield Content("")
         yield Content.styled(self._told(self._shown[self._at]), "$dim")
-        yield Content.styled("What was spent stays spent; the journal keeps everything.", "$dim")
+        yield Content.styled("The spend is not restored; the journal keeps everything.", "$dim")
         yield Content("")
-        steps = "messages alone" if self._with_steps else "steps too"
+        steps = "messages only" if self._with_steps else "also steps"
         yield Content("   ").join(
             Content.assemble((key, "bold $needs-you"), f" {about}")
-            for key, about in (("⏎", "go back"), ("↑ ↓", "pick"), ("tab", steps), ("esc", "stay"))
+            for key, about in (("⏎", "rewind"), ("↑ ↓", "pick"), ("tab", steps), ("esc", "stay"))
         )
 
     def _row(self, point: Point, *, is_picked: bool) -> Content:
@@ -135,7 +135,7 @@ class RewindScreen(ModalScreen[Point | None]):
     def _told(self, point: Point) -> str:
         landed = self._changes.after(point.seq)
         if not landed:
-            return "No change since; the files stay as they are."
+            return "No changes since; the files stay as they are."
         files = len({path for each in landed for path in each.files})
-        back = f"Takes back {plural(len(landed), 'change')} in {plural(files, 'file')}"
-        return f"{back}; what someone else changed is left."
+        back = f"Reverts {plural(len(landed), 'change')} in {plural(files, 'file')}"
+        return f"{back}; changes by others are kept."

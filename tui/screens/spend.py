@@ -42,7 +42,7 @@ class SpendScreen(ModalScreen[None]):
     def _rows(self) -> Iterator[Content]:
         shares = list(self._state.shares.values())
         whole = sum(_tokens(share) for share in shares) or 1
-        yield Content.styled("What each model used of this run", "bold $bright")
+        yield Content.styled("Use of each model in this run", "bold $bright")
         yield Content("")
         head = f"{'model':<{_NAME}} {'calls':>6} {'in':>7} {'out':>7} {'usd':>8}   share of tokens"
         yield Content.styled(head, "$dim")

@@ -60,7 +60,9 @@ class UndoScreen(ModalScreen[bool]):
     def _rows(self) -> Iterator[Content]:
         files = len({path for landed in self._changes for path in landed.files})
         counts = f"{plural(len(self._changes), 'change')} in {plural(files, 'file')}"
-        head = f"Undo {counts}?" if self._step is None else f"Back to before step {self._step}: undo {counts}?"
+        head = (
+            f"Undo {counts}?" if self._step is None else f"Restore the state before step {self._step}: undo {counts}?"
+        )
         yield Content.styled(head, "bold $bright")
         yield Content("")
         for landed in [*reversed(self._changes)][:MOST]:
@@ -68,12 +70,12 @@ class UndoScreen(ModalScreen[bool]):
         if len(self._changes) > MOST:
             yield Content.styled(f"  … and {plural(len(self._changes) - MOST, 'older change')}", "$dim")
         yield Content("")
-        left = "What someone else changed since is left as it is."
+        left = "Later changes by others are kept."
         if any(landed.command is not None for landed in self._changes):
-            left += " What git ignores, and what a command did elsewhere, does not come back."
+            left += " Files that git ignores, and files elsewhere, are not restored."
         yield Content.styled(left, "$dim")
         yield Content("")
-        for key, about in (("y", "undo"), ("esc", "leave everything as it is")):
+        for key, about in (("y", "undo"), ("esc", "cancel")):
             yield Content.assemble((key.rjust(5), "bold $needs-you"), "   ", about)
 
 

@@ -50,15 +50,15 @@ class Welcome(Widget):
             return Content("")
         rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
         if self._controller.is_gone:
-            rows.append(Content.styled(f"the runner ended before it began; its words: {_log(start)}", "$dim"))
+            rows.append(Content.styled(f"the runner failed to start: {_log(start)}", "$dim"))
         elif self._controller.begun:
-            rows.append(Content.styled("the runner is coming up; what you type is kept", "$dim"))
+            rows.append(Content.styled("the runner is starting; what you type is kept", "$dim"))
         elif start.model is None:
             rows += self._no_model()
         else:
             rows.append(_fact("model", model_name(start.model.name)))
             rows.append(_fact("folder", str(start.workspace)))
-            rows += [Content(""), Content.styled("Type what is to be done and press Enter. ? shows the keys.", "$dim")]
+            rows += [Content(""), Content.styled("Type a task and press Enter. ? shows the keys.", "$dim")]
         return Content("\n").join(rows)
 
     def _no_model(self) -> list[Content]:
@@ -70,9 +70,7 @@ class Welcome(Widget):
             *rows,
             Content(""),
             Content.assemble(("/model NAME", "bold $needs-you"), "   takes one; "),
-            Content.assemble(
-                ("/demo", "bold $needs-you"), "         shows the whole thing with a scripted model, no key needed"
-            ),
+            Content.assemble(("/demo", "bold $needs-you"), "         runs a scripted model; needs no key"),
         ]
 
 

@@ -55,7 +55,7 @@ def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
         case None:
             wanted = _of_file(words, task)
         case other:
-            raise UserError(f"--recipe {other}: there are {', '.join(_RECIPES)}")
+            raise UserError(f"--recipe {other}: use one of {', '.join(_RECIPES)}")
     _refuse_misfits(wanted.finder.recipe, flags)
     return msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
 
@@ -63,9 +63,9 @@ def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
 def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
     for name, (option, owner) in _BELONGS.items():
         if flags.get(name) not in (None, ()) and recipe != owner:
-            raise UserError(f"{option} belongs to --recipe {owner}: leave it out")
+            raise UserError(f"{option} needs --recipe {owner}: leave it out")
     if recipe == Recipe.CRAWL and flags.get("host"):
-        raise UserError("--host is for lenses that read pages; a crawl stays on the host where it starts: leave it out")
+        raise UserError("--host is for lenses that read pages; a crawl stays on its first host: remove it")
 
 
 class FindSetup(Setup):
@@ -93,10 +93,10 @@ class FindSetup(Setup):
         """Without a model nobody can be a sceptic. Raises UserError where they were asked for."""
         finder = limited(self.wanted, self.settings)
         if self.wanted.wants_sceptics or (finder.sceptics and "refuters" in self.settings.given):
-            count = plural(finder.sceptics, "sceptic")
+            count = plural(finder.sceptics, "verifier")
             raise UserError(
-                f"{count} asked for, and no model that could be one: name it with --model or under [model], or "
-                "write sceptics = 0 and nobody judges what is found"
+                f"{count} requested, but no model is set: name one with --model or under [model], or "
+                "set sceptics = 0 to skip verification"
             )
         return msgspec.structs.replace(finder, sceptics=0)
 
@@ -117,11 +117,13 @@ def _require_program(finder: FinderSpec, workspace: Path) -> None:
     here = workspace / program
     if "/" not in program and here.is_file():
         raise UserError(
-            f"[worker] command: {program} is no program on PATH: write ./{program} for the one in {workspace}"
+            f"[worker] command: {program} is not a program on PATH: write ./{program} for the one in {workspace}"
         )
     if here.is_file():
-        raise UserError(f"[worker] command: {program} is there, but not executable: chmod +x {here}")
-    raise UserError(f"[worker] command: {program} is not found: name a program on PATH, or a path from {workspace}")
+        raise UserError(f"[worker] command: {program} is not executable: run chmod +x {here}")
+    raise UserError(
+        f"[worker] command: {program} was not found: use a program on PATH, or a path relative to {workspace}"
+    )
 
 
 def unfinished(setup: FindSetup) -> Path:
@@ -133,7 +135,7 @@ def unfinished(setup: FindSetup) -> Path:
         if not line.is_finished:
             return Path(line.path)
         newest = newest or f"; the newest one, {Path(line.path).stem}, is finished"
-    raise UserError(f"there is no unfinished run of this search here{newest or ''}: leave --resume out to begin one")
+    raise UserError(f"there is no unfinished run of this search{newest or ''}: remove --resume to start one")
 
 
 def _is_same(path: Path, setup: FindSetup) -> bool:
@@ -150,9 +152,9 @@ def _is_same(path: Path, setup: FindSetup) -> bool:
 
 def _of_file(words: Sequence[str], task: str | None) -> Wanted:
     if len(words) != 1:
-        raise UserError("name one spec file, or a --recipe: rundry find FILE.toml, rundry find --recipe crawl URL")
+        raise UserError("name one spec file or a --recipe: rundry find FILE.toml, rundry find --recipe crawl URL")
     if words[0].startswith(("http://", "https://")):
-        raise UserError(f"{words[0]} is no spec file: rundry find --recipe crawl {words[0]}")
+        raise UserError(f"{words[0]} is not a spec file: use rundry find --recipe crawl {words[0]}")
     wanted = read_finder(Path(words[0]))
     return msgspec.structs.replace(wanted, task=task) if task else wanted
 

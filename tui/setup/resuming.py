@@ -91,7 +91,7 @@ def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitVa
     journal.close()
     for name in names:
         if why := misfit(spec, name):
-            raise UserError(f"--{name.replace('_', '-')}: {why}. Leave it out")
+            raise UserError(f"--{name.replace('_', '-')}: {why}. Remove it")
     limits = {name: cast("LimitValue", asked[name].value) for name in names}
     return limits | {tool: None if rate == "none" else rate for tool, rate in rates.items()}
 

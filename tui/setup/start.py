@@ -21,7 +21,7 @@ from rundry.agent import (
 
 NO_MODEL = (
     "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "
-    "or try `rundry demo`; `rundry models` lists what can be reached"
+    "or try `rundry demo`; `rundry models` lists the available models"
 )
 
 
@@ -31,7 +31,7 @@ def workspace_of(flags: Mapping[str, object]) -> Path:
     try:
         folder = Path(str(asked)) if asked else Path.cwd()
         if not folder.is_dir():
-            raise UserError(f"--cwd {folder}: there is no such folder")
+            raise UserError(f"--cwd {folder}: no such folder")
         resolved = folder.resolve()
     except OSError as error:
         raise UserError(f"the workspace {asked or 'here'} cannot be opened: {error.strerror}") from None
@@ -40,7 +40,7 @@ def workspace_of(flags: Mapping[str, object]) -> Path:
     try:
         str(resolved).encode()
     except UnicodeEncodeError:
-        raise UserError(f"{os.fsencode(resolved)!r}: a workspace needs a path that is UTF-8 text") from None
+        raise UserError(f"{os.fsencode(resolved)!r}: the path of a workspace must be UTF-8 text") from None
     return resolved
 
 
@@ -72,7 +72,7 @@ class Setup:
         """A command could write into the inbox of a run, and so approve what it likes."""
         if self.folder.resolve().is_relative_to(self.workspace.resolve()):
             raise UserError(
-                f"the folder of journals {self.folder} is inside the workspace, where commands write: "
+                f"the folder of journals {self.folder} is inside the workspace, where commands can write: "
                 "name another one with --runs-dir DIR (RUNDRY_RUNS_DIR)"
             )
 

@@ -21,7 +21,7 @@ _WORDS = {
     "cut": "cut off",
     "rejected": "rejected",
     "passed": "passed",
-    "part": "in part",
+    "part": "partly",
     "next": "next",
 }
 

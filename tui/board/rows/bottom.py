@@ -23,7 +23,9 @@ def bottom(look: Look, width: int, height: int) -> list[Row]:
         words = [("runner gone", palette.verdict_partly), ("  it was not at its end", palette.dim)]
         return [words, _next(look, "")][:height]
     if state.paused:
-        return [[("paused", palette.bright), ("   nothing new begins until you go on: F4", palette.dim)]][:height]
+        return [[("paused", palette.bright), ("   no new work starts until you press F4 to resume", palette.dim)]][
+            :height
+        ]
     return [row for row in (_asks(look, width), _waits(look), _critic(look), *_known(look, width)) if row][:height]
 
 
@@ -43,11 +45,11 @@ def _waits(look: Look) -> Row:
         return []
     if look.next_due is not None and look.next_due > look.now and facts.queued <= look.waiting:
         in_ = since(look.next_due - look.now + 0.999)
-        return [("waits", palette.bright), (f"   the next item is tried again in {in_}", palette.dim)]
+        return [("waits", palette.bright), (f"   retry of the next item in {in_}", palette.dim)]
     due = [lens.due for lens in facts.lenses.values() if lens.failures and lens.failed is None and lens.due > look.now]
     if due:
         in_ = since(min(due) - look.now + 0.999)
-        return [("waits", palette.bright), (f"   a lens that failed is tried again in {in_}", palette.dim)]
+        return [("waits", palette.bright), (f"   retry of a failed lens in {in_}", palette.dim)]
     return []
 
 
@@ -98,7 +100,7 @@ def _open(look: Look) -> list[str]:
     facts = look.facts
     found = [f"{grouped(facts.queued)} items wait in the queue"] if facts.queued else []
     if facts.set_aside:
-        found.append(f"{grouped(facts.set_aside)} items failed for good")
+        found.append(f"{grouped(facts.set_aside)} items failed permanently")
     return found
 
 

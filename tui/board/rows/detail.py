@@ -60,7 +60,7 @@ def lens_detail(look: Look, lens: LensFacts, width: int) -> list[Row]:
     if lens.last:
         rows += _named(look, "last", lens.last, width)
     if lens.failed:
-        rows += _named(look, "set aside", lens.failed, width)
+        rows += _named(look, "failed", lens.failed, width)
     found = [f for f in look.facts.findings.values() if f.source == lens.name]
     rows += [[], [(f"its findings {grouped(len(found))}", palette.dim)]] if found else []
     rows += [[*fate(look, each), blank(1), *foreign(each.title, palette.code, palette)] for each in found[-100:]]
@@ -80,11 +80,11 @@ def _verdict(look: Look, finding: Finding) -> Row:
     palette = look.palette
     if finding.verdict is None:
         wanted = finding.wants_evidence
-        said = f"sent back for evidence: {one_line(wanted)}" if wanted is not None else "not judged yet"
+        said = f"needs evidence: {one_line(wanted)}" if wanted is not None else "no verdict yet"
         return [(said, palette.dim)]
     if finding.by == "none":
-        return [("nobody judged it: no sceptic was asked", palette.dim)]
-    who = {"person": "by you", "sceptics": "by the sceptics"}
+        return [("no verdict: no verifier was asked", palette.dim)]
+    who = {"person": "by you", "sceptics": "by the verifiers"}
     return [(f"{finding.verdict}, {who.get(finding.by, finding.by)}", palette.dim)]
 
 

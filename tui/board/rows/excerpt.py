@@ -35,12 +35,12 @@ def excerpt(evidence: str, root: Path) -> Excerpt | str:
     try:
         place = (root / match["path"]).resolve()
         if not place.is_relative_to(root.resolve()):
-            return "it lies outside of the folder: not shown"
+            return "not shown: it is outside of the workspace"
         text = _read(place)
     except (OSError, ValueError):
         return "the file cannot be read"
     if text is None:
-        return "no plain text file: not shown"
+        return "not shown: it is not a plain text file"
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return f"the file has {len(lines)} lines, line {line} is not there"

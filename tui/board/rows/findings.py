@@ -20,10 +20,10 @@ def tally(look: Look) -> Row:
         (f"{refuted} ✗".rjust(len(f"{refuted} ✗") + 2), palette.verdict_bad if refuted else palette.faint),
     ]
     if facts.taken:
-        row.append((f"  {facts.taken} unjudged", palette.bright))
+        row.append((f"  {facts.taken} unverified", palette.bright))
     judging = len(facts.findings) - facts.confirmed - refuted
     if not look.is_over or judging:
-        word = "not judged" if look.is_over else "judging"
+        word = "no verdict" if look.is_over else "judging"
         row.append((f"  {judging} {word}", palette.bright if judging else palette.faint))
     return row
 
@@ -63,9 +63,9 @@ def _beside(look: Look, finding: Finding, width: int) -> Row:
     if finding.verdict is not None:
         return path(finding.evidence, palette.dim if finding.verdict == "confirmed" else palette.faint, palette, width)
     if finding.wants_evidence is not None:
-        return [("looks for evidence", palette.bright)]
+        return [("finding evidence", palette.bright)]
     if look.is_over:
-        return [("not judged", palette.verdict_partly)]
+        return [("no verdict", palette.verdict_partly)]
     asked = max(look.spec.sceptics, len(finding.votes))
     at_work = any(f.about == finding.key and f.kind == "sceptic" for f in look.facts.flights.values())
     word = "judging" if at_work or finding.votes else "waits"

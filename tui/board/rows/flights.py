@@ -37,7 +37,7 @@ def failures(look: Look, width: int, height: int) -> list[Row]:
         return []
     rows: list[Row] = [[("failures", palette.dim)]]
     for kind, count in kinds[: height - 1]:
-        fate = f"{grouped(count.final)} set aside" if count.final else "tried again"
+        fate = f"{grouped(count.final)} failed" if count.final else "retried"
         style = palette.verdict_partly if count.final else palette.dim
         number = right([(grouped(count.times), palette.code)], 6)
         rows.append([*number, blank(2), *left(foreign(kind, palette.code, palette), width - 8 - 15), (fate, style)])

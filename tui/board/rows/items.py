@@ -14,7 +14,7 @@ def queued_row(look: Look, item: ItemRow | None, width: int) -> Row:
     """What is to be worked, and where it came from or when it is tried again."""
     palette = look.palette
     if item is None:
-        return [("not in the queue any longer", palette.faint)]
+        return [("no longer in the queue", palette.faint)]
     if item.due is not None:
         wait = item.due - look.now
         when = f"again in {since(wait + 0.999)}" if wait > 0 and not look.is_over else "again"
@@ -30,7 +30,7 @@ def set_aside_row(look: Look, item: ItemRow | ItemFailed | None, width: int) -> 
     """What failed for good, and why."""
     palette = look.palette
     if item is None:
-        return [("not set aside any longer", palette.faint)]
+        return [("no longer failed", palette.faint)]
     value = item.value if isinstance(item, ItemRow) else item.key
     note: Row = [*foreign(item.error, palette.code, palette), (f"  {item.attempts}×", palette.dim)]
     return _with_note(look, value, note, width, most=width // 2)
@@ -53,7 +53,7 @@ def _source(look: Look, source: str, width: int) -> Row:
     short = source
     if look.is_crawl and "://" in source:  # the host is the same all over
         short = "/" + source.split("://", 1)[1].partition("/")[2]
-    word = {"seed": "where it began", "person": "by you"}.get(source)
+    word = {"seed": "seed", "person": "by you"}.get(source)
     if word is not None:
         return [(word, palette.dim)]
     return [("from ", palette.faint), *path(short, palette.dim, palette, max(8, width - 5))]

@@ -29,7 +29,7 @@ def listing_of(look: Look, view: BoardView, stock: Stock | None) -> Listing:
             return _latest(look)
         case "queue":
             return _queue(look, stock)
-        case "set aside":
+        case "failed":
             return _set_aside(look, stock)
         case "duplicates":
             return _duplicates(look, stock)
@@ -43,7 +43,7 @@ def _findings(look: Look, view: BoardView) -> Listing:
     if view.only != "all":
         empty = f"no finding is {'being judged' if view.only == 'judging' else view.only}: f shows others"
     elif look.is_over:
-        empty = "nothing was found"
+        empty = "no findings"
     elif look.by_lenses:
         running = sum(lens.since is not None for lens in look.facts.lenses.values())
         count = running or len(look.facts.lenses)
@@ -82,14 +82,14 @@ def _latest(look: Look) -> Listing:
         lambda index: found[index].key,
         places.get,
         grows=True,
-        empty="nothing came up" if look.is_over else "nothing came up yet: the first are being looked for",
+        empty="no items" if look.is_over else "no items yet: searching for the first ones",
         tell=lambda index: _told(found[index]),
     )
 
 
 def _queue(look: Look, stock: Stock | None) -> Listing:
     if stock is None:
-        return Listing(0, _no_row, _no_key, _nowhere, empty="the queue cannot be read here")
+        return Listing(0, _no_row, _no_key, _nowhere, empty="the queue cannot be read")
     ready, waiting, _ = stock.counts()
     ahead = stock.ahead
     first = waiting + len(ahead)
@@ -125,7 +125,7 @@ def _queue(look: Look, stock: Stock | None) -> Listing:
 
 
 def _set_aside(look: Look, stock: Stock | None) -> Listing:
-    empty = "nothing was set aside"
+    empty = "nothing has failed"
     if stock is None:
         failed = [event for event in look.facts.recent if isinstance(event, ItemFailed) and event.final]
         return _of(failed, lambda item, width: set_aside_row(look, item, width), empty)
@@ -141,7 +141,7 @@ def _set_aside(look: Look, stock: Stock | None) -> Listing:
 
 
 def _duplicates(look: Look, stock: Stock | None) -> Listing:
-    empty = "nothing surfaced twice"
+    empty = "no duplicates"
     if stock is None:
         again = [event for event in reversed(look.facts.recent) if isinstance(event, ItemDuplicate)]
         return _of(again, lambda event, width: duplicate_row(look, event, width), empty)
@@ -184,7 +184,7 @@ def _near(key: str, pages: Pages[ItemRow] | list[ItemRow], first: int, count: in
 def _told(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) -> list[tuple[str, str]]:
     match entry:
         case None:
-            return [("", "it is not there any longer")]
+            return [("", "it no longer exists")]
         case ItemRow():
             pairs = [("item", entry.value), ("key", entry.key), ("kind", entry.kind), ("from", entry.source)]
             return [*pairs, ("failed", f"{entry.attempts} times" if entry.attempts else ""), ("error", entry.error)]

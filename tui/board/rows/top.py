@@ -21,13 +21,13 @@ def counts(look: Look, width: int) -> Row:
         *([] if look.by_lenses else [("done", facts.done, 6)]),
         ("duplicates", facts.duplicates, 7),
         ("retry", look.waiting, 4),
-        ("set aside", facts.set_aside, 4),
+        ("failed", facts.set_aside, 4),
     ]
     for gap, shrink, is_tight in ((2, 0, False), (1, 0, False), (1, 1, False), (1, 1, True), (0, 1, True)):
         row: Row = []
         for whole, count, size in fields:
             name = "twice" if is_tight and whole == "duplicates" else whole
-            is_bad = name == "set aside" and count
+            is_bad = name == "failed" and count
             style = palette.verdict_partly if is_bad else palette.bright if count else palette.faint
             number = grouped(count) + (" !" if is_bad else "")
             row += [(f"{name} ", palette.dim), (number.ljust(size - shrink), style), blank(gap)]

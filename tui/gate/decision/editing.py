@@ -38,11 +38,11 @@ class Editable:
             return self.mark + edited.encode(self.encoding)
         except UnicodeEncodeError as error:
             lacking = error.object[error.start]
-            raise UserError(f"{self.encoding}, which the file is kept in, has no {lacking!r}: replace it") from None
+            raise UserError(f"the encoding of the file, {self.encoding}, has no {lacking!r}: replace it") from None
 
 
 def opened(data: bytes | None, like: bytes | None = None) -> Editable:
-    """The text in `data`, in the encoding of `like` where that is given. Raises UserError for what is no text."""
+    """The text in `data`, in the encoding of `like` where that is given. Raises UserError for what is not text."""
     from rundry.agent import form_of  # the workspace costs some ms to import
 
     data = data or b""

@@ -60,9 +60,9 @@ class Shown:
         return self.rebasing is not None and self.rebasing.conflict
 
 
-NOTHING_TAKEN = "no hunk is taken: n rejects, space takes a hunk, + takes all"
-IN_CONFLICT = "it no longer fits the file: r asks the model again, m keeps yours, e edits both into one"
-MARKS_LEFT = "conflict marks still stand in your version: e edits it, until one version is left of each place"
+NOTHING_TAKEN = "no hunk is accepted: n rejects, space accepts a hunk, + accepts all"
+IN_CONFLICT = "conflict with the file: r asks the model again, m keeps your version, e merges both by hand"
+MARKS_LEFT = "your version still has conflict marks: press e to remove them"
 
 
 def approval(shown: Shown, thoughts: Thoughts, digest: str) -> Decide | str:
@@ -108,7 +108,7 @@ def rejection(shown: Shown, thoughts: Thoughts, digest: str) -> Decide:
 def way_out(shown: Shown, thoughts: Thoughts, digest: str, verdict: str) -> Decide | str:
     """`again` or `mine`, which only a conflict knows."""
     if not shown.in_conflict:
-        return "this is no conflict: y approves, n rejects"
+        return "there is no conflict: y approves, n rejects"
     reason = thoughts.reason or None
     return Decide(proposal_id=shown.proposal.proposal_id, digest=digest, verdict=verdict, reason=reason)
 

@@ -122,5 +122,5 @@ class Review:
             if why is not None:
                 del self._sent[name]
                 of = next((p.path or p.command or "" for p in self.waiting if p.proposal_id == name), "")
-                return f"not taken: {why}" if name == self._shown else f"not taken, {of}: {why}"
+                return f"not accepted: {why}" if name == self._shown else f"not accepted, {of}: {why}"
         return None
