@@ -40,10 +40,10 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
     given = [name for name in _PICKED if settings[name].value is not None]
     flags = [name for name in given if settings[name].origin == FLAG]
     if len(flags) > 1:
-        raise UserError("--every and --score: a run has one loop, take one of both")
+        raise UserError("--every and --score: a run has one loop, so give only one of them")
     for name in flags:
         if asked not in (None, _PICKED[name]) and settings["loop"].origin == FLAG:
-            raise UserError(f"--{name} is for --loop {_PICKED[name]}: leave one of both out")
+            raise UserError(f"--{name} is for --loop {_PICKED[name]}: give only one of them")
     picked = next((_PICKED[name] for name in [*flags, *given]), None)
     loop = picked if flags or asked is None else asked
     if settings["worktree"].value and settings["worktree"].origin == FLAG and loop not in _COMMITTING:

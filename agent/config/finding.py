@@ -53,7 +53,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def crawl_wanted(urls: Sequence[str]) -> Wanted:
     """Return a crawl from these addresses within their hosts. Raises UserError for an invalid address."""
     if not urls:
-        raise UserError("a crawl starts somewhere: rundry find --recipe crawl URL")
+        raise UserError("a crawl needs a start address: rundry find --recipe crawl URL")
     for url in urls:
         require_address(url)
     seeds = [Seed(kind="url", value=url) for url in urls]
@@ -89,7 +89,7 @@ def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
     asked = {name for name in SEARCH_LIMITS if settings[name].origin == FLAG}
     is_judged = finder.recipe not in (Recipe.CRAWL, Recipe.MIGRATE)
     if "refuters" in asked and not is_judged:
-        raise UserError(f"--refuters: a {finder.recipe} judges no findings. Leave it out")
+        raise UserError(f"--refuters: a {finder.recipe} has no findings to judge, so leave it out")
     names = asked | {name for name in SEARCH_LIMITS if settings.is_set(name) and name not in wanted.limits}
     if not is_judged:
         names.discard("refuters")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..protocol import Event, Fault, HandoffClosed, HandoffOpened, ModelSwitched, Said, TierAsked, TierPassed
 
 ESCALATE, TIER = "escalate", "tier"
-"""Who caused a change of models, other than a person."""
+"""Causes of a change of models, other than a person."""
 
 
 @dataclass(slots=True)

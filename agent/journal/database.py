@@ -287,9 +287,7 @@ def _make_folder(folder: Path) -> bool:
 
 
 def _no_place(folder: Path, error: OSError) -> JournalError:
-    return JournalError(
-        f"a journal cannot be created in {folder}: {error.strerror}; choose another one with --runs-dir"
-    )
+    return JournalError(f"no journal can be created in {folder}: {error.strerror}; choose another with --runs-dir")
 
 
 def _identity(path: Path) -> str:

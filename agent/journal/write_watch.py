@@ -57,7 +57,7 @@ class WriteWatch:
             pass
 
     def close(self) -> None:
-        """Stop watching the journal."""
+        """Stop watching the journal and free its inotify watch."""
         if self._inotify is not None:
             self._inotify.close()
             self._inotify = None

@@ -18,7 +18,7 @@ CUT = (
 
 
 def decide(state: LoopState) -> Decision:
-    """Return the next step, with what the model must be told first, or the end of the run."""
+    """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
     if fired := met(state):
         if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:

@@ -139,7 +139,7 @@ class Act(_Command, frozen=True, kw_only=True):
 
 
 class StopCommand(_Command, frozen=True, kw_only=True):
-    """Stop a background command."""
+    """Stop a command that runs in the background."""
 
     name: str
 

@@ -61,7 +61,7 @@ class Waits:
 
     budget: Budget
     model: ModelSpec | None = None
-    """The current model."""
+    """The model that answers now."""
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Open proposals by id, oldest first, with the changes of a rebase. They outlive their runner."""
     opened_at: dict[str, float] = field(default_factory=dict[str, float])

@@ -33,7 +33,7 @@ class Block:
     detail: str = ""
     """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: old ones are packed."""
     packed: bytes = b""
-    """The compressed detail."""
+    """The detail in compressed form."""
     detail_kind: str = "text"
     """`text`, `diff` or `json`."""
     open: bool = False

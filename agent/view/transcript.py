@@ -81,7 +81,7 @@ class Blocks(Sequence[Block]):
         return isinstance(other, Blocks) and len(self) == len(other) and all(map(eq, self, other))
 
     def append(self, block: Block) -> None:
-        """Append one block."""
+        """Append one block at the end."""
         self._newest.append(block)
         if len(self._newest) > _UNPACKED:
             self._newest[-_UNPACKED - 1].pack()

@@ -182,7 +182,7 @@ def test_an_unusable_runs_folder_is_refused_and_names_the_mend(
     tmp_path: Path, make_spec: Callable[..., RunSpec]
 ) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(JournalError, match=r"a journal cannot be created in .*file.* --runs-dir"):
+    with pytest.raises(JournalError, match=r"no journal can be created in .*file.* --runs-dir"):
         Journal.create(tmp_path / "file" / "a.db", make_spec())
 
 

@@ -165,7 +165,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Flight:
-    """A work in progress."""
+    """A work order that a worker is carrying out."""
 
     work: str
     kind: str

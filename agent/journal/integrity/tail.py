@@ -82,7 +82,7 @@ class TailWriter:
             crash_point("end: forced out")
 
     def close(self) -> None:
-        """Close the record's file."""
+        """Close the file of the record."""
         os.close(self._descriptor)
 
 

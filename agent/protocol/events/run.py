@@ -148,7 +148,7 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     sees_images: bool | None = None
     """Whether the model accepts images; None: unknown."""
     by: str = "person"
-    """Who switched: `person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
+    """The cause: `person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
     spec: ModelSpec | None = None
     """What a resumed run needs to open the model again."""
     prompt_tokens: int = 0

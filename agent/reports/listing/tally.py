@@ -63,7 +63,7 @@ class RunTally(msgspec.Struct):
 
     budget: Budget
     model: str
-    """The current model."""
+    """The model that answers now."""
     seq: int = 0
     used: dict[str, float] = msgspec.field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
     """Usage by limit."""

@@ -17,7 +17,7 @@ def is_short(text: str) -> bool:
 
 
 def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title: str = "", status: str = "") -> Block:
-    """Append a new block."""
+    """Append a new block to the transcript."""
     block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
     state.changed_from = min(state.changed_from, len(state.blocks))
     state.blocks.append(block)

@@ -31,7 +31,7 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
 
 
 def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
-    """Show a measured score."""
+    """Show the measured score of a pass."""
     state.scores.append(event)
     title = "baseline" if event.number == 0 else f"pass {event.number}"
     title += f", try {event.candidate} of {event.tries}" if event.candidate else ""
