@@ -209,7 +209,7 @@ class Gate:
         self._is_leaving = True
 
     def cancel_all(self, why: str) -> None:
-        """Reject everything that waits."""
+        """Reject all waiting proposals."""
         for waiting in self._open.values():
             if not waiting.ruling.done():
                 waiting.ruling.set_result(interrupted(waiting.draft, why))

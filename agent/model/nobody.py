@@ -11,7 +11,7 @@ NOBODY = "none"
 
 
 class NoModel:
-    """Costs nothing, answers nothing."""
+    """A model for runs without one: it costs nothing and never answers."""
 
     name = NOBODY
     local = True
@@ -21,21 +21,21 @@ class NoModel:
     price: Price | None = FREE
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Nothing is ever sent."""
+        """Count no tokens, because nothing is ever sent."""
         return 0
 
     def count_text(self, text: str) -> int:
-        """Nothing is ever received."""
+        """Count no tokens, because nothing is ever received."""
         return 0
 
     def bill(self, tokens: Tokens) -> float | None:
-        """Nothing is ever billed."""
+        """Return no cost, because nothing is ever billed."""
         return 0.0
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        """Raises ModelFault."""
+        """Raise ModelFault, because there is no model."""
         raise ModelFault("unknown-model", "this run has no model: name one with --model")
         yield  # an async generator, as the protocol has it
 
     async def probe(self) -> None:
-        """Always there."""
+        """Do nothing: this model is always reachable."""

@@ -85,7 +85,7 @@ class RemoteModel:
 
     @property
     def max_output(self) -> int | None:
-        """Tokens of one answer."""
+        """Most tokens in one answer."""
         return self.facts.max_output
 
     @property
@@ -103,7 +103,7 @@ class RemoteModel:
         return self._counter.prompt(messages, tools, maker=self._at.maker)
 
     def count_text(self, text: str) -> int:
-        """Tokens of a text."""
+        """Count the tokens of a text."""
         return self._counter.text(text)
 
     def bill(self, tokens: Tokens) -> float | None:

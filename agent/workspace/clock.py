@@ -7,7 +7,7 @@ import time
 
 
 class SystemClock:
-    """Real time. Implements `protocol.Clock`."""
+    """The real time of this machine. Implements `protocol.Clock`."""
 
     def now(self) -> float:
         """Return the time in Unix seconds."""

@@ -23,7 +23,7 @@ _MOST_REJECTIONS = 2
 
 
 class Say(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer."""
+    """One answer of the scripted model."""
 
     reasoning: str = ""
     text: str = ""

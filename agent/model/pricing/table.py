@@ -40,7 +40,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def max_output(self) -> int | None:
-        """Tokens of one answer."""
+        """Most tokens in one answer."""
         tokens = self.number("max_output_tokens")
         return int(tokens) if tokens else None
 
@@ -57,7 +57,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def calls_tools(self) -> bool:
-        """It takes `tools`."""
+        """Return whether the model accepts `tools`."""
         return bool(self.fields.get("supports_function_calling"))
 
 

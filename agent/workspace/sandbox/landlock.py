@@ -31,7 +31,7 @@ def why_no_landlock() -> str:
 
 
 def holds_network() -> bool:
-    """It can refuse TCP."""
+    """Return whether Landlock can refuse TCP connections here."""
     return abi_here() >= _TCP
 
 

@@ -161,7 +161,7 @@ def _bound(processes: int) -> None:
 
 
 def main() -> None:
-    """Becomes the command."""
+    """Apply the rules and replace this process by the command."""
     settings, command = json.loads(sys.argv[1]), sys.argv[2:]
     abi = abi_here()
     try:

@@ -54,7 +54,7 @@ class NameIndex:
         return self._look([self._top, *self._installed.values()])
 
     def paths(self) -> Iterator[str]:
-        """What `update` found last."""
+        """Paths that the last `update` found."""
         for folder in self._all():
             yield from folder.found
 

@@ -43,7 +43,7 @@ class ObjectStore:
             _lay_out(folder)
 
     def put_blob(self, data: bytes) -> str:
-        """Its id."""
+        """Store a blob and return its id."""
         return self._put(b"blob", data)
 
     def put_tree(self, entries: dict[bytes, Entry]) -> str:

@@ -1,4 +1,4 @@
-"""One way to hold commands back: what it holds, and the argument lists of commands that it holds."""
+"""One kind of sandbox: its guarantees, and the argument lists of sandboxed commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROCESSES = 2_048
 
 
 class Confinement:
-    """bubblewrap, Landlock, or nothing. `Confinement()` holds nothing."""
+    """bubblewrap, Landlock, or nothing. `Confinement()` restricts nothing."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Confinement:
 
     @property
     def not_held(self) -> list[str]:
-        """What a command can do although the sandbox holds it, a line each."""
+        """List what a command can do despite the sandbox, one line each."""
         if self.kind is None:
             return ["everything that you can do"]
         return [*([self._probed.why] if self._probed.why else []), *(one.line for one in self.missing())]

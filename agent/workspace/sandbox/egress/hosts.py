@@ -13,7 +13,7 @@ class HostList:
     """Exact names and `*.` suffixes; the ports 80 and 443 unless an entry names one."""
 
     def __init__(self, entries: Iterable[str]) -> None:
-        """Raises ValueError."""
+        """Parse the entries. Raises ValueError for an invalid one."""
         self.entries = [read_host(entry) for entry in entries]
         self._exact: dict[str, set[int]] = {}
         self._below: dict[str, set[int]] = {}

@@ -37,7 +37,7 @@ _BYPASS = "localhost,127.0.0.1,::1"
 
 
 class _Refused(Exception):
-    """The connection is not made; says why."""
+    """The connection is refused; the message says why."""
 
 
 class Egress:
@@ -57,7 +57,7 @@ class Egress:
         self._end = weakref.finalize(self, server.stop)
 
     def close(self) -> None:
-        """End all connections."""
+        """Stop the proxy and end all connections."""
         self._end()
 
     def mark(self) -> dict[str, int]:
@@ -158,7 +158,7 @@ class _Server:
             to_server.close()
 
     async def _connect(self, request: Request) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to an address that was judged: a second look-up could answer otherwise."""
+        """Connect to an address that was checked: a second look-up could return another."""
         target = request.target
         if not self._hosts.allows(target):
             raise _Refused(f"refused {target}: {_NOT_LISTED}")

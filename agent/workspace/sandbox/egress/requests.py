@@ -15,7 +15,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
 class Request(NamedTuple):
-    """One request."""
+    """One request to the proxy."""
 
     target: Target
     head: bytes

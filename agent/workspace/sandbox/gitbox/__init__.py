@@ -1,4 +1,4 @@
-"""A private git folder for the commands of a sandbox, and what is imported from it into the user's repository."""
+"""Give sandboxed commands a private git folder, and import their changes into the user's repository."""
 
 from .guard import GitGuard, GitMounts
 

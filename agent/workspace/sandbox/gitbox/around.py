@@ -1,4 +1,4 @@
-"""What is looked after, before and after a command, because the sandbox itself cannot."""
+"""Protect what the sandbox itself cannot, by checks before and after a command."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .guard import GitGuard, GitMounts
 
 
 class Settled(NamedTuple):
-    """What was found after a command."""
+    """Results of the checks after a command."""
 
     lines: list[str]
-    """One for each thing that had to be mended."""
+    """One line for each thing that was repaired."""
     repositories: tuple[NewRepository, ...]
     changed_programs: Path | None = None
-    """A folder of programs that the command changed, and that was put back."""
+    """A folder of programs that the command changed and that was restored."""
 
 
 class Around:
-    """What is looked after, before and after a command, because the sandbox itself cannot."""
+    """Protect what the sandbox itself cannot, by checks before and after a command."""
 
     def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, guard: GitGuard | None) -> None:
         self._ws = Path(os.path.realpath(ws))
@@ -37,7 +37,7 @@ class Around:
         self._names: HiddenNames | None = None
 
     async def begin(self, *, put_back: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
-        """`put_back`: the sandbox cannot keep protected places, and these `more`, from the command."""
+        """`put_back`: the sandbox cannot protect these places and `more`, so they are restored afterwards."""
         if more.hidden:
             self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
         if self._guard is not None:
@@ -48,7 +48,7 @@ class Around:
         return self._git
 
     async def _begin(self, guard: GitGuard) -> GitMounts:
-        """Also where this is cancelled meanwhile, each begin has its end."""
+        """Ensure that each begin has its end, even when cancelled."""
         beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
         try:
             return await asyncio.shield(beginning)
@@ -60,7 +60,7 @@ class Around:
         return [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
 
     async def settle(self) -> Settled:
-        """Import, restore and move aside."""
+        """Import git changes, restore protected places, and move new repositories aside."""
         lines = self._config_aside()
         lines += await asyncio.to_thread(self._names.take_back) if self._names else []
         lines += await asyncio.to_thread(self._kept.put_back) if self._kept else []

@@ -22,7 +22,7 @@ _HEAD = "HEAD of .git names neither a branch nor a commit"
 
 
 class GitBox:
-    """One private folder for all commands of a run, also for those that run at the same time."""
+    """The private git folder that all commands of a run share, also concurrent ones."""
 
     def __init__(self, ws: Path, temp: Path, leftovers: Leftovers) -> None:
         """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
@@ -68,14 +68,14 @@ class GitBox:
             return lines
 
     def concerns(self, places: Sequence[Path]) -> bool:
-        """One of these places is in the git folder: it was let through, so the command gets the real one."""
+        """Return whether a place is in the git folder: it was allowed, so the command gets the real one."""
         found = find_folders(self._ws)
         folders = [self._ws / ".git", *([found.own, found.common] if found else [])]
         return any(place.is_relative_to(folder) for place in places for folder in folders)
 
 
 class _Box:
-    """The folder itself, with what it was made from."""
+    """The private folder and its sources."""
 
     def __init__(self, ws: Path, real: GitFolders, place: Path, leftovers: Leftovers) -> None:
         self.real = real
@@ -98,15 +98,15 @@ class _Box:
         self._base: RepositoryState | None = None
         self._is_dropped = False
         self._held = False
-        """An operation is in progress that only the private folder knows."""
+        """An operation is in progress in the private folder only."""
 
     @property
     def is_usable(self) -> bool:
-        """False: other object stores belong to the repository now, or the private folder was damaged."""
+        """Return False if the object stores of the repository changed, or the private folder is damaged."""
         return not self._is_dropped and self._stores == [self.real.objects, *self.real.alternates]
 
     def refresh(self) -> None:
-        """Bring it up to date with the user's repository."""
+        """Update the private folder from the user's repository."""
         marks = [stat_of(str(folder / name)) for folder in self.real for name in _CONFIGS]
         if marks != self._config_marks:
             self._layer.lay_settings(self._git.listed_config())
@@ -177,5 +177,5 @@ class _Box:
 
 
 def _is_unsupported(found: GitFolders) -> bool:
-    """The refs are not files."""
+    """Return whether the refs are stored in another format than files."""
     return (found.common / "reftable").exists()

@@ -28,7 +28,7 @@ class GitFolders(NamedTuple):
 
     @property
     def objects(self) -> Path:
-        """The object store."""
+        """Return the folder of the object store."""
         return self.common / "objects"
 
     @property

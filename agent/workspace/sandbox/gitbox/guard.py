@@ -1,4 +1,4 @@
-"""What is done about git around a command: its private git folder, and the repositories that it made."""
+"""Handle git around a command: its private git folder, and the repositories that it made."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from .replacing import replace_file, replace_locked
 from .state import OPERATION_FOLDERS, STASH_LOG, RepositoryState, has_form, id_width, index_digest, read_index
 
 KEPT_AS = "refs/rundry/conflict/"
-"""Where a ref of a command goes that the user changed meanwhile."""
+"""Prefix for a command's version of a ref that the user changed meanwhile."""
 _ZERO = "0"
 _MOST_NAMED = 5
 
 
 class Importer:
-    """One import. `lines` says what was not taken over, and why."""
+    """One import. `lines` says what was not imported, and why."""
 
     def __init__(
         self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
@@ -33,7 +33,7 @@ class Importer:
         self._leftovers = leftovers
         self.lines: list[str] = []
         self.is_damaged = False
-        """The objects are not in order: the private folder must be made new."""
+        """The objects are damaged: the private folder must be made again."""
 
     def run(self, made: RepositoryState, now: RepositoryState, objects: Objects) -> None:
         """Import objects, refs, HEAD, the index, files of an operation and reflogs. `now`: the user's repository."""
@@ -112,7 +112,7 @@ class Importer:
         return True
 
     def _import_head(self, made: RepositoryState, now: RepositoryState) -> bool:
-        """True: HEAD stands on something else now."""
+        """Import HEAD; return whether it changed."""
         if made.head == self._base.head:
             return False
         if now.head != self._base.head or not made.head:
@@ -172,7 +172,7 @@ class Importer:
             replace_file(place, data, self._leftovers)
 
     def _all_there(self, name: str, data: bytes) -> bool:
-        """The commits of a list of stashes exist."""
+        """Return whether the commits of a list of stashes exist."""
         if name != STASH_LOG:
             return True
         asked = "".join(f"{value}\n" for value in log_ids(data)).encode()

@@ -23,7 +23,7 @@ _MODES = frozenset({0o100644, 0o100755, 0o120000, 0o160000})
 
 
 class BadIndex(ValueError):
-    """The bytes are not an index that may be taken over; the text says why."""
+    """The bytes are not an acceptable index; the message says why."""
 
 
 class Entry(NamedTuple):

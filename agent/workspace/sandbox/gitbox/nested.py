@@ -13,12 +13,12 @@ from ..places import is_real_folder
 from .refs import stat_of
 
 MOST_FOLDERS = 300_000
-"""Folders that are looked into."""
+"""Most folders that are searched."""
 _BARE = frozenset({"HEAD", "objects", "refs"})
 
 
 class NestedGit(NamedTuple):
-    """One that was found."""
+    """A repository that was found below the workspace."""
 
     path: Path
     """`.git`, or `HEAD` of a bare repository."""
@@ -40,7 +40,7 @@ class Repositories:
         self._known: dict[str, _Folder] = {}
         self._lock = threading.Lock()
         self.is_complete = True
-        """False: there are more folders than rundry looks into."""
+        """False: there are more folders than rundry searches."""
 
     def look(self) -> list[NestedGit]:
         """Return all of them, in the order of their paths."""

@@ -18,7 +18,7 @@ _REST = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _MOST_BYTES = 512_000_000
-"""Of the content of all objects that one command made."""
+"""Most bytes of content of all objects that one command made."""
 _HEADER = re.compile(rb"(commit|tree|blob|tag) (\d{1,12})\0")
 
 
@@ -27,7 +27,7 @@ class TooMany(ValueError):
 
 
 class Objects:
-    """The object store of a private folder, and what of it was imported."""
+    """The object store of a private folder, and which objects were imported."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class Objects:
         return [folder / name for name in _names(folder) if _PACK.fullmatch(name) and name not in self._known]
 
     def imported(self, loose: list[Path], packs: list[Path]) -> None:
-        """Remember them."""
+        """Remember these objects as imported."""
         self._known |= {f"{path.parent.name}{path.name}" for path in loose} | {path.name for path in packs}
 
 

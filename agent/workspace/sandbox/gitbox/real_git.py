@@ -16,11 +16,11 @@ _IDENTITY = {f"GIT_{who}_{what}": "rundry" for who in ("AUTHOR", "COMMITTER") fo
 
 
 class RealGitFailed(Exception):
-    """git did not do what it was asked; the text says what it said."""
+    """A git command failed; the message has git's own words."""
 
 
 class RealGit:
-    """Run git in one repository of the user's."""
+    """Runs git in one of the user's repositories."""
 
     def __init__(self, folders: GitFolders, ws: Path) -> None:
         self._folders = folders

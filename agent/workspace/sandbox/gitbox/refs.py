@@ -22,7 +22,7 @@ _LOG = 16_000_000
 
 
 def is_importable(name: str) -> bool:
-    """The ref is one that git runs nothing for, and replaces no object with."""
+    """Return whether importing the ref is safe: git runs nothing for it, and replaces no object with it."""
     if name == "refs/stash":
         return True
     return name.startswith(_IMPORTED) and name.isprintable() and not _FORBIDDEN.search(name) and len(name) < 1_000
@@ -84,7 +84,7 @@ def read_log(file: Path) -> bytes | None:
 
 
 def is_log(data: bytes) -> bool:
-    """Each line has the form of a reflog's."""
+    """Return whether each line has the form of a reflog entry."""
     text = data.decode("utf-8", "replace")
     lines = text.split("\n")
     return lines[-1] == "" and all(len(line) < _LONGEST_LINE and _LOG_LINE.fullmatch(line) for line in lines[:-1])

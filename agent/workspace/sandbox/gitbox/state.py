@@ -1,4 +1,4 @@
-"""What a command may change in a repository, as a value: HEAD, refs, index, the files of an operation."""
+"""The parts of a repository that a command may change: HEAD, refs, index, the files of an operation."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Target(dict[str, str]):
 
     @property
     def pid(self) -> int:
-        """The process outside."""
+        """Pid of a process outside the sandbox."""
         return int(self["pid"])
 
     def shows(self, path: str) -> bool:
@@ -164,7 +164,7 @@ def opens(path: str, mode: int) -> bool:
 
 
 def send_signal(t: Target) -> bool:
-    """End a process outside."""
+    """Try to end a process outside the sandbox."""
     os.kill(t.pid, signal.SIGUSR1)
     return True
 
