@@ -29,7 +29,7 @@ class NoModel:
         return 0
 
     def bill(self, tokens: Tokens) -> float | None:
-        """Return no cost, because nothing is ever billed."""
+        """Return zero, because nothing is ever billed."""
         return 0.0
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
