@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
-import msgspec
+from typing import cast
 
 from ..protocol import HandoffTier, ModelSpec, UserError
 from .values import check_amount, parse_duration, parse_price
-
-if TYPE_CHECKING:
-    from .settings import Settings
 
 PERSON_SECONDS = 600.0
 """Default time for a person to respond."""
@@ -37,39 +32,12 @@ def read_tiers(value: object, now: float) -> list[HandoffTier]:
     return [_tier(row) for row in rows]
 
 
-def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
-    """Return the model that takes over after a stall."""
-    found = settings.get("escalate", ModelSpec)
-    return None if found is None else _placed(found, model, settings["escalate"].origin)
-
-
-def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
-    """Return the tiers that a hand-off asks."""
-    setting = settings["tiers"]
-    found: list[HandoffTier] = []
-    for tier in cast("list[HandoffTier]", setting.value):
-        other = None if tier.model is None else _placed(tier.model, model, setting.origin)
-        found.append(HandoffTier(kind=tier.kind, after=tier.after, model=other, run=tier.run))
-    return found
-
-
 def beside(name: str, model: ModelSpec) -> ModelSpec:
     """Return a model on the same server as the run's model, if its provider is the same or missing."""
     provider, slash, _ = name.partition("/")
     if slash and provider != model.name.partition("/")[0]:
         return ModelSpec(name=name)
     return ModelSpec(name=name, api_base=model.api_base, key_from=model.key_from)
-
-
-def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
-    """Ensure that a server named by the workspace never gets a key (11.4)."""
-    from .settings import PROJECT
-
-    if found.api_base is None:
-        placed = beside(found.name, model)
-    else:
-        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if origin == PROJECT else None)
-    return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)
 
 
 def _tier(row: object) -> HandoffTier:

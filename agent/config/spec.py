@@ -22,7 +22,7 @@ from ..protocol import (
     Verify,
 )
 from .clockwork import commit_hooks, commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
-from .handing import escalate_of, tiers_of
+from .handoff_models import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
 from .settings import FLAG, Settings
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from ...journal import Journal
-from ...journal.integrity.beside import keep_sum_of_items
+from ...journal.integrity.stored_faults import keep_sum_of_items
 from . import tables
 from .item_state import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from ...protocol import JournalError, RunResumed, event_name
 from ..encoding import decode
 from ..journal import Journal
-from .beside import faults_of_inbox, faults_of_items, faults_of_spec
 from .chain import BrokenLink, broken_links, has_chain, is_linked
+from .stored_faults import faults_of_inbox, faults_of_items, faults_of_spec
 from .tail import Tail, read_tail, tail_path
 
 QUICK_CHECK_BYTES = 256 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...facts.checkpoint import checkpoint_seq
 from ...journal import Journal
-from ...journal.integrity.beside import ITEMS_ON_RESUME
 from ...journal.integrity.damage import Damage, damage_of, is_large, require_intact_file
+from ...journal.integrity.stored_faults import ITEMS_ON_RESUME
 from ...protocol import UserError
 from ..client.start_request import ResumeChanges
 

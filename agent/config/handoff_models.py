@@ -1,0 +1,36 @@
+"""The models that take over a run, with the server and the key that they may use."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from ..protocol import HandoffTier, ModelSpec
+from .handing import beside
+from .settings import PROJECT, Settings
+
+
+def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
+    """Return the model that takes over after a stall."""
+    found = settings.get("escalate", ModelSpec)
+    return None if found is None else _placed(found, model, settings["escalate"].origin)
+
+
+def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
+    """Return the tiers that a hand-off asks."""
+    setting = settings["tiers"]
+    found: list[HandoffTier] = []
+    for tier in cast("list[HandoffTier]", setting.value):
+        other = None if tier.model is None else _placed(tier.model, model, setting.origin)
+        found.append(HandoffTier(kind=tier.kind, after=tier.after, model=other, run=tier.run))
+    return found
+
+
+def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
+    """Ensure that a server named by the workspace never gets a key (11.4)."""
+    if found.api_base is None:
+        placed = beside(found.name, model)
+    else:
+        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if origin == PROJECT else None)
+    return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)
