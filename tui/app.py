@@ -27,27 +27,27 @@ from .theme import SHIPPED, register_themes
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """How the person left."""
+    """Result of the view: how the user left it."""
 
     stop: str | None = None
-    """`wrap_up` or `now`: the run was told to end; None: it goes on, or is over."""
+    """`wrap_up` or `now`: the run is being stopped; None: it continues or has ended."""
     signal: int = 0
     """The signal that ended the view."""
     failed: bool = False
-    """The screen itself broke."""
+    """The screen itself failed."""
     refused: str = ""
-    """Why the run could not begin or go on."""
+    """Why the run could not start or continue."""
     later: bool = False
-    """Trying that later can help."""
+    """A later retry can succeed."""
     next: str = ""
-    """`demo`: what to open instead."""
+    """The view to open next: `demo`."""
 
 
 _TOUCHES = (events.InputEvent, events.Paste, events.Resize, events.AppFocus, events.AppBlur)
 
 
 class RundryApp(App[Parting]):
-    """A view of one run."""
+    """Textual app that shows one run."""
 
     TITLE = "rundry"
     ENABLE_COMMAND_PALETTE = True
@@ -106,7 +106,7 @@ class RundryApp(App[Parting]):
         gc.freeze()  # removes stalls of 150 ms
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the table."""
+        """Yield a palette command for each action."""
         if not isinstance(screen, MainScreen):
             return
         places = ("main",) if screen.controller.state.finder is None else ("main", "board")
@@ -131,7 +131,7 @@ class RundryApp(App[Parting]):
             self._driver.write(text)
 
     def themes_offered(self) -> list[str]:
-        """In the order in which `/theme` goes through them."""
+        """Return the themes in the order in which `/theme` cycles through them."""
         return list(SHIPPED)
 
     async def action_quit(self) -> None:
@@ -171,7 +171,7 @@ class RundryApp(App[Parting]):
         self._close_messages_no_wait()
 
     def leave(self, stop: str | None) -> None:
-        """End the view; `stop` says what becomes of the run."""
+        """End the view; `stop` says how the run is stopped, if at all."""
         self.exit(Parting(stop=stop))
 
     def leave_refused(self, why: str, *, later: bool) -> None:

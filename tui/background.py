@@ -1,4 +1,4 @@
-"""What runs in the background, in a line each above the message box."""
+"""Show each background command on a line above the message box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does with a run, without a screen: one link, one state, commands in, news out. No textual in here."""
+"""Control one run: send its commands and fold its events into one state. Does not import textual."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Link(Protocol):
         ...
 
     def put(self, command: Command) -> int:
-        """Into the inbox. Raises JournalError."""
+        """Put a command into the inbox and return its id. Raises JournalError."""
         ...
 
     def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
@@ -94,7 +94,7 @@ class Link(Protocol):
 
     @property
     def writes(self) -> WriteWatch:
-        """Says when to ask for news."""
+        """Report when there may be new events."""
         ...
 
     def stored_state(self) -> ViewState | None:
@@ -114,7 +114,7 @@ class Link(Protocol):
         ...
 
     def close(self) -> None:
-        """Detach; the run goes on."""
+        """Detach; the run continues."""
         ...
 
 
@@ -123,12 +123,12 @@ class Start(Protocol):
 
     @property
     def workspace(self) -> Path:
-        """Absolute."""
+        """The absolute path of the workspace."""
         ...
 
     @property
     def folder(self) -> Path:
-        """Where journals go."""
+        """The folder of the journals."""
         ...
 
     @property
@@ -142,7 +142,7 @@ class Start(Protocol):
         ...
 
     def choose(self, model: ModelSpec) -> None:
-        """Take this model."""
+        """Use this model for the run."""
         ...
 
     def set(self, name: str, value: str) -> None:
@@ -163,7 +163,7 @@ class Start(Protocol):
 
 
 class RunController:
-    """One run at hand, or the draft of one."""
+    """Controls one run, or the draft of one."""
 
     def __init__(self, link: Link, start: Start | None = None) -> None:
         self.link = link
@@ -172,7 +172,7 @@ class RunController:
         self.begun = link.journal is not None
         self._expected = ""
         self.is_stopping = False
-        """It was told from here to end, and has not ended yet."""
+        """A stop was sent from here, and the run has not ended yet."""
         self.is_text = False
         """Nothing but more of a streamed text came with the last `catch_up`."""
         self.is_behind = False
@@ -282,7 +282,7 @@ class RunController:
                 time.sleep(0.01)
 
     def put(self, command: Command) -> int:
-        """Into the run's inbox. Raises RundryError."""
+        """Put a command into the run's inbox. Raises RundryError."""
         if not self.begun:
             raise RundryError("there is no run yet: type a task and press Enter")
         number = self.link.put(command)
@@ -339,7 +339,7 @@ class RunController:
             self.put(command)
 
     def points(self) -> Sequence[Point]:
-        """Where the run can go back to. Raises RundryError."""
+        """Return the points that the run can be rewound to. Raises RundryError."""
         return [] if self.link.journal is None else earlier_points(self.link.journal)
 
     def is_the_task(self, text: str) -> bool:
@@ -368,7 +368,7 @@ class RunController:
         return self.put(command)
 
     def changes(self) -> Changes:
-        """What can be undone. Raises RundryError."""
+        """Return the changes that can be undone. Raises RundryError."""
         return Changes() if self.link.journal is None else standing_changes(self.link.journal)
 
     def begin(self, task: str, typed: str | None = None, *, commanded: bool = False) -> None:
@@ -381,7 +381,7 @@ class RunController:
         self.state.task = self.state.task or task
 
     def go_on(self, hint: str) -> None:
-        """After a pause, a hand-off or the end. Raises RundryError."""
+        """Resume after a pause, a hand-off or the end. Raises RundryError."""
         if self.is_orphaned:
             self.take_up(ResumeChanges(hint=hint or None, images=self._attach(hint)))
         elif self.state.outcome is not None or self.state.handoff is not None:
@@ -394,7 +394,7 @@ class RunController:
             raise RundryError("the run is already running")
 
     def take_up(self, changes: ResumeChanges) -> None:
-        """Drive a run that no runner holds. Raises RundryError."""
+        """Resume a run that no runner holds. Raises RundryError."""
         journal = self.link.journal
         if journal is None:
             raise RundryError("there is no run yet")
@@ -413,7 +413,7 @@ class RunController:
             self.put(SetLimit(name=name, value=value))
 
     def switch_model(self, model: ModelSpec, *, asks: bool = True) -> int | None:
-        """For the calls that follow; a dear one only says its price the first time. Raises RundryError.
+        """Switch the model; an expensive switch only shows its price the first time. Raises RundryError.
 
         The command's id where a runner is asked.
         """

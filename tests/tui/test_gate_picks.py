@@ -231,5 +231,5 @@ def test_a_text_in_another_encoding_is_edited_and_goes_back_in_it(encoding: str)
 
 
 def test_a_sign_that_the_encoding_lacks_is_named():
-    with pytest.raises(UserError, match="cp1252, which the file is kept in, has no 'Ω'"):
+    with pytest.raises(UserError, match="the encoding of the file, cp1252, has no 'Ω'"):
         opened("ein ä\n".encode("cp1252")).bytes_of("Ω")

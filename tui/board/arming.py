@@ -15,7 +15,7 @@ SEEN = 0.4
 
 @dataclass(slots=True)
 class Arming:
-    """Remembers since when what stands there."""
+    """Track since when the board shows its current entry."""
 
     focused_at: float = float("inf")
     is_sure: bool = True
@@ -25,7 +25,7 @@ class Arming:
     picked_at: float = float("inf")
 
     def focused(self, at: float, *, sure: bool) -> None:
-        """The board has the focus since then."""
+        """Record when the board got the focus."""
         self.focused_at, self.is_sure = at, sure
 
     def shows(self, tab: str, key: str | None, at: float, *, by_hand: bool) -> None:

@@ -140,7 +140,7 @@ class Board(Canvas, can_focus=True):
 
     @property
     def look(self) -> Look | None:
-        """What was drawn last."""
+        """Return what was drawn last."""
         return self._look
 
     # where the person goes
@@ -158,7 +158,7 @@ class Board(Canvas, can_focus=True):
             self._turn_to(tabs[number - 1])
 
     def next_tab(self, by: int = 1) -> None:
-        """The view beside this one."""
+        """Switch to the view next to this one."""
         if self._look is not None:
             tabs = self._look.tabs
             self._turn_to(tabs[(tabs.index(self.view.tab) + by) % len(tabs)])
@@ -170,7 +170,7 @@ class Board(Canvas, can_focus=True):
         self._go()
 
     def turn_filter(self) -> None:
-        """Other findings."""
+        """Switch to the next filter of the findings."""
         if self.view.tab != "findings" and self._look is not None and "findings" in self._look.tabs:
             self.view.show("findings")
         self.view.turn_filter()
@@ -187,7 +187,7 @@ class Board(Canvas, can_focus=True):
     # keys and the mouse
 
     def on_focus(self) -> None:
-        """From now on keys are for the board."""
+        """Direct keys to the board from now on."""
         self.arming.focused(float("-inf") if self._returns else Message().time, sure=not self._slides)
         self._by_hand, self._returns, self._slides = True, False, False
         self.draw()
@@ -203,7 +203,7 @@ class Board(Canvas, can_focus=True):
         self.screen.set_focus(self)
 
     def on_blur(self) -> None:
-        """No row is picked any longer."""
+        """Clear the selection of a row."""
         self.draw()
 
     async def _on_key(self, event: events.Key) -> None:
@@ -272,11 +272,11 @@ class Board(Canvas, can_focus=True):
         self._move(by)
 
     def action_page_up(self) -> None:
-        """A page up, from the message box."""
+        """Scroll a page up from the message box."""
         self._move(-max(1, self.view.page - 1))
 
     def action_page_down(self) -> None:
-        """A page down."""
+        """Scroll a page down."""
         self._move(max(1, self.view.page - 1))
 
     @on(events.MouseScrollUp)
@@ -302,12 +302,12 @@ class Board(Canvas, can_focus=True):
             self._go()
 
     def on_resize(self) -> None:
-        """Drawn for another size."""
+        """Redraw for the new size."""
         self.clear_rows()
         self.draw()
 
     def notify_style_update(self) -> None:
-        """Another theme: the colours are taken anew."""
+        """Read the colours of the new theme."""
         super().notify_style_update()
         if self._look is not None and self.is_attached:
             self._look = replace(self._look, palette=self.palette)

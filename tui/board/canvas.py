@@ -19,7 +19,7 @@ from .rows.cells import Row
 
 
 class Canvas(Widget):
-    """Shows the rows that it was given last."""
+    """Show the rows that were set last."""
 
     DEFAULT_CSS = """
     Canvas { width: 1fr; height: 1fr; }
@@ -37,7 +37,7 @@ class Canvas(Widget):
         return palette_of(cast("App[Any]", self.app))
 
     def put_rows(self, rows: Sequence[Row]) -> None:
-        """These from now on."""
+        """Show these rows from now on."""
         before, self._rows = self._rows, list(rows)
         count = max(len(before), len(rows))
         changed = [y for y in range(count) if y >= len(before) or y >= len(rows) or before[y] != rows[y]]
@@ -47,12 +47,12 @@ class Canvas(Widget):
             self.refresh(Region(0, changed[0], self.size.width, changed[-1] + 1 - changed[0]))
 
     def clear_rows(self) -> None:
-        """Every row is drawn anew."""
+        """Redraw every row."""
         self._rows = []
         self._strips.clear()
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
+        """Return a row of the screen."""
         width, base = self.size.width, self.rich_style
         selection = self.text_selection
         span = selection.get_span(y) if selection is not None else None
@@ -69,17 +69,17 @@ class Canvas(Widget):
         return strip
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it looks."""
+        """Return the selected text as it is displayed."""
         text = "\n".join("".join(part for part, _ in row).rstrip() for row in self._rows)
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """The person drags over text."""
+        """Redraw while the user drags over text."""
         self._strips.clear()
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Another theme."""
+        """Redraw in the new theme."""
         super().notify_style_update()
         self.clear_rows()
         self.refresh()

@@ -12,7 +12,7 @@ from ..theme import Palette
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One moment of a search."""
+    """State of a search at one moment."""
 
     state: ViewState
     facts: FinderFacts
@@ -40,7 +40,7 @@ class Look:
 
     @property
     def is_crawl(self) -> bool:
-        """Items are pages."""
+        """Report whether the items are pages."""
         return self.spec.recipe is Recipe.CRAWL
 
     def rests(self, kind: str, about: str) -> bool:
@@ -50,7 +50,7 @@ class Look:
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """What can be looked at, in the order of the number keys."""
+        """Return the views in the order of the number keys."""
         if self.by_lenses:
             return ("findings", "lenses", "queue", "failed", "duplicates")
         found = ("findings",) if self.facts.findings else ()

@@ -40,7 +40,7 @@ class Pages(Generic[_T]):
         self._kept: OrderedDict[int, list[_T | None]] = OrderedDict()
 
     def renew(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         self._starts = [self._first]
         self._sizes.clear()
         self._kept.clear()
@@ -100,7 +100,7 @@ class Stock:
         self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END, self._older)
 
     def renew(self, in_flight: Collection[str]) -> None:
-        """Read everything anew. `in_flight`: keys of the items that someone works."""
+        """Read everything again. `in_flight`: keys of the items in work."""
         for pages in (self.queue, self.waiting, self.set_aside, self.duplicates):
             pages.renew()
         taken = self._view.page(ItemState.WORKING, limit=len(in_flight) + PAGE)

@@ -1,4 +1,4 @@
-"""The command line. Light: click alone, and nothing of the screen."""
+"""Command line of rundry. Imports only click, and nothing of the screen."""
 
 from .root import main
 

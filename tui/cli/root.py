@@ -29,7 +29,7 @@ from .usage import ABOUT, FIND, FindCommand, RunCommand, Usage
 @click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110})
 @click.version_option(package_name="rundry")
 def cli() -> None:
-    """All commands."""
+    """Group all commands."""
 
 
 @cli.command(cls=RunCommand, short_help="Run a task; what `rundry TASK` does.")

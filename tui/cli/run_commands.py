@@ -1,4 +1,4 @@
-"""The commands beside a run: what a script does with one, and what can be known of many. Light: click alone."""
+"""Commands that control one run or report on several. Imports only click."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHERE = (
 
 
 def beside_a_run(cli: click.Group) -> None:
-    """Adds them."""
+    """Add these commands to the group."""
     for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
         for option in reversed(_WHERE):
             option(command)
@@ -95,7 +95,7 @@ def handoffs(as_json: bool, **flags: object) -> None:
 
 
 def _deciding(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a decision, and those with which the run goes on."""
+    """Add the options of a decision and those of the resumed run."""
     own = (
         click.argument("run_", metavar="[RUN]", required=False),
         click.option("--digest", metavar="D", help="Digest of the proposal, or a prefix; without it you are asked."),

@@ -1,4 +1,4 @@
-"""What the command line makes of its words, and what `--help` says. Light: click alone."""
+"""Parse the command line's words and write `--help`. Imports only click."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXIT_CODES = (
     ("75", "error, but a later retry can succeed"),
     ("130", "you stopped it"),
 )
-"""By what a run ended on (docs/requirements.md 4.1)."""
+"""Exit code for each end of a run (docs/requirements.md 4.1)."""
 FIND = """\
 Search until there are no new results. An item that was seen is never new again; a failure never counts as empty.
 
@@ -76,7 +76,7 @@ class Usage(click.Group):
     """`rundry TASK` is `rundry run TASK`: what is no subcommand is the task. Options may stand before either."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Puts the subcommand first."""
+        """Put the subcommand first."""
         at = self._first_word(args)
         if at is None and (asked := next((arg for arg in args if arg in ("--help", "--version")), None)):
             return super().parse_args(ctx, [asked])
@@ -99,7 +99,7 @@ class Usage(click.Group):
             yield from (param for param in command.params if isinstance(param, click.Option))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Both ways."""
+        """Write both forms of the usage."""
         formatter.write_usage(ctx.command_path, "[OPTIONS] [TASK]")
         formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] ...", prefix="       ")
 
@@ -112,7 +112,7 @@ class Usage(click.Group):
             formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What holds without options, how it ends, where things are."""
+        """Write the default limits, the exit codes and the places."""
         del ctx
         _write_ends(formatter)
         with formatter.section("Places"):
@@ -124,7 +124,7 @@ class RunCommand(click.Command):
     """A command whose help ends with the limits that hold by default and the exit codes."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Limits and exit codes."""
+        """Write the limits and exit codes."""
         super().format_epilog(ctx, formatter)
         _write_ends(formatter)
 
@@ -133,7 +133,7 @@ class FindCommand(click.Command):
     """The help of a search: what a spec file looks like, what holds by default, how it ends."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A spec file, limits, exit codes."""
+        """Write a spec file, the limits and the exit codes."""
         super().format_epilog(ctx, formatter)
         with formatter.section("A spec file"):
             for line in SPEC_FILE.splitlines():

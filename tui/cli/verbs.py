@@ -41,12 +41,12 @@ from ..setup.limits import parse_limit
 from ..text import one_line
 
 QUEUED = "queued"
-"""The verb that asks nothing of a run."""
+"""The verb that sends no command to the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What stood on the command line behind the run's name."""
+    """Words and options of the command line after the run's name."""
 
     verb: str
     words: Sequence[str] = ()
@@ -59,7 +59,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb."""
+    """Definition of one verb."""
 
     takes: str
     """As the help shows it."""
@@ -67,11 +67,11 @@ class Verb:
     commands: Callable[[Given, Waits], list[Command]]
     """What is put, from the words and from what waits in the run. Raises UserError."""
     after_end: bool = False
-    """It can take an ended run up again, where a runner still holds it."""
+    """It can resume an ended run that a runner still holds."""
 
 
 def commands_of(given: Given, waits: Waits) -> list[Command]:
-    """What the run is asked for. Raises UserError: the words make no sense, or nothing waits for them."""
+    """Return the commands for the run. Raises UserError if the words are not valid or nothing waits for them."""
     verb = verb_of(given.verb)
     if given.now and given.verb not in ("pause", "stop"):
         raise UserError(f"{given.verb} takes no --now: pause and stop do")
@@ -289,4 +289,4 @@ VERBS: Mapping[str, Verb] = {
     "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }
-"""In the order of the help."""
+"""All verbs, in the order of the help."""

@@ -1,4 +1,4 @@
-"""What each key does at the gate, by the action's name."""
+"""Handle each action of the gate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, t
 
 
 def approve(panel: GatePanel) -> None:
-    """All of it, or what is taken."""
+    """Approve the proposal, or its accepted hunks."""
     is_way_out_open = panel.shown.in_conflict and panel.review.thoughts.edited is None
     if panel.end_seen or is_way_out_open:  # which `approval` says then, and not that the end comes first
         panel.decide(lambda digest: approval(panel.shown, panel.review.thoughts, digest))
@@ -32,22 +32,22 @@ def approve(panel: GatePanel) -> None:
 
 
 def reject(panel: GatePanel) -> None:
-    """None of it."""
+    """Reject the proposal."""
     panel.decide(lambda digest: rejection(panel.shown, panel.review.thoughts, digest))
 
 
 def again(panel: GatePanel) -> None:
-    """The model reads the file and makes its change anew."""
+    """Ask the model to read the file and make its change again."""
     panel.decide(lambda digest: way_out(panel.shown, panel.review.thoughts, digest, "again"))
 
 
 def mine(panel: GatePanel) -> None:
-    """What stands on the disk stays."""
+    """Keep the content of the disk."""
     panel.decide(lambda digest: way_out(panel.shown, panel.review.thoughts, digest, "mine"))
 
 
 def always(panel: GatePanel) -> None:
-    """Shows the rule, and the second time writes it."""
+    """Show the rule; the second time, write it."""
     thoughts = panel.review.thoughts
     if not may_always(panel.shown.proposal) or panel.shown.in_conflict:
         proposal = panel.shown.proposal
@@ -62,7 +62,7 @@ def always(panel: GatePanel) -> None:
 
 
 def pick(panel: GatePanel) -> None:
-    """Take or leave the current hunk, and go on to the next; a page on where there is none."""
+    """Accept or skip the current hunk and go to the next. Without hunks, scroll a page."""
     body, picks = panel.body, panel.review.thoughts.picks
     if not body.spans:
         body.move("space")
@@ -76,14 +76,14 @@ def pick(panel: GatePanel) -> None:
 
 
 def take_all(panel: GatePanel) -> None:
-    """Every hunk."""
+    """Accept every hunk."""
     panel.review.thoughts.picks.take_all()
     panel.body.mark(panel.review.thoughts.picks)
     panel.show_words()
 
 
 def leave_all(panel: GatePanel) -> None:
-    """No hunk."""
+    """Skip every hunk."""
     panel.review.thoughts.picks.leave_all()
     panel.body.mark(panel.review.thoughts.picks)
     panel.show_words()
@@ -99,7 +99,7 @@ def reason(panel: GatePanel) -> None:
 
 
 def edit(panel: GatePanel, *, here: bool = False) -> None:
-    """The new text, in the person's editor where one is set."""
+    """Edit the new text, in the user's editor if one is set."""
     proposal = panel.shown.proposal
     if not is_editable(proposal):
         panel.say("there is no text to edit")
@@ -123,12 +123,12 @@ def edit(panel: GatePanel, *, here: bool = False) -> None:
 
 
 def edit_here(panel: GatePanel) -> None:
-    """The new text, in the proposal's place."""
+    """Edit the new text in place of the proposal."""
     edit(panel, here=True)
 
 
 def full(panel: GatePanel) -> None:
-    """The whole height, or no longer."""
+    """Toggle the full height."""
     panel.is_full = not panel.takes_all
     panel.fit()
     panel.show_words()
@@ -136,12 +136,12 @@ def full(panel: GatePanel) -> None:
 
 
 def next_waiting(panel: GatePanel) -> None:
-    """Look at another one, decide nothing."""
+    """Show another proposal without a decision."""
     panel.go(1)
 
 
 def previous_waiting(panel: GatePanel) -> None:
-    """Look at another one, decide nothing."""
+    """Show another proposal without a decision."""
     panel.go(-1)
 
 

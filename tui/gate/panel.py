@@ -32,14 +32,14 @@ class GatePanel(GateView, can_focus=True):
     """Docked between the transcript and the message box."""
 
     class Decided(Message):
-        """The person decided."""
+        """Posted when the user decided."""
 
         def __init__(self, command: Decide) -> None:
             super().__init__()
             self.command = command
 
     class EditAsked(Message):
-        """The person wants this text in their editor."""
+        """Posted when the user wants to edit this text in their editor."""
 
         def __init__(self, proposal: ProposalOpened, text: str, *, is_own: bool) -> None:
             super().__init__()
@@ -68,7 +68,7 @@ class GatePanel(GateView, can_focus=True):
         self._editor = GateEditor()
 
     def compose(self) -> ComposeResult:
-        """From above to below."""
+        """Yield the parts from top to bottom."""
         yield self.head
         yield self.body
         yield self._editor
@@ -91,7 +91,7 @@ class GatePanel(GateView, can_focus=True):
         return self._held_back is not None
 
     def on_descendant_focus(self) -> None:
-        """The keys count, or no longer."""
+        """Update the key hints after a change of focus."""
         self.show_words()
 
     on_descendant_blur = on_blur = on_descendant_focus
@@ -173,7 +173,7 @@ class GatePanel(GateView, can_focus=True):
         return False
 
     def _close_question(self) -> None:
-        """Nothing is decided, and the proposal waits as before."""
+        """Close the question without a decision."""
         self.always_shown = False
         self.hush()
         self.show_words()
@@ -222,7 +222,7 @@ class GatePanel(GateView, can_focus=True):
         self.show_current()
 
     def always(self) -> None:
-        """The rule first; then it is written."""
+        """Show the rule first, then write it."""
         proposal, reason = self.shown.proposal, self.review.thoughts.reason or None
         if self.always_shown:
             name = proposal.proposal_id
@@ -285,7 +285,7 @@ class GatePanel(GateView, can_focus=True):
         self.show_words()
 
     def left_behind(self) -> None:
-        """Who was typing a reason goes on typing it, as a message: no key of it hits what stands there now."""
+        """Move a half-typed reason to the message box, so that no key of it reaches the new proposal."""
         if self._reason.display:
             self._reason.display = False
             self.post_message(self.Left(self._reason.value))
@@ -313,12 +313,12 @@ class GatePanel(GateView, can_focus=True):
         return True
 
     def on_gate_editor_asked(self, message: GateEditor.Asked) -> None:
-        """Esc, once."""
+        """Ask before a change is discarded."""
         message.stop()
         self.say(SURE)
 
     def on_gate_editor_dropped(self, message: GateEditor.Dropped) -> None:
-        """As it was."""
+        """Close the editor and discard the changes."""
         message.stop()
         self.arming.left("escape", message.time)
         self._close_editor()

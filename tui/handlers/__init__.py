@@ -1,4 +1,4 @@
-"""What each action of the table does, under the action's name."""
+"""Handlers of all actions, by the action's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does with their own hands: the wheel, the way back, the conversation's summary."""
+"""Handle control, rewind and the summary of the conversation."""
 
 from __future__ import annotations
 

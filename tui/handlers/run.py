@@ -1,4 +1,4 @@
-"""Actions that a run obeys."""
+"""Handle actions that control a run."""
 
 from __future__ import annotations
 

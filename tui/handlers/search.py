@@ -1,4 +1,4 @@
-"""Actions of a search, on its board."""
+"""Handle actions on the board of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions of the view alone."""
+"""Handle actions of the view only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that matter now."""
+"""Show the keys that matter now."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Footer(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """One row."""
+        """Return the row of keys."""
         self._places.clear()
         if self._notice:
             return Content.styled(self._notice, "$verdict-partly")
@@ -135,7 +135,7 @@ class Footer(Widget):
         return line
 
     def on_click(self, event: events.Click) -> None:
-        """A word is also a button."""
+        """Run the action of the clicked word."""
         x = event.x - self.styles.padding.left
         for start, end, name in self._places:
             if start <= x < end:

@@ -1,4 +1,4 @@
-"""A run whose runner died: said in place, with what was in flight and the way on."""
+"""Report in the main screen that the runner died: what was in flight, and the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All keys and commands."""
+"""Show all keys and commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BESIDES = {
 
 
 class HelpScreen(ModalScreen[None]):
-    """Esc closes it."""
+    """Screen with all keys and commands; Esc closes it."""
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; background: $background 60%; }
@@ -56,7 +56,7 @@ class HelpScreen(ModalScreen[None]):
         self._keymap = keymap
 
     def compose(self) -> ComposeResult:
-        """A part for each place."""
+        """Yield one section for each part of the screen."""
         rows: list[Content] = []
         for place, title in _PLACES:
             rows += (

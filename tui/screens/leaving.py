@@ -13,7 +13,7 @@ TWICE_SECONDS = 2.0
 
 
 class Leaving:
-    """Remembers that the person is about to go."""
+    """Handles leaving the screen."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Leaving:
             self._tell("press ^c again to leave")
 
     def begin(self) -> None:
-        """At once where nothing would be lost, else asks what becomes of the run."""
+        """Leave immediately if nothing would be lost, else ask what happens to the run."""
         if self._waits_for_end or self._controller.is_over or not self._controller.begun:
             self._leave(None)
         elif self._controller.is_idle:

@@ -28,7 +28,7 @@ BEAT_SECONDS = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Onlooker:
-    """Who is told what was seen."""
+    """Callbacks of the view that follows a run."""
 
     redraw: Callable[[], None]
     redraw_text: Callable[[], None]
@@ -70,7 +70,7 @@ class Looking:
             self._controller.link.writes.wake()
 
     async def follow(self) -> None:
-        """Never returns."""
+        """Follow the journal forever."""
         beat_at = time.monotonic()
         writes = self._controller.link.writes
         try:
