@@ -21,24 +21,26 @@ _NAMED = 6
 
 
 def suspects_of(facts: RunFacts) -> list[CheckFinished]:
-    """The suspect results that nobody accepted: of the run, or of the items of a migration."""
+    """Return the suspect results that nobody accepted: of the run, or of the items of a migration."""
     return facts.verdicts.suspects if facts.finder is None else facts.finder.suspects.checks
 
 
 def suspect_digest(facts: RunFacts) -> str:
-    """What a decision about them names; empty: there are none."""
+    """Return the digest of these results that a decision names; empty: there are none."""
     return facts.verdicts.suspect_digest if facts.finder is None else facts.finder.suspects.digest
 
 
 async def settled_by_person(run: RunDriver) -> bool:
-    """False: nobody is there to be asked. After an acceptance the checks have passed; else the model was told."""
+    """Ask an attached user. Returns false if nobody was asked. On acceptance the checks pass; else the model is
+    informed.
+    """
     kit, facts = run.kit, run.facts
     found = suspects_of(facts)
     if not found or not kit.watched():
         return False
     seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
     name = f"{SUSPECT_QUESTION}{seq}"
-    if name not in facts.asking.questions:  # else an earlier runner asked
+    if name not in facts.asking.questions:  # otherwise an earlier runner asked it
         kit.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
     kit.record(Waiting(why="question"))
     await run.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not kit.watched())
@@ -56,11 +58,11 @@ async def settled_by_person(run: RunDriver) -> bool:
 
 
 async def accept_result(run: RunDriver, digest: str) -> None:
-    """Accept the suspect result of that digest, where the checks still give it.
+    """Accept the suspect result with that digest, if the checks still give it.
 
-    The files can have changed since a person looked at it, so the checks are asked again. Another result is not
-    accepted: the run is handed over with that one. The check of an item of a migration is asked when the item is
-    worked, which comes next.
+    The files may have changed since the user looked at the result, so the checks run again. A different result is not
+    accepted, and the run is handed over with it. The check of a migration's item runs when the item is worked, which
+    comes next.
     """
     if run.finder is None:
         await run.ask_checks()
@@ -77,7 +79,7 @@ def _accept(run: RunDriver, found: Sequence[CheckFinished]) -> None:
 
 
 def _queue_items(run: RunDriver, *, is_accepted: bool, said: str = "") -> None:
-    """Queue the items of a migration that wait for a decision, with what the person decided."""
+    """Queue the waiting items of a migration with the user's decision."""
     kit, finder = run.kit, run.facts.finder
     assert run.finder is not None and finder is not None  # only a migration has such items
     frontier = run.finder.frontier
@@ -98,7 +100,7 @@ def _queue_items(run: RunDriver, *, is_accepted: bool, said: str = "") -> None:
 
 
 def accept_same_results(kit: Kit) -> None:
-    """Accept the suspect results that the person accepted in this pass, where the checks gave them once more."""
+    """Accept suspect results that the user accepted earlier in this pass, if the checks gave them again."""
     verdicts = kit.facts.verdicts
     for check in verdicts.suspects:
         if result_of(check) in verdicts.accepted_results:

@@ -1,4 +1,4 @@
-"""One work order end to end: context, model call, tool calls, result."""
+"""Do one work order from start to end: context, model call, tool calls, result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Edits for small models (docs/requirements.md 7.4): the program picks the file, the model fills a JSON object, the
-program makes the edit of it. Neither the choice of a tool nor the escaping of its arguments is the model's.
+"""Edits for small models (docs/requirements.md 7.4): the program chooses the file, the model fills a JSON object, and
+the program turns it into an edit. The model neither chooses a tool nor escapes arguments.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 TOOLS = ("edit_file", "write_file")
-"""What an answer may become."""
+"""Tools into which an answer can be turned."""
 NOTHING = (
-    "No edit came of your answer, and the goal is not met yet. Answer with one JSON object and nothing else: "
+    "Your answer contained no edit, and the goal is not met yet. Answer with one JSON object and nothing else: "
     '{"find": ..., "replace": ..., "done": ...}.'
 )
 NO_FILE = (
@@ -38,7 +38,7 @@ NO_FILE = (
 )
 ASK = (
     'Answer with one JSON object and nothing else: {"find": some lines of this file, copied exactly, "replace": what '
-    'is to stand there instead, "done": false}. Make one small change. Where this file needs none: '
+    'replaces them, "done": false}. Make one small change. If this file needs no change: '
     '{"find": "", "replace": "", "done": true}.'
 )
 _ASK_NEW = (
@@ -46,13 +46,13 @@ _ASK_NEW = (
     '{{"find": "", "replace": the whole text of the file, "done": false}}.'
 )
 _BY_NAME = 2
-"""How surely a text that has a file's name speaks of it."""
+"""Level at which a text mentions a file by its name."""
 _MOST_PER_TOKEN = 6
-"""Characters: a file of one long line is cut."""
+"""Characters per token; a file with one long line is cut."""
 _HEAD = "The file `"
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
-"""Characters of a guarded file that are looked through for the names of others."""
+"""Characters of a guarded file that are searched for names of other files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class FileSpace:
     """The part of the window that a file may take."""
 
     tokens: Sequence[tuple[float | None, int]]
-    """For each share of the project's instructions, as `shorten_fixed` takes it, what it leaves; the largest first."""
+    """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
     count: Callable[[str], int]
-    """Tokens of a text."""
+    """Counts the tokens of a text."""
 
 
 class Constrained:
-    """Of one run. It remembers which file the model has set aside, until others were looked at as often."""
+    """Constrained edits of one run. Remembers which files the model skipped, until the others were shown as often."""
 
     def __init__(
         self,
@@ -75,19 +75,19 @@ class Constrained:
         guard: Guard,
         kept_from: Callable[[str, str], str | None],
     ) -> None:
-        """`kept_from` gives the rule of the person's that keeps a tool from a path."""
+        """`kept_from` returns the user's rule that keeps a tool from a path."""
         self._workspace, self._facts, self._guard = workspace, facts, guard
         self._kept_from = kept_from
         self._set_aside: dict[str, int] = {}
         self._path = ""
         self._is_new = False
         self.share: float | None = None
-        """What the file that is shown leaves for the project's instructions; None: the usual share."""
+        """Share of the window for the project's instructions next to the shown file; None: the usual share."""
         self.plain = False
-        """The server takes no schema: the JSON is only asked for in words."""
+        """The server accepts no schema, so only the prompt asks for JSON."""
 
     def show(self, space: FileSpace) -> str | None:
-        """The file of the next edit with what the model has to answer; None: there is none to work on."""
+        """Return the next file to edit with the question to the model; None: there is no file to edit."""
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
             self._path, self._is_new = missing[0], True
@@ -102,7 +102,7 @@ class Constrained:
         return None
 
     def read(self, answer: str) -> list[ToolCall]:
-        """The call that the answer means; none where it is no such object, or says that nothing is to be done."""
+        """Return the call that the answer means; no calls if it is not such an object or asks for no change."""
         found = _object(answer)
         find, replace = found.get("find"), found.get("replace")
         if isinstance(find, str) and isinstance(replace, str) and find != replace:
@@ -125,7 +125,7 @@ class Constrained:
         return not state.exists or not state.data
 
     def _text(self, path: str) -> str | None:
-        """None: it is no text that an edit could change, or a rule of the person's keeps the model from it."""
+        """Return the text, or None if it is not editable text or a rule of the user keeps the model from it."""
         if self._kept_from("read_file", path):
             return None
         try:
@@ -135,7 +135,7 @@ class Constrained:
             return None
 
     def _ranked(self) -> list[str]:
-        """Files that may be edited, the likeliest first: by what the check prints, the task says, the tests name."""
+        """Return the editable files, most likely first: by the check's output, the task, and the tests."""
         said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         files = self._files()
         told = [
@@ -154,7 +154,7 @@ class Constrained:
                 continue
             in_task = _names(path, task)
             if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:
-                continue  # such a file is edited only where the task names it
+                continue  # such a file is edited only if the task names it
             score = 8 * _names(path, said) + 6 * in_task + 9 * (_names(path, words) if path != self._path else 0)
             score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
             is_hidden = path.startswith(".") or "/." in path
@@ -172,7 +172,7 @@ class Constrained:
         return found
 
     def _excerpt(self, path: str, text: str, space: FileSpace) -> str:
-        """The whole, or as much of it as fits into the space, around the line that the check names."""
+        """Return the whole text, or as much as fits around the line that the check names."""
         tokens = space.count(text)
         for share, most in space.tokens:
             if tokens <= most:
@@ -189,7 +189,7 @@ class Constrained:
 
 
 def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
-    """The first and the last of the lines around the middle whose sizes add up to `most` at most."""
+    """Return the first and last line around the middle whose sizes add up to at most `most`."""
     first = last = middle
     size = sizes[middle]
     while True:
@@ -206,17 +206,17 @@ def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
 
 
 def plain_messages(messages: Sequence[Message]) -> list[Message]:
-    """The conversation without calls and results, which not every small model's template knows; each side speaks in
-    turn. Of the files that were shown only the newest stays.
+    """Return the conversation without calls and results, which not every small model's template supports, with
+    alternating sides. Only the newest shown file stays.
     """
     shown = [i for i, message in enumerate(messages) if message.role == "user" and message.text.startswith(_HEAD)]
     out: list[Message] = []
     for i, message in enumerate(messages):
         role, text, images = message.role, message.text, message.images
         if i in shown[:-1]:
-            text = f"({text.partition(chr(10))[0].rstrip(':')} stood here.)"
+            text = f"({text.partition(chr(10))[0].rstrip(':')}was here.)"
         elif role == "tool":
-            role, text = "user", f"What came of your edit: {text}"
+            role, text = "user", f"Result of your edit: {text}"
         elif message.calls:
             text = text or message.calls[0].arguments
         if out and out[-1].role == role and role != "system":
@@ -227,7 +227,7 @@ def plain_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def _names(path: str, text: str) -> int:
-    """How surely that text speaks of the file: 3 by its path, 2 by its name or module, 1 by its stem, 0 not."""
+    """Rate how clearly the text names the file: 3 by path, 2 by name or module, 1 by stem, 0 not at all."""
     stem = path.rpartition(".")[0] or path
     module = stem.removesuffix("/__init__").replace("/", ".")
     name, last = path.rpartition("/")[2], stem.rpartition("/")[2]
@@ -241,7 +241,7 @@ def _names(path: str, text: str) -> int:
 
 
 def _words(answer: str) -> str:
-    """What the model said next to its JSON object."""
+    """Return what the model said next to its JSON object."""
     before, brace, rest = answer.partition("{")
     return f"{before} {rest.rpartition('}')[2]}" if brace else answer
 
@@ -251,7 +251,9 @@ def _stands(name: str, text: str) -> bool:
 
 
 def _object(answer: str) -> dict[str, Any]:
-    """The first JSON object in the text, also between fences, also with bare line ends in its strings; else empty."""
+    """Return the first JSON object of the text, also in fences or with raw line ends in its strings; else an empty
+    dict.
+    """
     decoder = json.JSONDecoder(strict=False)
     for place in (match.start() for match in re.finditer(r"\{", answer)):
         try:

@@ -1,4 +1,4 @@
-"""What a step works with: the run's journal, model, gate, tools and clock in one place, and how it is interrupted."""
+"""What a step works with: the run's journal, model, gate, tools and clock, and how it is interrupted."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ from .tool_calls.commits import Commits
 
 T = TypeVar("T")
 _speaking: ContextVar[Model | None] = ContextVar("speaking", default=None)
-"""Tasks inherit it: parallel works may have models of their own."""
+"""Tasks inherit it: parallel work may use models of its own."""
 
 
 class PersonInterrupted(Exception):
-    """A person ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
+    """A user ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
-async def _at_once() -> None:
-    """Nothing has to be known."""
+async def _no_wait() -> None:
+    """Wait for nothing."""
 
 
 @dataclass(slots=True)
 class Kit:
-    """One run's tools of the trade. `record` is the only way by which events come into the journal."""
+    """The resources of one run. `record` is the only way to write events to the journal."""
 
     journal: Journal
     facts: RunFacts
     clock: Clock
     run_model: Model
-    """The run's own; `model` is the one that answers here."""
+    """The run's own model; `model` is the one of the present task."""
     gate: Gate
     workspace: Workspace
     snapshots: Snapshots
@@ -70,57 +70,57 @@ class Kit:
     guard: Guard
     quotas: Quotas
     env: Mapping[str, str]
-    """Environment of commands and checks: without the provider keys."""
+    """Environment of commands and checks, without the provider keys."""
     watched: Callable[[], bool]
-    """A view is attached: there is a person to ask."""
+    """Returns whether a view is attached, so that a user can be asked."""
     stall_ends: Callable[[], str]
-    """What a stall that goes on leads to now: `handoff` or `stop`."""
+    """Returns what a repeated stall leads to now: `handoff` or `stop`."""
     on_event: Callable[[Stamped], None] = lambda stamped: None
     motion: Motion | None = None
-    """What it shares with the other kits of the run; None: it is the first."""
+    """State shared with the other kits of the run; None: this is the first kit."""
     headless: bool = False
-    """The run belongs to no screen: without a view the policy decides, and nobody is waited for."""
+    """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     work: str | None = None
-    """Name of the try that works with it: all its events have it; None: the run itself."""
+    """Name of the try that uses it, written to all its events; None: the run itself."""
     beside: list[Kit] = field(default_factory=list["Kit"])
-    """Those of the tries that work now."""
+    """The kits of the tries that work now."""
     stalls: dict[str | None, StallWatch] = field(default_factory=dict[str | None, StallWatch])
     notes: list[str] = field(default_factory=list[str])
-    """Lines for the person at the start of the run."""
+    """Lines for the user at the start of the run."""
     changed: bool = False
-    """Something in the workspace may have changed since the last snapshot."""
+    """Whether the workspace may have changed since the last snapshot."""
     unverified: bool = False
-    """A tool changed something since the last look of the predicates, where no fingerprint can tell."""
+    """Whether a tool changed something since the predicates last ran, if there are no fingerprints."""
     verified_world: str | None = None
-    """Fingerprint of the workspace at the last look of the predicates."""
+    """Fingerprint of the workspace when the predicates last ran."""
     verified_files: str | None = None
-    """Mark of all files after that look, ignored ones too."""
+    """Mark of all files after that, including ignored ones."""
     on_ending: Callable[[str | None, str, dict[str, Any]], None] | None = None
-    """Hears of the call that ends a work (its name, the tool, the arguments), in the commit with the call's result."""
+    """Called with the call that ends a work (its name, tool, arguments), in the commit of its result."""
     guarded: Guarded = field(init=False)
-    """What decides, by content."""
+    """The guarded files, compared by content."""
     background: Background = field(init=False)
-    """Commands that run on beside the steps."""
+    """Commands that run in the background."""
     commits: Commits | None = None
-    """Of `--commit`."""
+    """Set by `--commit`."""
     hooks: CommitHooks | None = None
-    """Of `--commit-hooks`."""
+    """Set by `--commit-hooks`."""
     constrained: Constrained | None = None
-    """Of `--edit-format constrained`."""
+    """Set by `--edit-format constrained`."""
     noted_shortenings: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
-    """Ways to shorten the fixed part of the prompt that the person knows of."""
+    """Ways to shorten the prompt that the user was told about."""
     holds_seen: dict[int, float] = field(default_factory=dict[int, float])
     """When this process first saw a hold of the budget, in monotonic seconds."""
     images_noted: int = 0
-    """Images that a line of text stood for in the newest call that was said to be trimmed."""
+    """Images that were replaced by text in the newest call that was reported as trimmed."""
     refused_prompts: dict[str, int] = field(default_factory=dict[str, int])
     """Model to the tokens of the shortest prompt that its provider refused as too long."""
     damage: Damage = field(default_factory=Damage)
-    """Of the journal, which a person accepted when the run was resumed."""
-    before_acting: Callable[[], Coroutine[Any, Any, None]] = field(default=_at_once)
-    """What has to be known before the first tool is performed; returns when it is."""
+    """Damage of the journal that a user accepted when the run was resumed."""
+    before_acting: Callable[[], Coroutine[Any, Any, None]] = field(default=_no_wait)
+    """Waits for what has to be known before the first tool runs."""
     person_made: dict[str, str | None] = field(default_factory=dict[str, str | None])
-    """Path to blob of what the person's own commands left since the model's newest one began."""
+    """Path to blob of what the user's own commands left since the model's newest one began."""
     _motion: Motion = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,27 +132,27 @@ class Kit:
 
     @property
     def shared(self) -> Motion:
-        """For the kit of a try."""
+        """Return the state to share with the kit of a try."""
         return self._motion
 
     @property
     def watch(self) -> Stopwatch:
-        """The busy seconds of the run."""
+        """The clock of the run's busy seconds."""
         return self._motion.watch
 
     @property
     def news(self) -> asyncio.Event:
-        """Set whenever a command of a person was taken."""
+        """Set whenever a user's command was taken."""
         return self._motion.news
 
     @property
     def interrupted(self) -> str | None:
-        """How a person interrupted what runs, until that has ended."""
+        """How a user interrupted what runs, until that has ended."""
         return self._motion.interrupted
 
     @property
     def step_once(self) -> bool:
-        """A person wants one step of a paused run."""
+        """Whether a user asked for one step of a paused run."""
         return self._motion.step_once
 
     @step_once.setter
@@ -162,12 +162,12 @@ class Kit:
     def record(
         self, event: Event, *, step: int | None = None, work: str | None = None, durable: bool = False
     ) -> Stamped:
-        """Appends, folds into the facts, and tells the plain view of a headless run.
+        """Append the event, fold it into the facts, and send it to the plain view of a headless run.
 
-        What lets an action happen is on the disk before it happens.
+        An event that permits an action is on the disk before the action.
         """
         durable, work = durable or is_forced_out(event), work or self.work
-        if isinstance(event, CallAdmitted):  # its worst case is on the disk before the call
+        if isinstance(event, CallAdmitted):  # the worst case is on the disk before the call
             self.journal.note_used(self.facts.spending.used_with(event, work), with_next=True)
         stamped = self.journal.append(event, step=step, work=work, durable=durable)
         if self._motion.recorded is None:
@@ -177,7 +177,7 @@ class Kit:
         return stamped
 
     def record_all(self, entries: Sequence[Entry]) -> None:
-        """`record` of each, in their order and in one commit."""
+        """Record several events in their order and in one commit."""
         stamped = self.journal.append_all([(event, step, work or self.work) for event, step, work in entries])
         if self._motion.recorded is not None:
             self._motion.recorded += stamped
@@ -187,9 +187,9 @@ class Kit:
 
     @contextmanager
     def together(self) -> Generator[None]:
-        """What is recorded inside is, with what moves in the tables, all or, after a kill, nothing. Do not await in it.
+        """Commit all events and table changes of the block together; a kill leaves all or none. Do not await inside.
 
-        It is folded and shown once it is recorded, and the file is free again.
+        Events are folded and shown after the commit.
         """
         if self._motion.recorded is not None:
             yield
@@ -216,25 +216,25 @@ class Kit:
         self.on_event(stamped)
 
     def recorder(self, step: int | None, work: str | None) -> Record:
-        """`record`, bound to a step."""
+        """Return `record` bound to a step."""
         return lambda event: self.record(event, step=step, work=work)
 
     def stall_watch(self, work: str | None) -> StallWatch:
-        """The detectors of one conversation."""
+        """Return the stall detectors of one conversation."""
         return self.stalls.setdefault(work, StallWatch(limits=lambda: self.facts.spec.stalls))
 
     @property
     def model(self) -> Model:
-        """The one that answers in this task: the run's, or what a lens asked for."""
+        """The model of this task: the run's, or the one that a lens asked for."""
         return _speaking.get() or self.run_model
 
     def speak_with(self, model: Model) -> None:
-        """Calls of this task, and of those that it starts, go to that model."""
+        """Use that model for the calls of this task and of the tasks that it starts."""
         _speaking.set(model)
 
     @contextmanager
     def one_model(self) -> Generator[Callable[[], bool]]:
-        """What is called in it keeps its model, whatever is switched meanwhile. Gives whether another waits by now."""
+        """Keep the model for the block, even if it is switched. Yields whether another model waits."""
         own = _speaking.get()
         model = own or self.run_model
         token = _speaking.set(model)
@@ -244,9 +244,9 @@ class Kit:
             _speaking.reset(token)
 
     def spent(self) -> Spent:
-        """What counts against the limits now: of the newest message in a chat, of the run elsewhere.
+        """Return what counts against the limits now: of the newest message in a chat, else of the run.
 
-        Calls that still run count as what they were admitted with.
+        Running calls count with the amounts that they were admitted with.
         """
         facts = self.facts
         spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
@@ -258,17 +258,17 @@ class Kit:
         )
 
     def uncounted(self) -> float:
-        """Busy seconds that no `StepFinished` has recorded yet."""
+        """Return busy seconds that no `StepFinished` has recorded yet."""
         return self._motion.watch.seconds - self._motion.counted
 
     def count_seconds(self) -> float:
-        """The busy seconds since the last call, for the event that records them."""
+        """Return the busy seconds since the last call, for the event that records them."""
         seconds = self.uncounted()
         self._motion.counted = self._motion.watch.seconds
         return seconds
 
     def seconds_left(self) -> float | None:
-        """Until the time limit or the deadline, whichever is nearer; None without either."""
+        """Return the seconds until the time limit or the deadline, whichever is sooner; None without either."""
         budget = self.facts.budget
         left = [] if budget.seconds is None else [budget.seconds - self.spent().seconds]
         if budget.deadline is not None:
@@ -276,7 +276,7 @@ class Kit:
         return min(left, default=None)
 
     def use(self, model: Model, *, key_from: str | None = None) -> None:
-        """Calls go to this model from now on; no command sees the variable that holds its key."""
+        """Use this model for all further calls. Commands do not get the variable with its key."""
         for kit in (self, *self.beside):
             kit.run_model = model
             if key_from is not None and key_from in kit.env:
@@ -284,7 +284,7 @@ class Kit:
                 kit.tools.env = kit.env
 
     def seconds_for_work(self) -> float | None:
-        """What a tool or a check may take: what is left, without what is set aside for the wrap-up (3.3, 3.5)."""
+        """Return the seconds that a tool or a check may take, without the reserve for the wrap-up (3.3, 3.5)."""
         left = self.seconds_left()
         if left is None:
             return None
@@ -293,12 +293,12 @@ class Kit:
 
     @property
     def active(self) -> bool:
-        """Something runs that a person can interrupt."""
+        """Whether something runs that a user can interrupt."""
         return self._motion.active > 0
 
     @contextmanager
     def activity(self) -> Generator[None]:
-        """What a person can interrupt: a step, a check, the wrap-up. What they did before it began does not count."""
+        """Mark the block as interruptible: a step, a check, the wrap-up. Earlier interrupts do not count."""
         if not self.active:
             self._motion.interrupted = None
         self._motion.active += 1
@@ -309,7 +309,7 @@ class Kit:
             self._motion.news.set()
 
     def interrupt(self, how: str) -> bool:
-        """Ends the activity that runs; false when there is none."""
+        """Interrupt what runs. Returns false if nothing does."""
         if not self.active:
             return False
         self._motion.interrupted = how
@@ -318,12 +318,12 @@ class Kit:
         return True
 
     def heed(self) -> None:
-        """Raises PersonInterrupted when a person ended what runs."""
+        """Raise PersonInterrupted if a user interrupted what runs."""
         if self._motion.interrupted is not None:
             raise PersonInterrupted(self._motion.interrupted)
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs it so that a person can end it. Raises PersonInterrupted when one did."""
+        """Run the coroutine so that a user can interrupt it. Raises PersonInterrupted if they do."""
         if self._motion.interrupted is not None:
             work.close()
             raise PersonInterrupted(self._motion.interrupted)
@@ -338,13 +338,13 @@ class Kit:
             raise
 
     async def until(self, enough: Callable[[], bool]) -> None:
-        """Looks again whenever a command of a person was taken."""
+        """Wait until `enough`, checking whenever a user's command was taken."""
         while not enough():
             self._motion.news.clear()
             await self._motion.news.wait()
 
     async def rest_between_steps(self) -> bool:
-        """A work of several steps honours a pause between two of them. False: a person ended the work meanwhile."""
+        """Wait while the run is paused, between two steps. Returns false if a user ended the work meanwhile."""
 
         def goes_on() -> bool:
             return (
@@ -366,16 +366,16 @@ class Kit:
 
     @property
     def rests(self) -> bool:
-        """All that runs honours a pause."""
+        """Whether all running work is waiting in a pause."""
         return 0 < self._motion.active == self._motion.resting
 
     def deadline_passed(self) -> bool:
-        """The wall clock is over."""
+        """Whether the run's deadline has passed."""
         deadline = self.facts.budget.deadline
         return deadline is not None and self.clock.now() >= deadline
 
     async def look_at_world(self) -> str | None:
-        """Fingerprint of the workspace, taken anew where something may have changed."""
+        """Return the fingerprint of the workspace, computed again if something may have changed."""
         if self.changed:
             self.unverified = True
         if self.changed or self.facts.world is None:
@@ -384,20 +384,20 @@ class Kit:
         return self.facts.world
 
     async def close(self) -> None:
-        """Ends what the run started."""
+        """End what the run started."""
         for task in list(self._motion.running):
             task.cancel()
         await asyncio.gather(*self._motion.running, return_exceptions=True)
 
 
 def _is_cancelled() -> bool:
-    """The task itself is to end, not only what it waits for."""
+    """Return whether the task itself is cancelled, not only what it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def tell_waiting(record: Record) -> Record:
-    """Says that the run waits for a person when a proposal opens that the policy does not decide."""
+    """Record that the run waits for a user, when a proposal opens that the policy does not decide."""
 
     def tell(event: Event) -> Stamped:
         stamped = record(event)

@@ -1,4 +1,4 @@
-"""What the kits of one run share: what runs, how a person interrupted it, and how long the run was busy."""
+"""State shared by the kits of one run: what runs, how a user interrupted it, and how long the run was busy."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .stopwatch import Stopwatch
 
 @dataclass(slots=True)
 class Motion:
-    """Of one run, with the kits of its tries."""
+    """The state of one run, shared with the kits of its tries."""
 
     watch: Stopwatch
     interrupted: str | None = None
-    """How a person interrupted what runs, until that has ended."""
+    """How a user interrupted what runs, until that has ended."""
     step_once: bool = False
-    """A person wants one step of a paused run."""
+    """Whether a user asked for one step of a paused run."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set whenever a command of a person was taken."""
+    """Set whenever a user's command was taken."""
     recorded: list[Stamped] | None = None
-    """Of a commit that is not done yet."""
+    """Events of the open commit; None: there is none."""
     counted: float = 0.0
-    """Busy seconds that the journal holds already."""
+    """Busy seconds that are recorded in the journal."""
     active: int = 0
     resting: int = 0
     running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])

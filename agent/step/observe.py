@@ -1,4 +1,4 @@
-"""Shows each step to the detectors, and records what they find."""
+"""Show each step to the stall detectors and record what they find."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from .tool_calls.perform_calls import Acted
 
 
 def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:
-    """A hint comes first; what the next firing leads to is the user's choice (docs/requirements.md 4.5)."""
+    """Run the detectors. A hint comes first; the user chose what a second detection leads to (docs/requirements.md
+    4.5).
+    """
     root = str(kit.workspace.root)
     finding = kit.stall_watch(work).observe(
         Observation(
@@ -42,15 +44,15 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
 
 
 def hint(kind: str, signature: str) -> str:
-    """What a detector tells the model before anything is ended."""
+    """Return what a detector tells the model before anything is ended."""
     return (
-        f"You are going round in circles ({kind}: {signature}). The same again will not bring anything new. "
-        "Say in one sentence what you learned, then try a different way."
+        f"You are repeating yourself ({kind}: {signature}). Doing the same again will not bring anything new.  "
+        "Say in one sentence what you learned, then try a different approach."
     )
 
 
 def _failing(kit: Kit) -> float | None:
-    """Failing tests of all checks that count them; None where no check ran in this step: an old count is no news."""
+    """Return the failing tests of all checks that count them; None if no check ran in this step."""
     if kit.facts.verdicts.checked_seq <= kit.facts.step_seq:
         return None
     counts = [check.failing for check in kit.facts.verdicts.checks.values() if check.failing is not None]

@@ -1,4 +1,4 @@
-"""Performs one work end to end: its steps, each a model call with the tools that it asked for."""
+"""Do one work order: its steps, each a model call with the tool calls of its answer."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from .tool_calls.commands import notice_background
 from .tool_calls.perform_calls import Acted, act
 
 CUT_CALLS = (
-    "Your answer was longer than an answer may be here and was cut off: the first {count} of its calls were run, "
-    "the rest was not. Send fewer or shorter calls in one answer."
+    "Your answer was too long and was cut off: the first {count} of its calls were run, "
+    "the rest were not. Send fewer or shorter calls in one answer."
 )
 
 
 async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
-    """Steps until the work's cap, its ending tool, a fault, an empty budget, or a person. Never raises for these."""
+    """Run steps until the work's cap, its ending tool, a fault, an exhausted budget, or a user.
+    Never raises for these.
+    """
     if work.system is not None and not kit.facts.conversation(work.work).messages:
         kit.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
@@ -69,12 +71,14 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
 
 
 def _go_on(work: Work) -> str:
-    """Silence ends nothing: a work that has a tool for its end is told so."""
-    return f"Go on; when you are done, call `{work.ends_with}`: nothing else ends this." if work.ends_with else "Go on."
+    """Return the message after an answer without calls: it names the tool that ends the work, if there is one."""
+    return (
+        f"Continue; when you are done, call `{work.ends_with}`: nothing else ends this." if work.ends_with else "Go on."
+    )
 
 
 def _has_last_word(kit: Kit, work: str | None) -> bool:
-    """The model spoke last: not every provider takes that up, so it has to hear something."""
+    """Return whether the model spoke last. Not every provider continues then, so a message has to follow."""
     messages = kit.facts.conversation(work).messages
     return bool(messages) and messages[-1].role == "assistant"
 
@@ -82,7 +86,7 @@ def _has_last_word(kit: Kit, work: str | None) -> bool:
 async def _step(
     kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant, form: Constrained | None
 ) -> Acted | WorkResult:
-    """One step, from its start to its end in the journal."""
+    """Run one step and record it from start to end."""
     number = kit.facts.next_step
     record = kit.recorder(number, work.work)
     record(StepStarted(number=number))
@@ -110,7 +114,7 @@ async def _step(
 
 
 def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
-    """Someone has to decide, or a quota is used up."""
+    """Return the result if someone has to decide, or if a quota is used up."""
     if acted.handoff is not None:
         return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
     if (over := kit.quotas.end()) is not None:
@@ -119,7 +123,9 @@ def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
 
 
 def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | None:
-    """A work with its own conversation hears here what it repeats, and fails if it goes on; a loop tells its own."""
+    """Send a stall hint in a work order with its own conversation, or fail it if the stall continues. A loop handles
+    its own.
+    """
     if stall is None or work.work is None:
         return None
     if stall.response != "hint":
@@ -129,7 +135,7 @@ def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | 
 
 
 async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> StallDetected | None:
-    """Checks and detectors look at the step. What a detector found."""
+    """Run checks and detectors after the step. Returns what a detector found."""
     if notes := await notice_background(kit, record):
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:

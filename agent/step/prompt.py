@@ -1,4 +1,4 @@
-"""What the model is told before the task: who it works for, where, and what its tools may do."""
+"""The system prompt: for whom the model works, where, and what its tools may do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..protocol import CONSTRAINED, LoopKind, RunSpec
 from ..system import read_plain
 
 _LARGEST = 64_000_000
-"""Bytes of a file with instructions; of its text, the limit below goes to the model."""
+"""Bytes of the largest instructions file that is read; the next limit applies to its text."""
 _INSTRUCTIONS_LIMIT = 12_000
-"""Characters of the project's instructions that go into the prompt."""
+"""Characters of the project's instructions in the prompt."""
 _INSTRUCTIONS = re.compile(r"\n\nThe project's own instructions \(([^()\n]+)\):\n")
 _LEFT_OUT = re.compile(r"\n?\[\.\.\. ([\d,]+) more characters are left out \.\.\.\]\Z")
 
@@ -58,18 +58,18 @@ _SPARED = (
     "\nSay briefly what you do and why; the tools do the work.",
     " The edit is made for you once the person (or their rules) let it through, then the check runs again.",
 )
-"""Sentences that a model with a small window does without."""
+"""Sentences that are left out for a model with a small window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """The project's own instructions as they stand in a system prompt."""
+    """The project's own instructions as part of a system prompt."""
 
     name: str
-    """Of the file."""
+    """Name of their file."""
     text: str
     left_out: int
-    """Characters of the file that follow the text and are not sent."""
+    """Characters of the file after the text that are not sent."""
 
     @property
     def length(self) -> int:
@@ -77,20 +77,20 @@ class Instructions:
         return len(self.text) + self.left_out
 
     def cut(self, length: int) -> Instructions:
-        """The first `length` characters at most: whole lines, where there are any."""
+        """Return at most the first `length` characters, in whole lines if possible."""
         if length >= len(self.text):
             return self
         text = self.text[: self.text.rfind("\n", 0, length) + 1 or length].rstrip("\n")
         return Instructions(self.name, text, self.length - len(text))
 
     def render(self) -> str:
-        """The part of the prompt. It says how much is left out."""
+        """Return the part of the prompt. It says how much is left out."""
         note = f"\n[... {self.left_out:,} more characters are left out ...]" if self.left_out else ""
         return f"The project's own instructions ({self.name}):\n{self.text}{note}"
 
 
 def split_instructions(system: str) -> tuple[str, Instructions | None]:
-    """The system prompt without the project's instructions, and those."""
+    """Split a system prompt into the text without the project's instructions, and those."""
     found = _INSTRUCTIONS.search(system)
     if found is None:
         return system, None
@@ -101,14 +101,14 @@ def split_instructions(system: str) -> tuple[str, Instructions | None]:
 
 
 def without_spared(system: str) -> str:
-    """The system prompt without the sentences that a model with a small window does without."""
+    """Return the system prompt without the sentences that are left out for a small window."""
     for sentence in _SPARED:
         system = system.replace(sentence, "")
     return system
 
 
 def system_prompt(spec: RunSpec) -> str:
-    """The stable head of the conversation; the same for the same spec, so that the prompt cache can hit."""
+    """Return the system prompt. The same spec gives the same text, so that the prompt cache can hit."""
     parts = [(_CONSTRAINED if spec.edit_format == CONSTRAINED else _BASE).format(workspace=spec.workspace)]
     if spec.edit_format == CONSTRAINED:
         parts.append(_goal(spec))
@@ -128,7 +128,7 @@ def system_prompt(spec: RunSpec) -> str:
 
 
 def instructions(spec: RunSpec) -> str | None:
-    """What the project itself asks for, or None."""
+    """Return the project's own instructions, or None."""
     if spec.instructions is None:
         return None
     text = read_plain(spec.instructions, _LARGEST).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""How long a run was busy (docs/requirements.md 3.1)."""
+"""Measure how long a run was busy (docs/requirements.md 3.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..protocol import Clock
 
 
 class Stopwatch:
-    """Seconds in which a model, a tool or a check ran; two at once count once."""
+    """Seconds in which a model, a tool or a check ran. Parallel work counts once."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -19,7 +19,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Generator[None]:
-        """Counts while the block runs."""
+        """Count the time while the block runs."""
         if self._busy == 0:
             self._since = self._clock.monotonic()
         self._busy += 1
@@ -32,6 +32,6 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """So far, the interval that runs included."""
+        """Return the seconds so far, including a running block."""
         running = self._clock.monotonic() - self._since if self._busy else 0.0
         return self._total + running

@@ -1,4 +1,4 @@
-"""The one place where a model call is allowed (docs/requirements.md 3): a promise, not a report. Pure."""
+"""Admit or refuse a model call (docs/requirements.md 3). Only this module decides; limits are never exceeded. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ USEFUL_OUTPUT = 64
 _MOST_OUTPUT = 32_768
 _MOST_WRAP_UP = 4_096
 _FREE_HAND = 4_096
-"""Tokens of output up to which one call may take all that is left. Above, it gets a quarter of it: a cut stream is
-charged at its worst case, and one cut stream must not end a run."""
+"""Tokens of output up to which one call may take everything that is left. Above this it gets a quarter: a cut stream is
+charged at its worst case, and one cut stream must not end a run.
+"""
 _LEAST_SECONDS = 0.2
-"""In less than that no call brings anything."""
+"""Seconds below which a call cannot return anything."""
 _HAIR = 1e-9
-"""Share of a limit that absorbs the rounding of sums of floats."""
+"""Share of a limit that absorbs rounding errors."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """The call may be made, within these bounds."""
+    """Permission for a call, within these bounds."""
 
     max_tokens: int
     worst_usd: float | None
-    """USD at the dearest rates, margin included; None when unpriced."""
+    """USD at the most expensive rates, including the margin; None if unpriced."""
     worst_tokens: int
-    """Prompt with its margin, and `max_tokens`."""
+    """The prompt with its margin, plus `max_tokens`."""
     seconds: float | None
-    """The stream is cut after so long; None: no limit."""
+    """Seconds after which the stream is cut; None: no limit."""
 
 
 class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of each limit is used, 0 to 1 and above; None where there is no limit."""
+    """The used share of each limit, 0 to 1 and above; None if there is no limit."""
 
     steps: float | None
     tokens: float | None
@@ -67,11 +68,11 @@ def admit(
     retry: bool = False,
     now: float,
 ) -> Grant | Exhausted:
-    """The call may be made with at most this many tokens, or the reason why not. Never raises.
+    """Return how many tokens the call may use, or the reason why it may not be made. Never raises.
 
-    `prompt_tokens` is our own count. `spent` holds what earlier calls were charged, cut streams at their worst case,
-    and besides what calls that still run were admitted with. A `retry` belongs to a step that is counted already; a
-    `wrap_up` is no step, and may use the reserve. `now` is Unix time, for the deadline.
+    `prompt_tokens` is our own count. `spent` contains what earlier calls were charged (cut streams at their worst case)
+    and what running calls were admitted with. A `retry` belongs to a step that is already counted. A `wrap_up` is not a
+    step and may use the reserve. `now` is Unix time, for the deadline.
     """
     kept = Reserve() if wrap_up else reserve
     bounded = margin.bound(prompt_tokens)
@@ -103,7 +104,7 @@ def admit(
 
 
 def share(budget: Budget, spent: Spent) -> Shares:
-    """For meters: what counts against each limit, as a share of it."""
+    """Return the used share of each limit, for meters."""
     return Shares(
         steps=_share(spent.steps, budget.steps),
         tokens=_share(spent.counted_tokens, budget.tokens),
@@ -142,7 +143,7 @@ def _usd_room(budget: Budget, spent: Spent, kept: Reserve) -> float:
 
 
 def _usd_end(budget: Budget, spent: Spent, kept: Reserve, needed: float | None) -> Exhausted | None:
-    """A call that costs nothing, or nobody knows what, is refused only when the limit was passed before it."""
+    """Refuse a call without a known cost only if the limit was exceeded before it."""
     if budget.usd is None:
         return None
     used = spent.counted_usd
@@ -158,7 +159,7 @@ def _usd_end(budget: Budget, spent: Spent, kept: Reserve, needed: float | None) 
 
 
 def _places(smallest: float) -> int:
-    """Decimals that show a digit of the smallest figure, and three at least."""
+    """Return the decimals that show a digit of the smallest figure, at least three."""
     places = 3
     while places < 9 and smallest * 10**places < 0.95:
         places += 1
@@ -175,7 +176,7 @@ def _seconds_left(budget: Budget, spent: Spent, kept: Reserve, now: float) -> fl
 
 
 def _kept_of_deadline(deadline: float, spent: Spent, kept: Reserve, now: float) -> float:
-    """A tenth of a short wall clock too: how long it was at the start is not known, only what ran and what is left."""
+    """Reserve a tenth of a short deadline too. Its start is unknown; only the time used and the time left are known."""
     return min(kept.seconds, max(0.0, spent.seconds + deadline - now) / 10)
 
 
@@ -202,13 +203,13 @@ def _cost(price: Price | None, prompt: int, output: int) -> float | None:
 
 
 def _output_for(room: float, price: Price | None, prompt: int) -> float:
-    """Tokens of output that fit into so many USD beside the prompt."""
+    """Return the tokens of output that fit into `room` USD next to the prompt."""
     if price is None or price.worst_output <= 0 or isinf(room):
         return inf
     return (room - prompt * price.worst_input) / price.worst_output + 1e-6
 
 
 def replace_budget(budget: Budget, name: str, value: float | None) -> Budget:
-    """The same limits with one of them changed; whole numbers stay whole."""
+    """Return the limits with one of them changed; whole numbers stay whole."""
     whole = name in ("steps", "tokens") and value is not None
     return msgspec.structs.replace(budget, **{name: int(value) if whole and value is not None else value})

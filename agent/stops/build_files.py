@@ -1,4 +1,4 @@
-"""The command lines that a `package.json` and a `Makefile` hold."""
+"""Read the command lines in a `package.json` and a `Makefile`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Package(msgspec.Struct):
 
 
 def package_scripts(text: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The lines that `npm ARGUMENTS` runs by a package.json: the named script with its `pre` and `post`."""
+    """Return the lines that `npm ARGUMENTS` runs: the named script with its `pre` and `post`."""
     try:
         scripts = msgspec.json.decode(text.encode(), type=_Package).scripts
     except (*BROKEN_JSON, UnicodeEncodeError):
@@ -37,14 +37,16 @@ _RULE = re.compile(r"^(?P<targets>[^\s#:=][^#:=]*?)\s*::?(?!=)\s*(?P<needs>[^#;]
 
 
 def make_recipes(text: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The recipe lines that `make ARGUMENTS` runs: of the named targets, else of the first, and of what they need."""
+    """Return the recipe lines that `make ARGUMENTS` runs, for the named targets or the first one, and their
+    prerequisites.
+    """
     rules = _rules(text)
     for target in _wanted(rules, arguments):
         yield from rules[target][1]
 
 
 def _wanted(rules: dict[str, tuple[list[str], list[str]]], arguments: Sequence[str]) -> Iterator[str]:
-    """The targets with a rule that are run, each once."""
+    """Yield the targets with a rule that are run, each once."""
     wanted = [word for word in arguments if word in rules] or list(rules)[:1]
     done: set[str] = set()
     while wanted:
@@ -56,7 +58,7 @@ def _wanted(rules: dict[str, tuple[list[str], list[str]]], arguments: Sequence[s
 
 
 def _goals(text: str, arguments: Sequence[str]) -> Iterator[str]:
-    """Targets that `make ARGUMENTS` runs and does not make: a file with such a name would count as their result."""
+    """Yield targets that `make ARGUMENTS` runs and does not create: a file of that name would count as their result."""
     rules = _rules(text)
     phony = {name for match in _PHONY.finditer(text.replace("\\\n", " ")) for name in match[1].split()}
     for target in _wanted(rules, arguments):
@@ -67,7 +69,7 @@ def _goals(text: str, arguments: Sequence[str]) -> Iterator[str]:
 
 
 def makefiles(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
-    """The texts that a `make` reads which is started in `folder`, and where it runs; of other programs nothing."""
+    """Yield the texts that `make` reads when started in `folder`, and where it runs; nothing for other programs."""
     if words[0].rpartition("/")[2] not in ("make", "gmake"):
         return
     there = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] == "-C"), ".")
@@ -78,7 +80,7 @@ def makefiles(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterat
 
 
 def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[str]:
-    """Missing paths, relative to the workspace, that a `make` would take for the result of its recipes."""
+    """Yield missing paths, relative to the workspace, that `make` would take for the result of a recipe."""
     for text, where in makefiles(words, folder, root):
         for goal in _goals(text, words[1:]):
             path = os.path.normpath(where / goal)
@@ -87,7 +89,7 @@ def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterato
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a regular file of at most 1 MB; empty: there is none."""
+    """Return the text of a regular file of at most 1 MB; empty if there is none."""
     try:
         return read_plain(path).decode("utf-8", "replace")
     except (OSError, ValueError):
@@ -95,7 +97,7 @@ def read_text(path: Path) -> str:
 
 
 def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
-    """Target to (what it needs, its recipe's lines as bash would see them), in their order."""
+    """Return each target with its prerequisites and the lines of its recipe as bash would see them, in order."""
     rules: dict[str, tuple[list[str], list[str]]] = {}
     current: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
@@ -115,6 +117,6 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def _as_bash(line: str) -> str:
-    """Without `@`, `-` and `+` in front; `$$x` is bash's `$x`, and `$(X)` a variable of make's."""
+    """Remove leading `@`, `-` and `+`; `$$x` is bash's `$x`, and `$(X)` a variable of make."""
     bare = re.sub(r"^[\s@+-]+", "", line)
     return re.sub(r"\$[({](\w+)[)}]", r"${\1}", bare.replace("$$", "\0")).replace("\0", "$")

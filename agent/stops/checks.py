@@ -14,15 +14,15 @@ from .counting import Counted, count_tests, failing_of
 from .plain import plain
 
 OUTPUT_CHARACTERS = 8_000
-"""What of a check's output goes back to the model."""
+"""Characters of a check's output that are sent to the model."""
 _HEAD_SHARE = 4
-"""A quarter of them from the beginning: runners put the verdict at the end."""
+"""A quarter is taken from the beginning: runners print the verdict at the end."""
 _BASH_SAYS = re.compile(r"^(?:bash|/\S*/bash|environment): ")
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run of a check brought; the fields of `CheckFinished`."""
+    """The result of one run of a check; the fields of `CheckFinished`."""
 
     command: str
     passed: bool
@@ -30,14 +30,14 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """None: it timed out or did not start."""
     timed_out: bool
     failing: int | None
-    """Failing tests, where the output counts them."""
+    """Number of failing tests, if the output counts them."""
     counted: Counted | None = None
-    """What the whole output counts, before it is shortened."""
+    """The counts of the whole output, before it is shortened."""
     output: str
-    """Head and tail, bounded, without terminal sequences."""
+    """Head and tail, without terminal sequences."""
     seconds: float
     error: str | None
-    """Why it could not be started, if so; one line."""
+    """Why it could not be started, on one line."""
 
 
 async def run_check(
@@ -49,9 +49,9 @@ async def run_check(
     sandbox: Sandbox,
     empty: Path | None = None,
 ) -> CheckResult:
-    """Runs it by `bash --noprofile --norc -c` in the commands' sandbox; `timeout` in seconds. Never raises OSError.
+    """Run the check with `bash --noprofile --norc -c` in the sandbox; `timeout` in seconds. Never raises OSError.
 
-    `empty`: a private folder below the sandbox's temp folder.
+    `empty`: a private folder in the sandbox's temp folder.
     """
     finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout, empty=empty)
     whole = plain(finished.full.decode("utf-8", "replace"))
@@ -75,7 +75,9 @@ async def run_check(
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """At most about `limit` characters: whole lines of both ends, and between them how much is left out."""
+    """Return at most about `limit` characters: whole lines of both ends, with a note on what is
+    left out between them.
+    """
     if len(text) <= limit:
         return text
     head = _whole_lines(text[: limit // _HEAD_SHARE], from_start=True)
@@ -86,14 +88,14 @@ def head_and_tail(text: str, limit: int) -> str:
 
 
 def _whole_lines(piece: str, *, from_start: bool) -> str:
-    """Without the line that was cut, unless little else is left."""
+    """Drop the line that was cut, unless little else is left."""
     at = piece.rfind("\n") if from_start else piece.find("\n")
     whole = piece[: at + 1] if from_start else piece[at + 1 :]
     return whole if at >= 0 and len(whole) >= len(piece) // 2 else piece
 
 
 def _not_started(finished: Finished, output: str) -> str | None:
-    """The shell ran, but all that it has to say is that there is no such command."""
+    """Return why the command did not start: the shell ran but only reported that there is no such command."""
     lines = [line for line in output.splitlines() if line.strip()]
     if finished.exit_code not in (_NOT_FOUND, _NOT_EXECUTABLE) or not lines:
         return None

@@ -1,4 +1,4 @@
-"""The explicit end is only accepted with citations that hold (docs/requirements.md 2.3.4)."""
+"""Accept `finish` only with citations that hold (docs/requirements.md 2.3.4)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..system import read_plain
 from ..workspace import PathRefused, Workspace
 
 _LARGEST = 20_000_000
-"""Bytes of a cited file that is looked into."""
+"""Bytes of the largest cited file that is read."""
 
 
 class _Citation(msgspec.Struct, frozen=True):
     path: str
     line: int | None = None
     last: int | None = None
-    """Of `path:3-7`."""
+    """The last line of `path:3-7`."""
     quote: str | None = None
 
 
 def reject_finish(answer: str, citations: Sequence[Any], workspace: Workspace, touched: Iterable[str]) -> str | None:
-    """Why `finish` is not accepted, for the model to read; None: every citation holds.
+    """Return why `finish` is not accepted, as text for the model; None: every citation holds.
 
     `touched`: paths that this run read or wrote, as the model named them.
     """
@@ -43,11 +43,11 @@ def reject_finish(answer: str, citations: Sequence[Any], workspace: Workspace, t
 
 
 def _parse(given: object, workspace: Workspace) -> _Citation | str:
-    """The citation, or what is wrong with how it is written."""
+    """Return the citation, or what is wrong with its form."""
     if isinstance(given, str):
         return _parse_text(given, workspace)
     if not isinstance(given, dict):
-        return f'{given!r} is no citation: write "path", "path:line" or {{path, line, quote}}'
+        return f'{given!r} is not a citation: write "path", "path:line" or {{path, line, quote}}'
     fields = cast("dict[str, object]", given)
     path, line, quote = fields.get("path"), fields.get("line"), fields.get("quote")
     if not isinstance(path, str) or not path:
@@ -56,9 +56,9 @@ def _parse(given: object, workspace: Workspace) -> _Citation | str:
     if isinstance(line, str) and line.strip().isdigit():
         line = int(line)
     if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
-        return f"{path}: `line` is a whole number, not {line!r}"
+        return f"{path}: `line` must be a whole number, not {line!r}"
     if quote is not None and not isinstance(quote, str):
-        return f"{path}: `quote` is a text, not {quote!r}"
+        return f"{path}: `quote` must be a text, not {quote!r}"
     return _Citation(base.path, line if line is not None else base.line, base.last, quote or None)
 
 
@@ -93,7 +93,7 @@ def _line_problem(citation: _Citation, lines: list[str]) -> str | None:
 
 
 def _quote_problem(citation: _Citation, lines: list[str]) -> str | None:
-    """The quote has to stand there, white space aside; where a line is named, it has to begin on it."""
+    """Check that the quote is there, ignoring white space; with a line number it has to begin on that line."""
     wanted = _squeeze(citation.quote or "")
     if not wanted:
         return None
@@ -103,11 +103,11 @@ def _quote_problem(citation: _Citation, lines: list[str]) -> str | None:
     first, last = citation.line, citation.last or citation.line
     if first is None or last is None or any(first <= begin <= last for begin, _ in where):
         return None
-    return f"{citation.path}: the quote stands on line {where[0][0]}, not on line {first}"
+    return f"{citation.path}: the quote is on line {where[0][0]}, not on line {first}"
 
 
 def _lines_with(wanted: str, lines: list[str]) -> list[tuple[int, int]]:
-    """First and last line of each place where the squeezed text stands."""
+    """Return the first and last line of each place with the text, ignoring white space."""
     starts: list[int] = []
     pieces: list[str] = []
     at = 0

@@ -1,4 +1,6 @@
-"""A check can be passed by changing it: which files decide whether the goal is met (docs/requirements.md 2.3.6)."""
+"""Guard files that decide whether the goal is met, because a check can be passed by changing it (docs/requirements.md
+2.3.6).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ CI_FILES = (
     "Jenkinsfile",
 )
 ALWAYS_READ = (".gitignore", ".env", ".env.*")
-"""What so many tools obey that it counts with any check."""
+"""Files that so many tools read that they matter for any check."""
 _ARTEFACTS = frozenset(
     [
         ".o",
@@ -77,7 +79,7 @@ _ARTEFACTS = frozenset(
         ".coverage",
     ]
 )
-"""Endings of what a build or an editor leaves beside tests. Their names decide nothing."""
+"""Endings of files that a build or an editor leaves next to tests. Their names decide nothing."""
 _BY_PRODUCT = re.compile(
     r"(^|/)(__pycache__|\.[\w]+_cache|\.hypothesis|\.coverage[\w.]*|htmlcov|[^/]+\.dir)(/|$)|(^|/)\.rundry-\w+\.tmp$"
 )
@@ -115,17 +117,17 @@ _CODE = frozenset(
     ]
 )
 _LARGEST = 16_000_000
-"""Bytes of a file that is guarded for what it holds."""
+"""Bytes of the largest file that is guarded for its content."""
 _NO_DEFAULTS = "none"
 _NOWHERE = Path("/nonexistent")
 _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile", "dockerfile"}
-"""Files that a task can name although their names look like words."""
+"""Names of files that a task can mention although they look like words."""
 
 
 class Guard:
-    """Which paths decide a verdict. Globs as in a .gitignore: without a slash they hold at any depth.
+    """The paths that decide a verdict. Globs as in a .gitignore: without a slash they match at any depth.
 
-    Case is ignored, as some file systems do.
+    Case is ignored, as on some file systems.
     """
 
     def __init__(
@@ -157,11 +159,11 @@ class Guard:
         self._unless = tuple(f"/{_normal(name)}" for name in unless)
 
     def __bool__(self) -> bool:
-        """Something is guarded."""
+        """Whether anything is guarded."""
         return self._is_anything
 
     def matches(self, path: str) -> bool:
-        """A change of this file, relative to the workspace, is asked about in every mode."""
+        """Return whether a change of this file, relative to the workspace, has to be approved in every mode."""
         normal = _normal(path)
         if self._asked.match_file(normal):
             return True
@@ -172,7 +174,7 @@ class Guard:
         return self._names.match_file(normal) and not any(glob.matches(path) for glob in self._free)
 
     def seals(self, path: str) -> bool:
-        """As `matches`, for a file found on the disk: what builds and caches leave beside tests does not count."""
+        """Like `matches`, for a file found on the disk: build and cache files next to tests do not count."""
         normal = _normal(path)
         if self._asked.match_file(normal):
             return True
@@ -182,7 +184,7 @@ class Guard:
         return self.matches(path)
 
     def is_output(self, path: str) -> bool:
-        """A new file that a check may make for itself: data below a folder of tests, no code and no configuration."""
+        """Return whether a check may create this new file: data below a test folder, not code or configuration."""
         normal = _normal(path)
         return (
             PurePosixPath(normal).suffix not in _CODE
@@ -209,10 +211,10 @@ class Guard:
 def default_guard(
     predicates: Predicates, task: str, root: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Guard:
-    """What guards a run: tests, build and CI files, all that the check depends on, and `--guard`.
+    """Return the guard of a run: tests, build and CI files, all that the check depends on, and `--guard`.
 
-    What the task names is not guarded. With `root`, the workspace, scripts and imports are followed. A run without a
-    check has nothing to guard but what `--guard` names. `env`: the environment of the check.
+    Files that the task names are not guarded. With `root`, the workspace, scripts and imports are followed. A run
+    without a check guards only what `--guard` names. `env`: the environment of the check.
     """
     return _guard(predicates, task, root, env or {}, [])
 
@@ -225,11 +227,12 @@ def guard_of_items(
     root: Path,
     env: Mapping[str, str] | None = None,
 ) -> Guard:
-    """What guards a search that brings files through a check: as `default_guard`, but for the files it is about.
+    """Return the guard of a migration: like `default_guard`, without the files that it changes.
 
-    Those that `globs` name may change although their names are those of tests, but never one that the check executes.
+    Files that `globs` match may change even if their names are those of tests, but never a file that the check
+    executes.
     """
-    own_words = task.replace(check, " ")  # a check that is named in the task is not a file to be changed
+    own_words = task.replace(check, " ")  # a check that the task names is not a file to be changed
     wanted = msgspec.structs.replace(predicates, until=[check])
     return _guard(wanted, own_words, root, env or {}, [FileGlob(glob, root) for glob in globs])
 
@@ -254,7 +257,7 @@ def _guard(
 
 
 def named_files(task: str) -> list[str]:
-    """The files that a task names: words with a dot or a slash in them, and `Makefile` with its like. No folders."""
+    """Return the files that a task names: words with a dot or a slash, and names like `Makefile`. No folders."""
     found: list[str] = []
     for word in re.split(r"[\s`'\"<>()\[\]{},;|*?]+", task):
         bare = re.sub(r"[.:!]+$", "", re.sub(r":\d+(:\d+)?$", "", word))
@@ -268,7 +271,7 @@ def named_files(task: str) -> list[str]:
 
 
 def _inside(paths: Iterable[str], root: Path | None) -> list[str]:
-    """Relative to the workspace, and the files behind links; what lies outside of it needs no guard."""
+    """Return paths relative to the workspace, including the files behind links; paths outside need no guard."""
     found: list[str] = []
     for path in paths:
         if root is None:

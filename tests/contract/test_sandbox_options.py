@@ -106,7 +106,7 @@ def test_a_run_reaches_listed_hosts_only_and_says_which(home: Home, project: Pat
     with ScriptedServer([call("run_command", command="curl -sS http://evil.com/"), say("done")]) as server:
         words = ["--loop", "naive", "--gate", "auto", "--model", "fake", "--api-base", server.base_url]
         ran = home.run("run", "look", "--headless", "--json", *flags, *words, cwd=project)
-    assert "commands reach *.example.org, pypi.org:8443, and nothing else of the network" in ran.stdout
+    assert "commands can reach only these hosts: *.example.org, pypi.org:8443" in ran.stdout
     assert "[rundry: refused evil.com:80: not in [sandbox] hosts]" in ran.results("run_command")[0]
 
 

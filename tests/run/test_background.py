@@ -78,7 +78,7 @@ async def test_the_model_ends_it_and_may_use_the_name_again(driven):
     results = [e["result"] for e in run.of("tool_finished")]
     assert "`s` is already running" in results[1]
     assert "`s` was ended" in results[2] and "tick" in results[2]
-    assert "nothing runs under `s`; there runs nothing" in results[3]
+    assert "nothing runs under `s`; running: nothing" in results[3]
     assert "runs in the background" in results[4]
     assert [e["how"] for e in run.of("background_ended")] == ["stopped by the model", "the run ended"]
 

@@ -123,10 +123,10 @@ async def test_where_nothing_can_be_committed_it_is_said_once_and_the_run_goes_o
     run = driven(edit("a.txt", "one", "1"), edit("a.txt", "1", "2"), DONE, commit=True)
     outcome = await run.run()
     expected = {
-        "none": "is in no git repository",
-        "detached": "HEAD is not on a branch",
-        "locked": "git is in use: another git process is running",
-        "merging": "git is in use: a merge is in progress",
+        "none": "is not in a git repository",
+        "detached": "HEAD stands on no branch",
+        "locked": "git is in use: another git works in it",
+        "merging": "git is in use: a merge is under way",
         "unborn": "the branch has no commit yet",
     }
     (line,) = run.of("run_started")[0]["notes"]

@@ -53,7 +53,7 @@ async def test_the_file_behind_a_red_check_is_shown_and_two_small_answers_turn_i
     roles = [message.role for message in second.messages]
     assert roles == ["system", "user", "assistant", "user"] and not any(m.calls for m in second.messages)
     assert run.heard(1).count("def mean(values)") == 1, "only the newest state of a file is heard"
-    assert "What came of your edit: calc/core.py changed" in second.messages[-1].text
+    assert "Result of your edit: calc/core.py changed" in second.messages[-1].text
 
 
 async def test_fences_bare_line_ends_and_a_call_that_is_no_json_are_taken_as_they_are_meant(calc: Make):
@@ -64,7 +64,7 @@ async def test_fences_bare_line_ends_and_a_call_that_is_no_json_are_taken_as_the
     run = calc(say("I would change the minus."), fenced, MEAN)
     outcome = await run.run()
     assert outcome.reason == "done", run.story()
-    assert "No edit came of your answer" in run.heard(1)
+    assert "Your answer contained no edit" in run.heard(1)
 
 
 async def test_what_the_gate_refuses_and_what_does_not_match_is_told_and_changes_nothing(calc: Make, tmp_path: Path):

@@ -162,7 +162,7 @@ async def test_a_green_pass_does_not_move_a_protected_branch(clocked: Make, work
     await through_hours(run, ManualClock())
     assert verdicts(run)[0] == "kept" and subjects(work) == ["My own commit", "First"], run.story()
     assert subjects(work, "main") == ["First"]
-    assert "protected branch main is where it was" in run.of("pass_finished")[0]["why"]
+    assert "protected branch main was restored" in run.of("pass_finished")[0]["why"]
 
 
 async def test_what_someone_else_moved_meanwhile_is_left_and_named(clocked: Make, work: Path):

@@ -82,7 +82,7 @@ async def test_without_a_view_the_person_is_passed_at_once_and_a_model_takes_ove
     (switched,) = run.of("model_switched")
     assert (switched["by"], switched["spec"]["name"]) == ("tier", "stronger")
     heard = run.heard()
-    assert "You take over from another model (scripted), which could not go on: the model asks: tabs or" in heard
+    assert "You take over from another model (scripted), which could not continue: the model asks: tabs or" in heard
     run.assert_legal()
 
 
@@ -195,7 +195,7 @@ async def test_a_wait_of_a_tier_is_no_reason_to_park(driven):
     clock = ManualClock()
     outcome = await ticking(run, clock, 7300)
     assert outcome.reason is Reason.HANDOFF
-    assert passed(run) == [(1, "told; nobody came")]
+    assert passed(run) == [(1, "notified; nobody came")]
     assert run.of("run_ended")
 
 

@@ -52,8 +52,8 @@ async def test_a_person_lets_a_write_outside_through_once_and_nothing_else(place
     assert [path.name for path in out.iterdir()] == ["a"]
     opened = [e for e in run.events if e["type"] == "proposal_opened" and e["beyond"]]
     assert all(e["danger"] and e["rule"] is None and e["asks"] for e in opened) and opened[0]["beyond"] == what
-    assert f"The sandbox refused: {what}. The person let it through, once:\nexit code 0" in run.heard()
-    assert "The person did not let it through: one is enough" in run.heard()
+    assert f"The sandbox refused: {what}. The person allowed it once:\nexit code 0" in run.heard()
+    assert "The person did not allow it: one is enough" in run.heard()
     assert [e["ok"] for e in run.events if e["type"] == "tool_finished"][:2] == [True, False]
 
 
@@ -93,7 +93,7 @@ async def test_where_nobody_is_there_the_model_is_told_what_was_refused(place, d
     await run.run()
     assert beyond(run) == [] and not list((place / "outside").iterdir())
     assert "The sandbox refused: write in" in run.heard() and "The sandbox refused: the network." in run.heard()
-    assert run.heard().count("Nobody is here who could let it through") == 2
+    assert run.heard().count("Nobody is here to allow it") == 2
 
 
 async def test_no_proposal_opens_for_success_or_for_tests_that_fail(place, driven):

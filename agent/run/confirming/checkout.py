@@ -25,7 +25,7 @@ from .not_set_up import NotSetUp
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run made, and where."""
+    """The result of a run and where it is."""
 
     journal: Journal
     facts: RunFacts
@@ -33,32 +33,32 @@ class Result:
     snapshots: Snapshots
     sandbox: Sandbox
     env: Mapping[str, str]
-    """Of checks."""
+    """The environment of checks."""
     tree: str
     """The snapshot; empty: there is none."""
     guard: Guard | None = None
-    """Of the run that goes on; None: it has ended, and the workspace may have changed since."""
+    """The guard of a running run; None: the run has ended, and the workspace may have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Where a check runs."""
+    """The place where a check runs."""
 
     workspace: Workspace
-    """As the check sees it: at the path of the original where the sandbox can show it there."""
+    """The workspace as the check sees it: at the original path if the sandbox can show it there."""
     sandbox: Sandbox
     env: Mapping[str, str]
     original: Path | None
-    """The original workspace, where a check can still come upon its path; None: it is out of sight."""
+    """The original workspace if a check can still reach its path; None: it cannot."""
 
 
 class _Owner:
-    """Holds a temp folder."""
+    """Owns a temp folder."""
 
 
 @asynccontextmanager
 async def checkout(result: Result) -> AsyncGenerator[Checkout]:
-    """Make it in a private temp folder, and remove it afterwards. Raises NotSetUp."""
+    """Make a checkout in a private temp folder and remove it afterwards. Raises NotSetUp."""
     owner = _Owner()
     folder = own_temp(owner) / (result.workspace.root.name or "workspace")
     try:
@@ -99,7 +99,7 @@ async def _made(result: Result, folder: Path) -> Checkout:
 
 
 async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
-    """The tree, then the guarded files."""
+    """Write the files of the snapshot, then the guarded files."""
     for path in await result.snapshots.lay(result.tree, folder):
         if result.guard is None:
             raise NotSetUp(f"{path} is too large for a snapshot")
@@ -115,7 +115,8 @@ async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
 
 
 async def _lay_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
-    """Repositories of its own, where the workspace and its submodules have them. What has to be mounted for them.
+    """Make repositories for the checkout where the workspace and its submodules have them. Returns what has to be
+    mounted.
 
     `below`: the submodule; empty: the workspace itself.
     """
@@ -137,7 +138,7 @@ def _link(root: Path, folder: Path, paths: Sequence[str]) -> None:
 
 
 def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
-    """The check would run in a temp folder. Raises NotSetUp where that is not the same."""
+    """Raise NotSetUp if the check has to run in a temp folder and that makes a difference."""
     root, kind = result.workspace.root, result.sandbox.kind
     if mounted.paths and kind is None:
         raise NotSetUp(f"no sandbox can mount {mounted.paths[0]} read-only ({result.sandbox.why_none or 'none works'})")

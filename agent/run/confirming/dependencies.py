@@ -1,4 +1,6 @@
-"""The dependency folders of a run: their digests are recorded at its start and compared at the confirmation."""
+"""The dependency folders of a run: their digests are recorded at its start and compared when the
+result is confirmed.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, d
 from .not_set_up import NotSetUp
 
 _MOST_MASKED = 200
-"""Folders that a check sees empty: each is a mount of its own."""
+"""Folders that a check sees empty; each needs its own mount."""
 _NAMED = 3
 
 
 class Dependencies:
-    """Records the dependency folders of one run, next to what the run does."""
+    """Record the dependency folders of one run in the background."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -30,19 +32,19 @@ class Dependencies:
         self._closed = threading.Event()
 
     def begin(self) -> None:
-        """Start to read them, unless an earlier runner did, or a tool may have changed them already."""
+        """Start to read them, unless an earlier runner did or a tool may have changed them already."""
         facts = self._kit.facts
         if facts.spec.predicates.confirming and facts.verdicts.dependencies is None and not facts.actions:
             self._task = asyncio.ensure_future(self._record())
             self._kit.before_acting = self.ready
 
     async def ready(self) -> None:
-        """Returns when they are recorded."""
+        """Wait until they are recorded."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
     async def close(self) -> None:
-        """End the reading."""
+        """Stop reading."""
         self._closed.set()
         if self._task is not None:
             self._task.cancel()
@@ -72,16 +74,16 @@ class Dependencies:
 
 
 class Mounted(msgspec.Struct, frozen=True):
-    """The dependency folders that a checkout gets: they are as they were at the start."""
+    """The dependency folders that a checkout mounts: they have not changed since the start."""
 
     paths: list[str] = []
-    """Relative to the workspace."""
+    """Paths relative to the workspace."""
     empty: list[str] = []
     """Caches in them that a check must not see."""
 
 
 def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
-    """Compare the folders that stand there now with the start. Raises NotSetUp with what differs."""
+    """Compare the present folders with those of the start. Raises NotSetUp that names the differences."""
     present = dependency_folders(root)
     recorded = facts.verdicts.dependencies
     if recorded is None:
@@ -102,7 +104,7 @@ def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
 
 
 def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: FolderKind) -> list[str]:
-    """Its caches. Raises NotSetUp where anything else differs."""
+    """Return the folder's caches. Raises NotSetUp if anything else differs."""
     if folder.manifest is None:
         raise NotSetUp(f"{folder.path} could not be recorded at the start: {folder.why_not}")
     try:

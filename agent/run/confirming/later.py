@@ -20,17 +20,17 @@ from .trial import try_out
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verification said."""
+    """The result of a verification."""
 
     run_id: str
     command: str
     result: Confirmed
     detail: str = ""
     output: str = ""
-    """Of the command that failed: head and tail, bounded."""
+    """Head and tail of the output of the command that failed."""
     seconds: float = 0.0
     recorded: bool = True
-    """It is in the journal; a journal that a runner or a screen holds is not written to."""
+    """Whether it is in the journal. A journal that a runner or a screen holds is not written."""
 
 
 async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) -> Verified:
@@ -87,7 +87,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
 
 
 def _recorded(path: Path, verified: Verified, world: str | None) -> Verified:
-    """Append it, unless someone holds the run."""
+    """Append it, unless a runner or a screen holds the run."""
     event = RunVerified(
         command=verified.command,
         result=verified.result,

@@ -1,4 +1,4 @@
-"""Confirm the result of a run that goes on: what holds in the workspace must hold in a clean checkout too."""
+"""Confirm the result of a running run: what passes in the workspace must also pass in a clean checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 
 
 async def confirm(run: RunDriver) -> None:
-    """Run the confirming commands once and record what came of it. A person can interrupt it."""
+    """Run the confirming commands once and record the result. The user can interrupt it."""
     kit = run.kit
     async with run.files_at_rest:
         with kit.activity():
@@ -93,7 +93,7 @@ def _joined(kit: Kit) -> str:
 
 
 async def _mark(kit: Kit, tree: str) -> str:
-    """Of what a checkout would be made of: files, approved content, commit."""
+    """Return a mark of what a checkout would contain: files, approved content, commit."""
     sealing = kit.facts.sealing
     parts = [tree, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
     try:
@@ -105,7 +105,7 @@ async def _mark(kit: Kit, tree: str) -> str:
 
 
 def _left_out(root: Path) -> list[str]:
-    """Ignored files and folders that are not in a checkout, the newest first; caches are not listed."""
+    """Return ignored files and folders that a checkout does not contain, newest first; caches are left out."""
     mounted = dependency_folders(root)
     found: list[tuple[int, str]] = []
     for path, name, _ in ignored_names(root):

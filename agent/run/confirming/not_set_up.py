@@ -1,4 +1,4 @@
-"""Why a result could be neither confirmed nor refuted."""
+"""The error for a result that could be neither confirmed nor refuted."""
 
 from __future__ import annotations
 

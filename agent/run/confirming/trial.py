@@ -1,4 +1,4 @@
-"""Run commands once in a clean checkout, and say what came of it."""
+"""Run commands once in a clean checkout and report the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of the commands."""
 
     result: Confirmed
     detail: str = ""
@@ -28,7 +28,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def try_out(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
-    """Each command must pass (with `any_`: one of them), within so many seconds. Never raises NotSetUp."""
+    """Run the commands. Each must pass (with `any_`: one of them), within `seconds`. Never raises NotSetUp."""
     try:
         return await _tried(result, commands, seconds, any_=any_)
     except NotSetUp as why:
@@ -87,7 +87,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _still_unchanged(result: Result) -> None:
-    """What runs in the background may have written to a dependency folder meanwhile. Raises NotSetUp."""
+    """Raise NotSetUp if a background process wrote to a dependency folder during the check."""
     if result.workspace.root.is_dir():
         unchanged(result.journal, result.facts, result.workspace.root)
 

@@ -11,9 +11,9 @@ from ..client.start_request import ResumeChanges
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
-    """What is damaged, where the person accepts it; those events are read as damaged from then on.
+    """Return the damage if the user accepts it. Those events are then skipped as damaged.
 
-    Raises UserError where the person has to decide first, JournalError where the file cannot be read.
+    Raises UserError if the user has to decide first, JournalError if the file cannot be read.
     """
     newest = journal.last_seq()
     require_intact_file(journal)
@@ -39,7 +39,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
 
 
 def require_undamaged(journal: Journal) -> None:
-    """Raise UserError or JournalError where the journal is damaged: what is done now needs all of its events."""
+    """Raise UserError or JournalError if the journal is damaged, because the caller needs all of its events."""
     admit_damage(journal, ResumeChanges())
 
 

@@ -1,4 +1,4 @@
-"""Continue a run from which events are missing: its spend is held, and the workspace is compared first."""
+"""Continue a run from which events are missing: hold its unknown spend, and compare the workspace first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTE = (
 
 
 async def note_damage(kit: Kit, resumed: RunResumed) -> RunResumed:
-    """The event that resumes the run, with what is damaged and the files that are not as the journal has them."""
+    """Return the resume event with the damage and the files that differ from the journal."""
     damage = kit.damage
     if not damage:
         return resumed
@@ -34,7 +34,7 @@ async def note_damage(kit: Kit, resumed: RunResumed) -> RunResumed:
 
 
 def settle_spend(kit: Kit, notes: list[str]) -> None:
-    """Hold what was spent and cannot be read, and tell the model what it cannot know."""
+    """Hold unreadable spend against the limits, and inform the model about what is missing."""
     damage, used = kit.damage, kit.facts.spending.used
     if not damage:
         return
@@ -43,14 +43,14 @@ def settle_spend(kit: Kit, notes: list[str]) -> None:
         usd = max(0.0, damage.tail.used.usd - used.usd)
         if tokens or usd > 1e-9:
             kit.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
-    if kit.facts.finder is not None:  # each item has a conversation of its own
+    if kit.facts.finder is not None:  # each item has its own conversation
         return
     lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"
     kit.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
 
 
 def _unrecorded(kit: Kit, damage: Damage) -> tuple[int, float]:
-    """Steps and seconds that only the record next to the journal knows of."""
+    """Return steps and seconds that only the record next to the journal contains."""
     if damage.tail is None:
         return 0, 0.0
     used, known = damage.tail.used, kit.facts.spending.used
@@ -58,7 +58,7 @@ def _unrecorded(kit: Kit, damage: Damage) -> tuple[int, float]:
 
 
 async def _file_notes(kit: Kit) -> list[str]:
-    """Files that are neither as the journal has them last nor as they were at the start, a line each."""
+    """Return one line for each file that matches neither the journal's last record of it nor the start."""
     names = [
         path for path, (first, last) in sorted(kit.facts.changes.files.items()) if _differs(kit, path, first, last)
     ]

@@ -1,1 +1,1 @@
-"""Hand-off: its record, and who is asked to continue."""
+"""Hand-off: its record, and the tiers that can continue the run."""

@@ -1,4 +1,4 @@
-"""A stronger model takes over where a stall's hint did not help: by rule, once a run."""
+"""Switch to a stronger model by rule, once per run, if the hint after a stall did not help."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..run_driver import RunDriver
 from .handoff import handoff_record
 
 OF_HANDOVER = "handover"
-"""Kind of the program's words to a model that takes over."""
+"""Kind of the program's message to a model that takes over."""
 _MOST = 8
 
 
 async def escalate(run: RunDriver, open_model: OpenModel) -> Finish | None:
-    """After a stall that the rule is for: None, and the other model goes on; or the end, where it cannot."""
+    """Switch models after a stall that the rule covers. Returns None, or the end if that is not possible."""
     stall, spec = run.facts.stall, run.facts.spec.escalate
     if stall is None or stall.response != ESCALATE or spec is None:
         return None
@@ -30,15 +30,15 @@ async def escalate(run: RunDriver, open_model: OpenModel) -> Finish | None:
 
 
 def handover(before: str, reason: str, record: HandoffRecord) -> str:
-    """What a model hears that takes over from another."""
+    """Return the message for a model that takes over from another."""
     tried = [f"- {t.what}{f' ({t.times} times)' if t.times > 1 else ''}: {t.why}" for t in record.tried[-_MOST:]]
     lines = [
-        f"You take over from another model ({before}), which could not go on: {reason}.",
-        "What stands above is its work, not yours: look at the files before you trust it.",
+        f"You take over from another model ({before}), which could not continue: {reason}.",
+        "Everything above is its work, not yours: look at the files before you trust it.",
     ]
     if tried:
         lines += ["What was tried and did not help:", *tried]
-    return "\n".join([*lines, "Take a different way."])
+    return "\n".join([*lines, "Take a different approach."])
 
 
 def _end(stall: StallDetected, response: str) -> Finish:

@@ -1,4 +1,4 @@
-"""The record of a hand-off, from which anybody can continue the run (docs/requirements.md 5.2)."""
+"""The record of a hand-off, which contains all that is needed to continue the run (docs/requirements.md 5.2)."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from ..suspect import suspect_digest
 LAST_ACTIONS = 8
 MOST_TRIED = 12
 _TAIL = 2_000
-"""Characters of the check's output."""
+"""Characters of the check's output in the record."""
 _DIFF, _ALL_DIFFS = 4_000, 24_000
 """Characters of one file's diff, and of all."""
 _LARGEST = 1 << 20
-"""Bytes of a file of which a diff is made."""
+"""Size in bytes up to which a file gets a diff."""
 _RESULT = 300
 _CHANGES = ("edit_file", "write_file")
 ASKS = "the model asks: "
 DECIDES = "someone has to decide: "
-"""What a hand-off's reason begins with where the model has a question."""
+"""Prefix of a hand-off's reason if the model has a question."""
 LoadBlob = Callable[[str], bytes]
 
 
 def hand_off(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffOpened:
-    """The event, with everything that is known by now. `load`: what the journal keeps under a name."""
+    """Return the hand-off event. `load` reads a blob of the journal."""
     return HandoffOpened(
         reason=reason, suggested_action=suggested_action(facts, reason), record=handoff_record(facts, reason, load)
     )
 
 
 def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecord:
-    """Task, last actions, open proposals, changes, the failing check's tail, what was tried, what is left."""
+    """Return the task, last actions, open proposals, changes, failing check, attempts and remaining budget."""
     failing = _failing(facts)
     asked = [question.question for question in facts.asking.questions.values()]
     return HandoffRecord(
@@ -79,7 +79,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
 
 
 def standing(journal: Journal) -> HandoffOpened | None:
-    """How a run stands that ended without being complete, as a hand-off says it; None: it is complete, or goes on."""
+    """Return a hand-off record for a run that ended without being complete; None: it is complete or still runs."""
     facts = facts_of(journal)
     ended = facts.ended
     if ended is None or ended.complete:
@@ -92,7 +92,7 @@ def standing(journal: Journal) -> HandoffOpened | None:
 
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
-    """One sentence: what the person who takes it up would do first."""
+    """Return one sentence: what the user should do first."""
     if reason.startswith(ASKS) or (facts.asking.questions and not reason.startswith(DECIDES)):
         return "Answer the model's question, then resume the run."
     if reason.startswith(DECIDES):
@@ -140,7 +140,7 @@ def _last(action: Action) -> LastAction:
 
 
 def _shortened(arguments: object) -> object:
-    """A whole file's text need not stand in the record twice."""
+    """Cut long texts in arguments: the record need not contain a whole file twice."""
     match arguments:
         case dict():
             return {key: _shortened(value) for key, value in cast("dict[str, object]", arguments).items()}
@@ -178,17 +178,17 @@ def _changed(path: str, before: str | None, after: str | None, load: LoadBlob, r
 
 
 def _tried(facts: RunFacts) -> list[Tried]:
-    """What went in circles, what failed, and, where a check still fails, what was changed without turning it green."""
-    found = [(stall.signature, f"it went in circles: {stall.kind}") for stall in facts.stalls]
+    """Return stalls, failures and, if a check still fails, the changes that did not help."""
+    found = [(stall.signature, f"it stalled: {stall.kind}") for stall in facts.stalls]
     found += [_named(action, _first_line(action.result)) for action in facts.actions if action.ok is False]
     if _failing(facts) is not None:
         done = [action for action in facts.actions if action.ok and action.tool in _CHANGES]
         found += [_named(action, "it landed, and the check still fails") for action in done]
-    return _counted(found)
+    return _distinct(found)
 
 
-def _counted(found: Iterable[tuple[str, str]]) -> list[Tried]:
-    """Each approach once, with its newest reason; the newest ones where there are too many."""
+def _distinct(found: Iterable[tuple[str, str]]) -> list[Tried]:
+    """Return each attempt once with its newest reason; only the newest attempts if there are too many."""
     times: dict[str, tuple[int, str]] = {}
     for what, why in found:
         times[what] = (times.pop(what, (0, ""))[0] + 1, why)

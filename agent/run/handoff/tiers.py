@@ -26,19 +26,19 @@ from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
 
 COMMAND_SECONDS = 60.0
-"""A command that tells someone may take so long."""
+"""Time limit of a command that notifies someone."""
 
 
 class Ladder:
-    """Goes up tier by tier. Without tiers the person is asked while a view is attached, and nobody else."""
+    """Try the tiers one after the other. Without tiers only the user is asked, while a view is attached."""
 
     def __init__(self, run: RunDriver, open_model: OpenModel, env: Mapping[str, str]) -> None:
-        """`env`: the person's own."""
+        """`env`: the user's environment."""
         self._run, self._open_model, self._env = run, open_model, env
         run.hand_over, run.before_deciding = self.hand_over, self.before_deciding
 
     async def before_deciding(self) -> Finish | None:
-        """What comes before the loop's decision: a stall's rule, a hand-off left open, a tier whose time is over."""
+        """Apply what precedes the loop's decision: a stall's rule, an open hand-off, a tier whose time is over."""
         end = await escalate(self._run, self._open_model)
         if end is not None:
             return end
@@ -51,7 +51,7 @@ class Ladder:
         return None
 
     async def hand_over(self, reason: str) -> bool:
-        """True: the run goes on from what they did, or is to stop. False: nobody took it up."""
+        """Hand the run over. Returns true if the run continues or has to stop, false if nobody took over."""
         run = self._run
         opened = hand_off(run.facts, reason, run.kit.journal.blob)
         run.kit.record(opened)
@@ -70,7 +70,7 @@ class Ladder:
             case "command":
                 return await self._ask_command(number, tier)
             case kind:
-                raise ValueError(f"{kind} is no tier")
+                raise ValueError(f"{kind} is not a tier")
 
     async def _ask_person(self, number: int, tier: HandoffTier) -> bool:
         run, kit = self._run, self._run.kit
@@ -107,8 +107,8 @@ class Ladder:
         run, opened, line = self._run, self._run.facts.handoff, tier.run
         assert line is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
         asked = run.facts.handing.tier
-        if asked is None or asked.number != number:  # else an earlier runner told them already
-            done = await self._told(line, opened)
+        if asked is None or asked.number != number:  # otherwise an earlier runner ran the command already
+            done = await self._notify(line, opened)
             if done is None:
                 return True
             if done.exit_code != 0:
@@ -117,11 +117,11 @@ class Ladder:
         until = self._asked(number, tier)
         if tier.after and await self._taken_within(until, lambda: False):
             return True
-        self._pass(number, "told; nobody came" if tier.after else "told")
+        self._pass(number, "notified; nobody came" if tier.after else "told")
         return False
 
-    async def _told(self, line: str, opened: HandoffOpened) -> Finished | None:
-        """The command's end; None: the hand-off was taken up, or a stop was asked for, while it ran."""
+    async def _notify(self, line: str, opened: HandoffOpened) -> Finished | None:
+        """Run the tier's command. Returns None if the hand-off was accepted or a stop was requested meanwhile."""
         kit, facts = self._run.kit, self._run.facts
         text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(kit.journal.path))
         about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
@@ -138,7 +138,7 @@ class Ladder:
             await asyncio.gather(telling, return_exceptions=True)
 
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
-        """A person took it up, or stopped the run. `until`: unix time; without one the wait has no end of its own."""
+        """Wait until a user takes over or stops the run. `until`: Unix time; None: no time limit."""
         run, clock = self._run, self._run.kit.clock
         timer = asyncio.ensure_future(clock.sleep(max(0.0, until - clock.now()))) if until is not None else None
         if timer is not None:
@@ -161,19 +161,21 @@ class Ladder:
         return run.stop is not None or run.wheel_asked or bool(run.facts.queue) or run.facts.handoff is None
 
     def _take(self) -> bool:
-        """Whether it is taken up; a message closes it."""
+        """Return whether someone took over. A message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
             run.kit.record(HandoffClosed(by="person"))
         return run.stop is not None or run.wheel_asked or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:
-        """Says so; until when. A runner that takes it up from another one goes on with the time that is left."""
+        """Record that the tier was asked, and return until when it has time. After a restart the remaining time is
+        kept.
+        """
         known = self._run.facts.handing.tier
         if not self._run.facts.spec.tiers:
             return None
         until = None if tier.after is None else self._run.kit.clock.now() + tier.after
-        if known is not None and known.number == number:  # not later than from now: the clock may have been set back
+        if known is not None and known.number == number:  # never later than from now: the clock may have been set back
             until = known.until if known.until is None or until is None else min(known.until, until)
         self._run.kit.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
         return until

@@ -1,1 +1,1 @@
-"""The repository and the verdict around each pass of a run."""
+"""The passes of a run: their start, verdict, commit and roll-back."""

@@ -12,7 +12,7 @@ from ...stops.score import is_better, is_within_noise, noise_of, read_score
 from ...workspace import Finished
 
 _SHOWN = 200
-"""Characters of what a failed score command printed last."""
+"""Characters of the output of a failed score command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Measured:
     kept: bool
     why: str
     is_measured: bool = True
-    """False: the score command gave no usable number."""
+    """False: the score command printed no valid number."""
 
 
 async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
@@ -54,16 +54,16 @@ class Score:
     """The score of one tree of files."""
 
     value: float | None
-    """The median; None: a measurement gave no usable number."""
+    """The median; None: a measurement printed no valid number."""
     values: list[float]
     noise: float | None
     seconds: float
     why_not: str = ""
-    """Why there is none, as a sentence that follows "the command"."""
+    """Why there is no value, as a sentence that follows "the command"."""
     tries: int = 1
-    """Candidates of the pass."""
+    """Number of tries in the pass."""
     candidate: int = 0
-    """The one that has this score."""
+    """The try that has this score."""
 
 
 async def measure(kit: Kit, spec: ImproveSpec) -> Score:
@@ -85,7 +85,7 @@ async def judge_score(kit: Kit, spec: ImproveSpec, number: int, chosen: TryChose
 def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Measured:
     """Record the score of a pass: any better one is kept."""
     passing = kit.facts.passing
-    assert passing is not None and passing.best is not None  # the baseline comes first
+    assert passing is not None and passing.best is not None  # the baseline is measured first
     best = passing.best
     if score.value is None:
         return record_no_score(kit, spec, number, score.why_not, score.seconds)
@@ -115,7 +115,7 @@ def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Meas
 
 def record_no_score(kit: Kit, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
     """Record that the score of a pass could not be measured. `why` follows "the command"."""
-    assert kit.facts.passing is not None  # the caller belongs to a pass
+    assert kit.facts.passing is not None  # the caller works on a pass
     in_a_row = kit.facts.passing.unmeasured + 1
     kit.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
     return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)

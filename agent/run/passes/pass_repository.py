@@ -1,4 +1,6 @@
-"""The repository around the passes of a run: its state at the start of each, and how to keep or undo what moved."""
+"""The repository around the passes of a run: record its state at the start, and keep or undo what a
+pass changed in it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from ...workspace.git.repository import GitFailed, Repository
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a pass did to the repository, besides files."""
+    """What a pass changed in the repository, apart from files."""
 
     state: str
     """The state after the pass, in the snapshot store."""
@@ -37,14 +39,14 @@ class Moved:
 
 
 class PassRepository:
-    """Git for one run's passes. Everything here is a no-op where the workspace is in no repository."""
+    """Git operations for one run's passes. All do nothing if the workspace is not in a repository."""
 
     def __init__(self, kit: Kit, branch: Branch) -> None:
         self._kit, self._branch = kit, branch
         self._states: dict[str, GitState] = {}
 
     async def find(self) -> Repository | None:
-        """Look at the disk. Raises GitFailed."""
+        """Find the repository on disk. Raises GitFailed."""
         return await Repository.find(self._kit.workspace.root, self._kit.env)
 
     async def record(self, found: Repository | None) -> str | None:
@@ -55,7 +57,7 @@ class PassRepository:
         return await self._record(found)
 
     async def moved(self, started: PassStarted) -> Moved | None:
-        """Compare with the start of the pass; None: nothing is different, or git cannot be asked."""
+        """Compare with the start of the pass. None: nothing changed, or git failed."""
         if started.git is None:
             return None
         try:
@@ -76,7 +78,7 @@ class PassRepository:
         """Commit a green pass on the branch that it started from; the commit, and a remark. Raises GitFailed."""
         found = await self.find()
         if found is None or started.git is None:
-            raise GitFailed(f"{self._kit.workspace.root} is in no git repository any more")
+            raise GitFailed(f"{self._kit.workspace.root} is not in a git repository any more")
         start = self._state(started.git)
         have = start if moved is None else self._state(moved.state)
         paths, hooks = [one.path for one in changes], self._kit.hooks
@@ -88,13 +90,15 @@ class PassRepository:
         return commit, "; ".join(part for part in (remark, *left, *notes) if part)
 
     async def forget_history(self, started: PassStarted, moved: Moved | None) -> list[str]:
-        """Undo the commits of a pass whose files stay and are not committed. Lines for what could not be undone."""
+        """Undo the commits of a pass whose files stay uncommitted. Returns a line for each one that could not be
+        undone.
+        """
         if moved is None or started.git is None:
             return []
         return await self._rewind(started, moved.state, history_only=True)
 
     async def bundle(self, started: PassStarted, moved: Moved | None) -> tuple[str | None, list[str]]:
-        """Keep commits that are about to be rolled back in the journal; the blob, and a line for each commit."""
+        """Store commits in the journal before they are rolled back. Returns the blob and a line for each commit."""
         if moved is None or started.git is None:
             return None, []
         kit = self._kit
@@ -113,7 +117,7 @@ class PassRepository:
         return None if kept.bundle is None else kit.journal.keep(kept.bundle), [*kept.commits, *held]
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> list[str]:
-        """Restore the state at the start of the pass. Lines for what was left."""
+        """Restore the state at the start of the pass. Returns a line for each thing that was not restored."""
         if started.git is None or kept.git is None:
             return []
         return await self._rewind(started, kept.git, history_only=False)
@@ -131,7 +135,7 @@ class PassRepository:
         return await rewind(found, want, have, load, aside=aside, history_only=history_only)
 
     async def _return_home(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
-        """After a commit: no operation of the pass is in progress, and protected branches are where they were."""
+        """End the pass's git operation and restore protected branches, after a commit."""
         made = commits_of_head(await places_of(found), start.head_log)
         protected = {f"refs/heads/{name}" for name in self._branch.protected} & start.refs.keys()
         ends = have.refs
@@ -149,7 +153,7 @@ class PassRepository:
         if want == now:
             return []
         left = await rewind(found, want, now, self._kit.snapshots.kept, aside=Path(), history_only=True)
-        return [*(f"the protected branch {name.removeprefix('refs/heads/')} is where it was" for name in moved), *left]
+        return [*(f"the protected branch {name.removeprefix('refs/heads/')} was restored" for name in moved), *left]
 
     async def _record(self, found: Repository) -> str:
         try:
@@ -159,7 +163,9 @@ class PassRepository:
         return self._store(state)
 
     def _without_new_names(self, start: GitState, end: GitState) -> tuple[str, GitState]:
-        """Branches and tags that came while tries worked are somebody else's: a try's go with its worktree."""
+        """Leave out branches and tags that appeared while tries worked: others made them. A try's are removed with its
+        worktree.
+        """
         came = {name for name in end.refs.keys() - start.refs.keys() if name.startswith(("refs/heads/", "refs/tags/"))}
         state = msgspec.structs.replace(end, refs={name: to for name, to in end.refs.items() if name not in came})
         return self._store(state), state

@@ -1,4 +1,4 @@
-"""What is said of passes: to the model that begins one, in a commit, and of a check that is red."""
+"""Texts about passes: the first message to the model, the commit message, and why a check is red."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...protocol import PassFinished
 from ...step import Kit
 
 LINE = 160
-"""Characters."""
+"""Characters of one line."""
 TOLD = 12
-"""Earlier passes that a new one hears of, a line each."""
+"""Earlier passes that the first message lists, one line each."""
 SUBJECT = 60
 
 
 def red(kit: Kit) -> str:
-    """Which check is red, in words."""
+    """Describe which check is red."""
     checks = failing_checks(kit.facts)
     if checks:
         last = checks[-1]
@@ -28,11 +28,11 @@ def red(kit: Kit) -> str:
             return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
         return f"the check `{cut(last.command, 60)}` is red ({how})"
     judged = [one for one in kit.facts.verdicts.predicates.values() if not one.passed]
-    return f"{judged[-1].name}: {judged[-1].detail}" if judged else "what makes it done does not hold"
+    return f"{judged[-1].name}: {judged[-1].detail}" if judged else "the success predicates do not hold"
 
 
 def opening(kit: Kit, passing: PassFacts, number: int) -> str:
-    """The first message of a pass."""
+    """Return the first message of a pass."""
     spec = kit.facts.spec
     parts = [f"Pass {number}. {spec.task}"]
     if passing.done:
@@ -41,7 +41,7 @@ def opening(kit: Kit, passing: PassFacts, number: int) -> str:
         way = "higher" if spec.improve.goal == "max" else "lower"
         parts.append(
             f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
-            "Improve it by one change, then call `finish`. The program measures; what is not better is reverted."
+            "Improve it by one change, then call `finish`. The program measures; other changes are reverted."
         )
     parts += [feedback(check) for check in failing_checks(kit.facts)]
     if passing.said:
@@ -57,19 +57,19 @@ def _line(one: PassFinished) -> str:
 
 
 def said_in(facts: RunFacts) -> str:
-    """What the model says that it did, in a line."""
+    """Return the model's own summary of the pass, on one line."""
     text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
     text = text.strip() or (last_text(facts.main.messages) or "").strip()
     return cut(text.split("\n", 1)[0], LINE)
 
 
 def message(kit: Kit, number: int, said: str, why: str) -> str:
-    """Of the commit: what the pass says that it did, the task, why it is kept, the run."""
+    """Return the commit message: the model's summary, the task, the reason and the run."""
     spec = kit.facts.spec
     subject = cut(said or " ".join(spec.task.split()), SUBJECT)
     return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many characters."""
+    """Cut the text to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,6 +1,6 @@
-"""What a pass needs around it: a clean start, a verdict, and what follows from it: a commit, or the way back.
+"""Run a pass: a clean start, a verdict, then a commit or a roll-back.
 
-Nothing is lost: what is put back is first kept as a patch in the journal (docs/requirements.md 2.5, 2.7).
+Nothing is lost: before a roll-back, the changes are kept as a patch in the journal (docs/requirements.md 2.5, 2.7).
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ CUT = "the run ended in the middle of it"
 
 
 def has_passes(spec: RunSpec) -> bool:
-    """Its loop has works that `Passes` does."""
+    """Return whether the loop of this run has passes."""
     return spec.interval is not None or spec.improve is not None
 
 
 class Passes:
-    """Works of a loop with passes besides its steps: the begin, the measurement, the tries, the close."""
+    """The work of a loop with passes other than steps: begin, measure, run tries, close."""
 
     def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
         self.kit = kit
         self.candidates = Candidates(kit, tools)
         self._repository = PassRepository(kit, self._branch)
         self._asks = True
-        """A suspect check is put to a person before the pass is closed."""
+        """Whether to ask a user about a suspect check before the pass is closed."""
 
     @property
     def _interval(self) -> IntervalSpec | None:
@@ -62,29 +62,29 @@ class Passes:
 
     @property
     def _improve(self) -> ImproveSpec | None:
-        """With the limits as they are now."""
+        """The spec with its current limits."""
         return self.kit.facts.spec.improve
 
     @property
     def facts(self) -> PassFacts:
-        """What the journal says of the passes."""
-        assert self.kit.facts.passing is not None  # the fold makes it for these loops
+        """The facts of the passes in the journal."""
+        assert self.kit.facts.passing is not None  # facts of these loops always have it
         return self.kit.facts.passing
 
     @property
     def is_open(self) -> bool:
-        """A pass without tries began and is not being put back: what changes in the workspace belongs to it."""
+        """Whether a pass without tries is open and not rolled back: workspace changes belong to it."""
         started = self.facts.open
         return started is not None and started.tries == 1 and self.facts.going_back is None
 
     @property
     def is_undecided(self) -> bool:
-        """The open pass waits for a decision about a suspect check."""
+        """Whether the open pass waits for a decision about a suspect check."""
         found, asked = suspects_left(self.kit.facts), self.kit.facts.verdicts.asked
         return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
 
     async def perform(self, work: Work) -> WorkResult:
-        """What no model does. A person may interrupt what runs in it."""
+        """Do work that no model does. The user may interrupt it."""
         try:
             if work.kind == TRY:
                 return await self.candidates.work(work)
@@ -99,9 +99,9 @@ class Passes:
         return WorkResult()
 
     async def end(self, *, judged: bool, asks: bool) -> None:
-        """The run ends: an open pass is closed. `judged`: there is time for a verdict; else it is put back.
+        """Close an open pass because the run ends. `judged`: there is time for a verdict; else it is rolled back.
 
-        `asks`: a pass whose check is suspect stays open until a person was asked about it.
+        `asks`: a pass with a suspect check stays open until a user was asked about it.
         """
         if self.facts.open is None:
             return
@@ -114,7 +114,7 @@ class Passes:
         self._asks = True
 
     async def _begin(self) -> None:
-        """From a known-clean snapshot, in a conversation of its own, with a line of each earlier pass."""
+        """Begin a pass from a clean snapshot, with its own conversation and a line for each earlier pass."""
         kit, number = self.kit, self.facts.number + 1
         head, git, why_not = await self._ground()
         if why_not is not None:
@@ -146,7 +146,7 @@ class Passes:
             kit.record(Prompted(kind="task", text=text, images=images))
 
     async def _ground(self) -> tuple[str | None, str | None, str | None]:
-        """The commit to build on (None: nothing is committed), the repository's state, and why no pass may start."""
+        """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
         try:
             found = await self._repository.find()
             head, why = await self._start(found)
@@ -173,38 +173,38 @@ class Passes:
         return self._improve.branch if self._improve is not None else Branch()
 
     async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> WorkResult:
-        """`why`: what the pass is over for. `is_whole`: it came to its end by itself, so that it can be handed over."""
+        """Close the pass. `why`: the reason. `is_whole`: it ended by itself, so the run may be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.going_back is not None:
-            await self._put_back(self._from(started), self.facts.going_back)
+            await self._roll_back(self._from(started), self.facts.going_back)
         elif started.tries == 1:
-            await self._judge_all(started, why, is_whole=is_whole, judged=judged)
+            await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
         else:
             return await self._close_tries(started, why, is_whole=is_whole, judged=judged)
         return WorkResult()
 
     async def _close_tries(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
-        """The best try becomes the change of the pass. Where none is, nothing of the run's tree was touched."""
+        """Make the best try the change of the pass. If there is none, the run's tree was not touched."""
         found: Measured | WorkResult | None = None
         if self.facts.chosen is None:
             found = await self.candidates.choose(started, why, judged=judged, may_hand_over=is_whole)
         if isinstance(found, WorkResult):
             return found
-        await self.candidates.clear()  # with the branches and tags that they made
+        await self.candidates.clear()  # including the branches and tags that they made
         if self.facts.chosen is not None:
-            assert self._improve is not None  # no other loop has tries
+            assert self._improve is not None  # other loops have no tries
             if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
                 why_not = f"cannot run on it: {failed}"
                 found = record_no_score(self.kit, self._improve, started.number, why_not)
         if found is None:
-            await self._judge_all(self._from(started), why, is_whole=True, judged=judged)
+            await self._keep_or_roll_back(self._from(started), why, is_whole=True, judged=judged)
             return WorkResult()
         moved = await self._repository.moved(started)
-        if moved is not None and moved.history:  # a try reached the run's own HEAD or refs
+        if moved is not None and moved.history:  # a try changed the run's own HEAD or refs
             world = await self.kit.snapshots.take()
             await self._keep(started, [], moved, world, found, "")
-            await self._put_back(msgspec.structs.replace(started, world=world), self._going_back())
+            await self._roll_back(msgspec.structs.replace(started, world=world), self._going_back())
             return WorkResult()
         changed = [end for end in self.facts.tries.values() if end is not None and end.files]
         verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
@@ -212,12 +212,12 @@ class Passes:
         return WorkResult()
 
     def _from(self, started: PassStarted) -> PassStarted:
-        """The pass as it started in the run's tree: of one with tries, right before the chosen one was applied."""
+        """Return the start of the pass in the run's tree; with tries, before the chosen one was applied."""
         chosen = self.facts.chosen
         return started if chosen is None else msgspec.structs.replace(started, world=chosen.base)
 
-    async def _judge_all(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
-        """What the pass changed is kept, or put back."""
+    async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
+        """Keep the changes of the pass or roll them back."""
         kit = self.kit
         world = kit.facts.world = await kit.snapshots.take()
         kit.changed = False
@@ -226,24 +226,24 @@ class Passes:
         own = kit.facts.changes.paths_in_pass
         change = change_hash([change for change in changes if change.path in own])
         if not change and (self._improve is not None or moved is None or not moved.history):
-            if changes or moved is not None:  # what a check left behind, or commands of git
-                why = "nothing was changed but by a check" if changes else why
+            if changes or moved is not None:  # output of a check, or changes by git commands
+                why = "only a check changed files" if changes else why
                 await self._keep(started, changes, moved, world, Measured(False, why), "")
-                await self._put_back(started, self._going_back())
+                await self._roll_back(started, self._going_back())
             else:
                 self._finish(started, "unchanged", why)
             return
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
         if found is None:
             return
-        moved = await self._repository.moved(started)  # a check may run git, too
+        moved = await self._repository.moved(started)  # a check may run git too
         commit, why, is_committed = None, found.why, False
         if found.kept:
             try:
                 commit, why = await self._commit(started, moved, changes, found.why)
                 is_committed = started.head is not None
             except GitFailed as error:
-                if self._improve is None:  # the next pass could not start clean
+                if self._improve is None:  # otherwise the next pass could not start clean
                     found = Measured(False, f"it could not be committed: {error}")
                 why = f"{why}; not committed: {error}"
         if found.kept:
@@ -252,10 +252,10 @@ class Passes:
             self._finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
             return
         await self._keep(started, changes, moved, world, found, change)
-        await self._put_back(started, self._going_back())
+        await self._roll_back(started, self._going_back())
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
-        """Green or red, better or not; None: a person has to be asked about a suspect check first.
+        """Return the verdict; None: a user has to be asked about a suspect check first.
 
         Raises PersonInterrupted.
         """
@@ -279,7 +279,7 @@ class Passes:
     async def _commit(
         self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], why: str
     ) -> tuple[str | None, str]:
-        """The commit, and why it is kept. Where nothing is committed it stands in the workspace. Raises GitFailed."""
+        """Return the commit and why it is kept; without commits the change stays in place. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
         words = message(self.kit, started.number, self._said(), why)
@@ -295,7 +295,7 @@ class Passes:
         found: Measured,
         change: str,
     ) -> None:
-        """Before anything is rolled back, what is rolled back is on the disk."""
+        """Store what is about to be rolled back."""
         patch = self.kit.journal.keep(patch_of(changes))
         bundle, commits = await self._repository.bundle(started, moved)
         kept = PatchKept(
@@ -314,11 +314,11 @@ class Passes:
         self.kit.record(kept, durable=True)
 
     def _going_back(self) -> PatchKept:
-        assert self.facts.going_back is not None  # the fold holds what was just kept
+        assert self.facts.going_back is not None  # the facts now contain it
         return self.facts.going_back
 
-    async def _put_back(self, started: PassStarted, kept: PatchKept) -> None:
-        """The snapshot that it started from. What someone else did since is left, and named."""
+    async def _roll_back(self, started: PassStarted, kept: PatchKept) -> None:
+        """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""
         kit, world = self.kit, started.world or ""
         changes = await kit.snapshots.changes(world, kept.world or "")
         left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
@@ -371,6 +371,6 @@ class Passes:
         )
 
     def _said(self) -> str:
-        """What the pass did, in a line."""
+        """Return the summary of the pass on one line."""
         chosen = self.facts.chosen
         return said_in(self.kit.facts) if chosen is None else chosen.said

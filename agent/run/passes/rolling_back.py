@@ -1,4 +1,4 @@
-"""What a dead runner left in the middle of an item: its files are as they were before, what it did stays on record."""
+"""Roll back items that a dead runner left unfinished: restore their files and record what happened."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...step import Kit, note_lost_command
 from ..commands.undo import Ground, bring_back
 from ..run_driver import RunDriver
 
-_LOST = "unknown: the program stopped meanwhile; the file that was worked is as it was before"
+_LOST = "unknown: the program stopped during this action; the file of the item was restored"
 
 
 async def roll_back_items(run: RunDriver) -> Undone | None:
-    """Files that someone else changed since are left as they are, and named. None: nothing was left.
+    """Restore the files. Files that someone else changed since stay and are reported. None: nothing was unfinished.
 
-    To be called before anything of the dead runner's is closed; a second time after a kill does no harm.
+    Call it before anything else of the dead runner is closed. It can be repeated after a kill.
     """
     kit, facts = run.kit, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.broken_off:
@@ -34,7 +34,7 @@ async def roll_back_items(run: RunDriver) -> Undone | None:
 
 
 async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
-    """Actions that were let through and have no result: what they did is recorded first."""
+    """Record the outcome of actions that were approved and have no result."""
     steps = {work: number for number, work in facts.open_steps.items()}
     broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
     for call_id, proposal in list(facts.asking.approved.items()):
@@ -48,7 +48,7 @@ async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
 
 
 def _note_write(kit: Kit, proposal: ProposalOpened, record: Record) -> None:
-    """The file itself says whether it was written."""
+    """Record a write if the file shows that it happened."""
     path = proposal.path or ""
     target = kit.workspace.root / path
     data = target.read_bytes() if target.is_file() else None

@@ -1,4 +1,4 @@
-"""A command of the person's own that calls them: a mail, a chat, a desktop's notification."""
+"""Run the user's own command that notifies them: by mail, chat or desktop notification."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...system import path_outside
 from ...workspace import shell
 
 SECONDS = 20.0
-"""A call that takes longer is ended, with all that it started."""
+"""Seconds after which the command and its child processes are ended."""
 
 
 def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:
-    """Starts it and returns at once; what becomes of it is nobody's concern here.
+    """Start the command and return immediately. Its result is ignored.
 
-    It runs without a sandbox, so it finds no program in the workspace. `about`: names without their `RUNDRY_`, and
-    values that it gets in its environment in addition to the person's own.
+    It runs without a sandbox, so programs of the workspace are not on its path. `about`: variables (names without
+    `RUNDRY_`) that are added to the user's environment.
     """
     told = {f"RUNDRY_{name.upper()}": value.replace("\0", "") for name, value in about.items()}
     try:
@@ -33,7 +33,7 @@ def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str],
             start_new_session=True,
         )
     except OSError:
-        return  # no shell, no memory: whoever is called is not here to be told
+        return  # no shell and no memory: nobody is there to read the error
     threading.Thread(target=_see_it_end, args=(process,), name="hook", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""A run in this process: what `--headless` and tests use. The journal is the same, so anyone can watch it."""
+"""Drive a run in this process, for `--headless` and tests. The journal is the same, so any view can watch it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def begin_here(
 ) -> Outcome:
     """Make the journal of a new run and drive it. Raises Refusal or UserError before there is a journal.
 
-    `tell` gets a line where the person has to wait before that. `blobs`: the bytes of the task's images.
+    `tell` gets a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_place(path)
     checked = await check_before(spec, outside or Outside(), tell)
@@ -48,11 +48,11 @@ async def run_here(
     outside: Outside | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Drives the journal's run to its outcome; a run that had begun is taken up.
+    """Drive the journal's run to its outcome, or resume it if it had begun.
 
-    Raises RunHeld, JournalError; Refusal or UserError where a run that had begun cannot go on: it stays as it was.
+    Raises RunHeld, JournalError; Refusal or UserError if a run that had begun cannot continue: it stays unchanged.
 
-    `on_event` gets each event after it was recorded, in order. `tell` gets a line where the person has to wait.
+    `on_event` gets each event in order, after it was recorded. `tell` gets a line when the user has to wait.
     """
     journal = Journal.open(path)
     try:

@@ -1,4 +1,4 @@
-"""Takes the commands of all views out of the journal; each is answered, taken or refused."""
+"""Take the commands of all views from the journal, and record whether each was taken or refused."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ from ..commands.reconfigure import OpenModel
 from ..run_driver import RunDriver
 
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
-"""Commands that wait for something: others are heard meanwhile."""
+"""Commands that take long: other commands are handled meanwhile."""
 INBOX_SECONDS = 0.04
-"""Between two looks at the inbox while something is written to the journal. In silence a command is read at once."""
-STALE = "it was given to a runner that died before it took it; give it again if you still want it"
+"""Seconds between two reads of the inbox while the journal is written. Without writes a command is read immediately."""
+STALE = "the runner died before it took this command; repeat it if you still want it"
 
 
 class Inbox:
-    """Looked at all the time, and once more between two steps: what a person asked for holds before the next one."""
+    """The inbox of a run. It is read continuously, and once more between two steps, so that commands apply before the
+    next one.
+    """
 
     def __init__(self, run: RunDriver, stale: Sequence[int], open_model: OpenModel) -> None:
-        """`stale`: commands that are refused, because an earlier runner left them."""
+        """`stale`: commands of an earlier runner, which are refused."""
         self._run, self._left, self._open_model = run, set(stale), open_model
         self._slow: set[asyncio.Task[None]] = set()
         self._looking = asyncio.Lock()
@@ -44,7 +46,7 @@ class Inbox:
         run.look = self.look
 
     async def keep_looking(self) -> None:
-        """Never returns; raises what obeying raised."""
+        """Read the inbox until cancelled. Raises what a command raised."""
         self._writes.follow(self._run.kit.journal.path)
         try:
             while True:
@@ -61,7 +63,7 @@ class Inbox:
             await asyncio.gather(*self._slow, return_exceptions=True)
 
     async def look(self) -> None:
-        """Obeys what is there; commands that take long go on by themselves, so that a stop need not wait for them."""
+        """Obey the commands in the inbox. Slow commands run as tasks, so that a stop need not wait for them."""
         async with self._looking:
             for command_id, command in self._run.kit.journal.take():
                 if command is None:
@@ -72,7 +74,7 @@ class Inbox:
                     slow = asyncio.ensure_future(self._obey(command_id, command))
                     slow.add_done_callback(lambda _: self._writes.wake())
                     self._slow.add(slow)
-                    await asyncio.sleep(0)  # it begins now: no step comes before it
+                    await asyncio.sleep(0)  # it begins now, so no step comes first
                 else:
                     await self._obey(command_id, command)
             self._run.kit.news.set()

@@ -1,4 +1,4 @@
-"""Looks out for a run that waits for a person: whether one is there, and whether its time is over."""
+"""Watch a run that waits for a user: end the wait at a deadline, or park the run if no view is attached."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LOOK_SECONDS = 2.0
 
 
 async def keep_vigil(run: RunDriver) -> None:
-    """Return once nobody came for the seconds of `spec.park`: the process ends, and the run stays resumable.
+    """Return once no view was attached for the seconds of `spec.park`: the process ends, and the run stays resumable.
 
-    Meanwhile those who wait look again, and a deadline ends their wait. In a headless run the policy decides at the
-    gate as soon as the last view has left.
+    Meanwhile, notify the waiting tasks of a passed deadline. In a headless run the policy decides at the gate as soon
+    as the last view has left.
     """
     kit = run.kit
     alone_since: float | None = None

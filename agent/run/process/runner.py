@@ -1,4 +1,4 @@
-"""The runner: claims a run, drives it, obeys commands, and is the only one that appends events."""
+"""The runner process: it claims a run, drives it, obeys commands, and is the only writer of events."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ async def run_order(
     outside: Outside | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Drives the ordered run to its outcome. `tell` gets a line where reading a long journal takes a while.
+    """Drive the ordered run to its outcome. `tell` gets a line when reading a long journal takes a while.
 
-    Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError where a run that
-    had begun cannot go on: it stays as it was.
+    Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError if a run that had
+    begun cannot continue: it stays unchanged.
     """
     path = Path(order.journal)
     with claim(path), heard() as signals:
@@ -96,7 +96,7 @@ async def _run(
         kit = await making
     except (Refusal, UserError) as refusal:
         if facts.started:
-            raise  # the run stays as it was
+            raise  # the run stays unchanged
         return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
     except asyncio.CancelledError:
         if not signals.names:
@@ -117,9 +117,9 @@ async def _run(
 
 
 async def _watch_over(run: RunDriver, order: Order, outside: Outside, signals: Signals) -> Outcome:
-    """The run, its inbox and the vigil side by side; the first that ends, ends them all."""
+    """Run the loop, the inbox and the parking watch together. When one ends, all end."""
     inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
-    live = asyncio.ensure_future(_live(run, order, outside.env))
+    live = asyncio.ensure_future(_drive_to_end(run, order, outside.env))
     vigil = asyncio.ensure_future(keep_vigil(run))
 
     def stop(name: str) -> None:
@@ -147,8 +147,8 @@ async def _watch_over(run: RunDriver, order: Order, outside: Outside, signals: S
     return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
 
 
-async def _live(run: RunDriver, order: Order, env: Mapping[str, str]) -> Outcome:
-    """Begins or takes up the run, drives it, and drives on when a person raises a limit after its end."""
+async def _drive_to_end(run: RunDriver, order: Order, env: Mapping[str, str]) -> Outcome:
+    """Begin or resume the run, drive it, and continue it if a user changes a limit after its end."""
     results: Sequence[WorkResult] = ()
     if run.facts.started:
         results = await take_up(run, order)
@@ -171,14 +171,14 @@ async def _drive_on(run: RunDriver, order: Order, env: Mapping[str, str], result
         await run.kit.background.end_all("the run ended")
         run.kit.record(ended_event(outcome), durable=True)
         run.kit.count_seconds()
-        _call_who_left(run, env)
+        _notify_user(run, env)
         if not (order.linger and await run.taken_up_again()):
             return outcome
         results = await settle_open(run)
 
 
-def _call_who_left(run: RunDriver, env: Mapping[str, str]) -> None:
-    """A screen began it and none is there to see its end: the person's own command calls them."""
+def _notify_user(run: RunDriver, env: Mapping[str, str]) -> None:
+    """Run the user's notification command if a screen began the run and no view is attached at its end."""
     spec, ended = run.facts.spec, run.facts.ended
     if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
         return
@@ -189,7 +189,7 @@ def _call_who_left(run: RunDriver, env: Mapping[str, str]) -> None:
 
 
 async def _baseline(run: RunDriver) -> None:
-    """A goal that is met already needs no model."""
+    """Run the predicates first: a goal that is already met needs no model."""
     facts = run.facts
     if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:
         return
@@ -198,29 +198,29 @@ async def _baseline(run: RunDriver) -> None:
 
 
 def _ended(kit: Kit, end: Finish) -> Outcome:
-    """The run's end, recorded."""
+    """Record the run's end."""
     outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.uncounted(), journal=kit.journal.path)
     kit.record(ended_event(outcome), durable=True)
     return outcome
 
 
 def _broke(kit: Kit, error: Exception) -> Outcome:
-    """A fault of the program: its traceback is kept in the journal, a person reads one line."""
-    error = _innermost(error)
+    """Record an error of the program: the traceback in the journal, one line for the user."""
+    error = _unwrap(error)
     what = f"internal error: {type(error).__name__}: {error}"
     trace = "".join(traceback.format_exception(error))
     kit.record(Fault(kind="program", text=what, trace=trace))
     return _ended(kit, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
 
 
-def _innermost(error: Exception) -> Exception:
-    """What a task group wrapped, where it is one error."""
+def _unwrap(error: Exception) -> Exception:
+    """Return the single error that a task group wrapped."""
     inner = cast("Sequence[Exception]", getattr(error, "exceptions", ()))
-    return _innermost(inner[0]) if len(inner) == 1 else error
+    return _unwrap(inner[0]) if len(inner) == 1 else error
 
 
 def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_event: OnEvent) -> Outcome:
-    """The run cannot begin or go on: said in the journal, nothing else was touched."""
+    """Record that the run cannot begin or continue. Nothing else is changed."""
     spec = journal.spec
     first = (
         RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)

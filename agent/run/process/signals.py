@@ -1,4 +1,4 @@
-"""What the system tells a runner: SIGINT, SIGTERM and the end of its terminal end the run with an outcome."""
+"""Handle SIGINT, SIGTERM and SIGHUP: they end the run with an outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Signals:
-    """Those that came, and who hears of the next."""
+    """The signals that arrived, and the handler of the next one."""
 
     names: list[str] = field(default_factory=list[str])
     on: Callable[[str], object] = lambda name: None
@@ -19,7 +19,7 @@ class Signals:
 
 @contextlib.contextmanager
 def heard() -> Generator[Signals]:
-    """While it lasts signals go to `on`. One that is ignored (`nohup`) stays so."""
+    """Handle signals within the context. A signal that was ignored (`nohup`) stays ignored."""
     loop = asyncio.get_running_loop()
     signals = Signals()
 

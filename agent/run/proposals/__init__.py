@@ -1,1 +1,1 @@
-"""Proposals that outlive their runner: kept open, rebased, and decided later."""
+"""Proposals that outlive their runner: keep them open, rebase them, decide them later."""

@@ -1,4 +1,4 @@
-"""Open proposals of a run that nobody drives, brought up to date with their files. Needs no model."""
+"""Update the open proposals of a run without a runner to the present content of their files. Needs no model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refresh_proposals(path: Path) -> None:
 
 
 def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) -> ProposalRebased | None:
-    """The event that says what became of it; None: it is as it was shown, or there is nothing left to write."""
+    """Return the event for a proposal whose file changed; None: it is unchanged, or nothing is left to write."""
     draft = stored_draft(opened, ws, journal.blob)
     if draft is None:
         return None

@@ -1,4 +1,4 @@
-"""Calls that an earlier runner, or a hand-off, left without a result: each gets exactly one."""
+"""Give exactly one result to each call that an earlier runner or a hand-off left without one."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SUPERSEDED = "not run: the person said something new first"
 
 
 async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkResult]:
-    """Bring the step to its end that an earlier runner left in the middle.
+    """Finish the step that an earlier runner left unfinished.
 
-    A proposal that waited comes back exactly as it was shown. An approved change of a file that was not made yet is
-    made now. A command that may have run is never repeated. All other calls are made now. `said`: the person's
-    message, which answers the open proposals where nobody is here to decide.
+    A waiting proposal is shown again unchanged. An approved change of a file that was not made yet is made now. A
+    command that may have run is never repeated. All other calls are made now. `said`: the user's message, which answers
+    the open proposals if no user is attached.
     """
     kit, facts = run.kit, run.facts
     _close_works(kit)
@@ -60,7 +60,7 @@ async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkRes
 
 
 async def settle_open(run: RunDriver) -> Sequence[WorkResult]:
-    """The same where this runner left calls open at a hand-off that was taken up."""
+    """Finish the calls that this runner left open at a hand-off."""
     return await settle(run) if run.facts.main.unanswered() else ()
 
 
@@ -93,7 +93,7 @@ async def _answer(
 
 
 def _close_works(kit: Kit) -> None:
-    """Works of a search are worked again from their beginning: what they had open is closed."""
+    """Close what the work of a search left open; it starts again from its beginning."""
     facts = kit.facts
     for work, conversation in facts.conversations.items():
         for call in conversation.unanswered() if work is not None else ():
@@ -105,7 +105,7 @@ def _close_works(kit: Kit) -> None:
 
 
 def _close_lost(run: RunDriver, dangling: Sequence[ToolCall], record: Record) -> None:
-    """Only a proposal of a call that still waits for its result can come back."""
+    """Close proposals that cannot be shown again, because their call has a result."""
     calls = {call.call_id for call in dangling}
     for opened in list(run.facts.asking.proposals.values()):
         if opened.call_id not in calls:
@@ -121,7 +121,7 @@ def _undecided(run: RunDriver, dangling: Sequence[ToolCall]) -> list[ProposalOpe
 def _answer_with(
     run: RunDriver, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
-    """The person's message is the answer, as it is where they steer a run that waits at the gate."""
+    """Answer the open proposals with the user's message, like a message that arrives while the gate waits."""
     why = f"the person said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
@@ -136,7 +136,7 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
 
 
 async def _unknown(run: RunDriver, proposal: ProposalOpened, world: str | None, record: Record) -> str:
-    """What became of an approved command whose runner died."""
+    """Describe the result of an approved command whose runner died."""
     if world is None:
         return UNKNOWN
     return "\n".join([UNKNOWN, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
@@ -177,7 +177,7 @@ def _note_written(run: RunDriver, call: ToolCall, opened: ProposalOpened, after:
 
 
 def _ruling_of(run: RunDriver, call: ToolCall, ruling: Ruling) -> Ruling:
-    """The ruling as the journal holds it."""
+    """Return the ruling with its content from the journal."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None:
         return ruling
@@ -186,7 +186,7 @@ def _ruling_of(run: RunDriver, call: ToolCall, ruling: Ruling) -> Ruling:
 
 
 def _note(run: RunDriver, call: ToolCall) -> str:
-    """What the model has to know of the decision."""
+    """Return what the model has to know about the decision."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None or decided.by != "person":
         return ""

@@ -1,4 +1,4 @@
-"""Puts together what a run works with, from its spec and this machine."""
+"""Assemble what a run works with, from its spec and this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .worktree_preflight import check_ground, check_snapshots, lay_ground
 
 
 async def load_model(spec: ModelSpec) -> Model:
-    """A model by its spec, with this process's keys. Raises Refusal, UserError."""
+    """Load the model of a spec, with this process's keys. Raises Refusal, UserError."""
     if spec.name == NOBODY:
         return NoModel()
     return await open_model(spec, os.environ)
@@ -43,11 +43,11 @@ async def load_model(spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a run takes from the world around it."""
+    """What a run takes from its process: environment, models, signals."""
 
     open_model: OpenModel = load_model
     checked: Model | None = None
-    """The model that was probed already."""
+    """The model that was already probed."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -55,7 +55,7 @@ class Outside:
 async def outfit(
     journal: Journal, facts: RunFacts, order: Order, outside: Outside, on_event: Callable[[Stamped], None]
 ) -> Kit:
-    """Raises Refusal or UserError where the model cannot be reached or a limit cannot be kept."""
+    """Assemble the run. Raises Refusal or UserError if the model is unreachable or a limit cannot be kept."""
     spec, changes = journal.spec, order.changes
     asked = changes.model or facts.model_spec
     git_env = command_env(outside.env, more=OWN_GIT)
@@ -79,7 +79,7 @@ async def outfit(
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
-        notes.append(f"commands reach {', '.join(spec.gate.sandbox.hosts)}, and nothing else of the network")
+        notes.append(f"commands can reach only these hosts: {', '.join(spec.gate.sandbox.hosts)}")
     if sandbox.why_apart:
         notes.append(sandbox.why_apart)
     env = commands_env(outside.env, spec.gate, spec.model, asked)
@@ -112,7 +112,7 @@ async def outfit(
         notes=notes,
     )
     if missing := missing_guarantees(sandbox, kit.gate.rules):
-        kit.notes.append(f"{sandbox.kind} does not hold (see `rundry doctor`): {', '.join(missing)}")
+        kit.notes.append(f"{sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     await _prepare_commits(kit, git_env)
     if spec.edit_format == CONSTRAINED:
         kit.constrained = Constrained(workspace, facts, guard, kit.tools.kept_from)
@@ -123,7 +123,7 @@ async def outfit(
         kit.guarded.say_not_held(line)
     if not facts.started:
         kit.notes += [*kit.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
-    snapshots.on_take = lambda tree: _look(kit, tree)
+    snapshots.on_take = lambda tree: _record_snapshot(kit, tree)
     return kit
 
 
@@ -141,15 +141,15 @@ async def _prepare_commits(kit: Kit, git_env: Mapping[str, str]) -> None:
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:
-    """A stronger model is asked once, where there is one; then it is the user's choice."""
+    """Return what a stall leads to: a stronger model once, if one is set; then the user's choice."""
     spec = journal.spec
     if spec.escalate is not None and spec.finder is None and not facts.handing.escalated:
         return ESCALATE
     return changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop")
 
 
-def _look(kit: Kit, tree: str) -> None:
-    """A look at the workspace is recorded where it shows something new, and right before a command."""
+def _record_snapshot(kit: Kit, tree: str) -> None:
+    """Record a snapshot if it shows something new, and always right before a command."""
     changes = kit.facts.changes
     if (tree or None) != changes.world or changes.is_look_due:
         kit.record(Snapshotted(world=tree or None))
@@ -165,7 +165,9 @@ def _gate(
     outside: Outside,
     rules: list[Rule],
 ) -> Gate:
-    """`rules`: of the run so far; the gate adds to them, and the sandbox and the tools see it."""
+    """Make the gate. `rules`: those of the run so far; the gate adds to this list, which the sandbox and the tools also
+    see.
+    """
     policy = journal.spec.gate
     gate = Gate(
         workspace=workspace,
@@ -204,7 +206,7 @@ def _tools_of_run(
 
 
 def _used(facts: RunFacts) -> dict[str, int]:
-    """Calls that an earlier runner let through, by tool."""
+    """Count the calls that an earlier runner approved, by tool."""
     used: dict[str, int] = {}
     for action in facts.actions:
         if action.ok is not None and action.summary != OVER_QUOTA:
@@ -213,7 +215,7 @@ def _used(facts: RunFacts) -> dict[str, int]:
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
-    """A dollar limit that cannot be kept is refused where it was asked for, and dropped visibly where it was not."""
+    """Refuse a dollar limit that cannot be kept if the user set it; else drop it with a note."""
     limit = order.changes.limits.get("usd", facts.budget.usd)
     if model.price is not None or not isinstance(limit, (int, float)):
         return []
@@ -225,7 +227,7 @@ def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
 
 
 def unpriced(name: str, limit: float) -> str:
-    """Why a limit in USD cannot be kept, and what to do."""
+    """Say why a limit in USD cannot be kept, and what to do."""
     return (
         f"no price is known for {name}, so the limit of {limit} USD cannot be kept: "
         "give one with --price IN/OUT (USD per million tokens), or --usd none"

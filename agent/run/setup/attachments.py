@@ -1,4 +1,4 @@
-"""Images of a message, as the runner checks them before the message is recorded."""
+"""Check the images of a message before the message is recorded."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ IN_A_SEARCH = "a search does not accept images: describe in words what they show
 
 
 def refuse_images(kit: Kit, images: Sequence[ImageRef]) -> str | None:
-    """Why a message with these images is not accepted; None: it is."""
+    """Return why a message with these images is not accepted, or None."""
     return _refused(images, kit.model, kit.facts, kit.journal)
 
 
 def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: Model) -> None:
-    """Raises Refusal where the task, or the hint of a resumed run, has images that cannot be used."""
+    """Raise Refusal if the task, or the hint of a resumed run, has images that cannot be used."""
     images = order.changes.images if facts.started else facts.spec.images
     if refused := _refused(images, model, facts, journal):
         raise Refusal(refused)
 
 
 def refuse_blind(spec: RunSpec, model: Model) -> None:
-    """Raises Refusal where the task has images and the model is known not to accept any."""
+    """Raise Refusal if the task has images and the model is known not to accept any."""
     if spec.images and model.sees_images is False:
         raise Refusal(no_images(model.name))
 
 
 def refuse_images_of_search(spec: RunSpec) -> None:
-    """Raises Refusal where the task of a search has images."""
+    """Raise Refusal if the task of a search has images."""
     if spec.images and spec.finder is not None:
         raise Refusal(IN_A_SEARCH)
 

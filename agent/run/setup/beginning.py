@@ -1,4 +1,4 @@
-"""How a run begins, and how one is taken up that another runner left."""
+"""Begin a run, or resume one that another runner left."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .surroundings import missing_guarantees
 
 
 def begin(run: RunDriver, order: Order) -> None:
-    """The first events: what the run is, what the model is told, the task."""
+    """Record the first events: the run, the system prompt, the task."""
     kit, spec = run.kit, run.facts.spec
     kit.record(
         RunStarted(
@@ -80,7 +80,7 @@ def begin(run: RunDriver, order: Order) -> None:
 
 
 def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
-    """The first event of a run that ends before it has a model."""
+    """Return the first event of a run that ends before it has a model."""
     return RunStarted(
         run_id=spec.run_id,
         loop=spec.loop,
@@ -95,9 +95,9 @@ def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
 
 
 async def take_up(run: RunDriver, order: Order) -> Sequence[WorkResult]:
-    """Goes on where another runner stopped: limits changed as asked, dangling calls settled, none repeated blindly.
+    """Resume the run: apply changed limits and settle open calls, without repeating any that may have run.
 
-    What came of the step that was finished so is for the loop.
+    Returns the results of the step that was finished in this way.
     """
     kit, facts, changes = run.kit, run.facts, order.changes
     was_asking = facts.ended is None and facts.handing.tier is not None
@@ -131,17 +131,17 @@ async def take_up(run: RunDriver, order: Order) -> Sequence[WorkResult]:
     if changes.accept is not None and not facts.main.unanswered():
         await accept_result(run, changes.accept)
         return results
-    return () if _go_on(run, changes, before) else results
+    return () if _note_resumed(run, changes, before) else results
 
 
-def _go_on(run: RunDriver, changes: ResumeChanges, before: RunEnded | None) -> bool:
-    """Say to the model that the run was resumed; true: a person gave a hint."""
+def _note_resumed(run: RunDriver, changes: ResumeChanges, before: RunEnded | None) -> bool:
+    """Tell the model that the run was resumed. Returns true if a user gave a hint."""
     kit, facts = run.kit, run.facts
-    if facts.main.unanswered():  # a proposal stays open: nothing comes before its call's result
+    if facts.main.unanswered():  # while a proposal is open, nothing may come before its call's result
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
-    if is_suspect and (changes.hint is not None or not kit.watched()):  # else the person is asked first
+    if is_suspect and (changes.hint is not None or not kit.watched()):  # otherwise the user is asked first
         tell_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
         kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
@@ -150,7 +150,7 @@ def _go_on(run: RunDriver, changes: ResumeChanges, before: RunEnded | None) -> b
         return False
     is_left = before is not None and not before.complete and not is_suspect
     if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
-        kit.record(Prompted(kind="note", text="The run was taken up again. Go on."))
+        kit.record(Prompted(kind="note", text="The run was resumed. Continue."))
     return False
 
 
@@ -164,11 +164,15 @@ def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:
 
 
 def kept_budget(kit: Kit) -> Budget:
-    """The limits without the one that cannot be kept: USD, where a model has no price."""
+    """Return the limits without one that cannot be kept: USD, if the model has no price."""
     budget = kit.facts.budget
     return budget if kit.model.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
 def _said(before: RunEnded | None) -> list[str]:
-    """A run that is complete says so: there is nothing to go on with."""
-    return [f"this run is {before.reason} already: {before.detail}"] if before is not None and before.complete else []
+    """Return a note if the run is already complete, so that there is nothing to continue."""
+    return (
+        [f"this run already ended with {before.reason}: {before.detail}"]
+        if before is not None and before.complete
+        else []
+    )

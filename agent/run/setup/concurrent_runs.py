@@ -1,4 +1,4 @@
-"""Who else works in this run's folder at this moment. One that only reads disturbs nobody."""
+"""Find other live runs that change files in this run's folder. Runs that only read are left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...journal.database import LANDMARKS
 from ...protocol import JournalError, Recipe, RunSpec
 
 MOST = 50
-"""Journals that are looked at, the newest ones: a run does not begin later for a folder full of them."""
+"""Number of newest journals that are read, so that a folder full of them does not delay a start."""
 _DAY = 86_400.0
 _NEWEST = (
     f"SELECT type FROM events WHERE {LANDMARKS} AND type IN ('run_started', 'run_resumed', 'run_ended') "
@@ -20,7 +20,7 @@ _NEWEST = (
 
 
 def neighbours(spec: RunSpec, own: Path, now: float) -> list[str]:
-    """A line for the person about each live run that changes files here, above or below. `own`: this run's journal."""
+    """Return a line for each live run that changes files here, above or below. `own`: this run's journal."""
     if _only_reads(spec):
         return []
     here = Path(spec.workspace)
@@ -33,10 +33,10 @@ def neighbours(spec: RunSpec, own: Path, now: float) -> list[str]:
 
 
 def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
-    """Runs beside this one that someone drives and that have not ended. Only their journals are opened."""
+    """Yield other runs that have a runner and have not ended. Only their journals are opened."""
     try:
         found = sorted((path for path in own.parent.iterdir() if path.suffix == ".db"), reverse=True)
-    except OSError:  # the warning is a courtesy: the run itself goes on without it
+    except OSError:  # this is only a warning: the run continues without it
         return
     for path in found[:MOST]:
         if path.name == own.name:
@@ -44,14 +44,14 @@ def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
         try:
             held = holder(path)
             spec = None if held is None else _unfinished(path)
-        except JournalError:  # `rundry runs` says what is wrong with it
+        except JournalError:  # `rundry runs` reports the problem
             continue
         if held is not None and spec is not None and not _only_reads(spec):
             yield spec, held
 
 
 def _unfinished(path: Path) -> RunSpec | None:
-    """None: it has ended, and its runner waits for its person."""
+    """Return the spec, or None if the run has ended and its runner only waits for its user."""
     journal = Journal.open(path)
     try:
         newest = journal.rows(_NEWEST)
@@ -61,7 +61,7 @@ def _unfinished(path: Path) -> RunSpec | None:
 
 
 def _only_reads(spec: RunSpec) -> bool:
-    """A search that is no migration changes no file."""
+    """Return whether the run is a search that changes no file."""
     return spec.finder is not None and spec.finder.recipe is not Recipe.MIGRATE
 
 

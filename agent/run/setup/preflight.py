@@ -1,4 +1,4 @@
-"""Whether a run can begin at all, found out before it has a journal: its options, its folder, its model, its price."""
+"""Check before there is a journal whether a run can begin: its options, folder, model and price."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ Found = TypeVar("Found")
 Tell = Callable[[str], None]
 
 _PATIENT_SECONDS = 0.4
-"""What takes longer is told: local servers and keys are checked in milliseconds."""
+"""Seconds after which the user is informed: local servers and keys are checked in milliseconds."""
 
 
 async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
     """Check everything that can be checked before there is a journal. Raises Refusal, UserError.
 
-    The result opens the run's model without a second probe. `tell` gets a line for the person whenever they have to
-    wait.
+    The result opens the run's model without a second probe. `tell` gets a line whenever the user has to wait.
     """
     asked = spec.model
     await _check_spec(spec, outside)
@@ -54,7 +53,7 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
 
 
 async def _check_spec(spec: RunSpec, outside: Outside) -> None:
-    """What needs no model: impossible options, and a folder in which no pass may start."""
+    """Check what needs no model: impossible options, and a folder in which no pass can start."""
     check_usable(spec)
     refuse_images_of_search(spec)
     await check_ground(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
@@ -62,13 +61,13 @@ async def _check_spec(spec: RunSpec, outside: Outside) -> None:
 
 
 def refuse_unpriced(spec: RunSpec, model: Model) -> None:
-    """Raises Refusal for a limit in USD that the user asked for and that cannot be kept."""
+    """Raise Refusal if the user set a limit in USD that cannot be kept."""
     if model.price is None and spec.usd_asked and spec.budget.usd is not None:
         raise Refusal(unpriced(model.name, spec.budget.usd))
 
 
 def loading(spec: ModelSpec) -> str:
-    """The line for the seconds that the import of litellm takes."""
+    """Return the line to show while litellm is imported."""
     return f"loading litellm for {spec.name}: about 3 s"
 
 
@@ -100,7 +99,9 @@ async def _told(work: Awaitable[Found], tell: Tell, line: str) -> Found:
 
 
 def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:
-    """What `--json` prints of a run that was refused before it had a journal. `now`: unix seconds."""
+    """Return the events that `--json` prints for a run that was refused before it had a journal.
+    `now`: Unix seconds.
+    """
     end = Finish(reason=Reason.REFUSED, detail=why)
     outcome = outcome_of(RunFacts(spec), end, answer=None, seconds=0.0, journal=Path())
     ended = msgspec.structs.replace(ended_event(outcome), journal="")

@@ -1,4 +1,4 @@
-"""The search of an until-dry run, put together from its spec."""
+"""Assemble the search of an until-dry run from its spec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .assemble import Outside
 
 
 def search_of(kit: Kit, outside: Outside) -> Finder | None:
-    """None: the run's loop is another one."""
+    """Return the search, or None for other loops."""
     spec = kit.facts.spec
     if spec.loop is not LoopKind.UNTIL_DRY or spec.finder is None:
         return None
@@ -20,7 +20,7 @@ def search_of(kit: Kit, outside: Outside) -> Finder | None:
 
 
 def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
-    """Who works an item without a model; None: a model does."""
+    """Return the worker for items, or None if a model works them."""
     if spec.recipe is Recipe.CRAWL:
         from ...finder.crawl import Crawler
 

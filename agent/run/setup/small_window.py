@@ -21,13 +21,13 @@ from ...tools import offered
 from .tools_on_offer import tools_of
 
 _PASS = 48
-"""Tokens of what a search says at the start of a pass."""
+"""Tokens of the text with which a search starts a pass."""
 _BYTES = 2
-"""Tokens per byte that no tokenizer exceeds: the count is only made where this bound does not fit."""
+"""Tokens per byte that no tokenizer exceeds. Exact counting is needed only if this bound does not fit."""
 
 
 def check_context(spec: RunSpec) -> None:
-    """Raises UserError where `--context` is too small. Opens no model."""
+    """Raise UserError if `--context` is too small. Opens no model."""
     window = spec.model.context
     if window is None or smallest_window(_needed(spec, _bound)) <= window:
         return
@@ -37,7 +37,7 @@ def check_context(spec: RunSpec) -> None:
 
 
 def refuse_window(spec: RunSpec, model: Model) -> str | None:
-    """Why the window of this model is too small for the run, or None."""
+    """Return why the model's window is too small for the run, or None."""
     smallest = smallest_for(model, _needed(spec, model.count))
     return f"{model.name}, {model.window} tokens: {_too_small(smallest)}" if model.window < smallest else None
 
@@ -61,7 +61,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
 
 
 def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
-    """The longest prompt of its lenses, or that of its fixer; 0: no model is asked."""
+    """Return the tokens of the longest prompt of its lenses or of its fixer; 0: no model is used."""
     web = ["fetch_url"] if finder.hosts else []
     if finder.check is not None:
         systems = [prompts.fixer(spec.task, spec.workspace, finder.check)]
@@ -76,5 +76,5 @@ def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
 
 
 def _bound(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-    """More tokens than any tokenizer makes of it."""
+    """Return an upper bound of the tokens for any tokenizer."""
     return _BYTES * (len(msgspec.json.encode(messages)) + len(msgspec.json.encode(tools)))

@@ -1,4 +1,4 @@
-"""Which of the tools a loop offers to the model."""
+"""Choose the tools that a loop offers to the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHANGING = ["edit_file", "write_file", "run_command", "start_command", "stop_co
 
 
 def tools_of(spec: RunSpec) -> list[str]:
-    """Names, in the order in which the model sees them."""
+    """Return the tool names, in the order in which the model sees them."""
     web = ["fetch_url"] if spec.finder is not None and spec.finder.hosts else []
     tools = [*_READING, *web, *_CHANGING, "update_plan", "ask_person"]
     if spec.loop is LoopKind.CHAT:

@@ -1,4 +1,4 @@
-"""What belongs to one tree of files of a run: its guard, and what its tools work with."""
+"""The guard and the tool context for one tree of files of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .worktree_preflight import guarded
 
 
 def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
-    """Of a migration, what its check depends on, but for the files that it is about."""
+    """Return the guard of a tree. A migration guards what its check depends on, except the files that it changes."""
     finder = spec.finder
     if finder is None or finder.check is None:
         return default_guard(guarded(spec), spec.task, root, env)
@@ -31,7 +31,7 @@ def tool_context(
     model: Model,
     rules: Sequence[Rule],
 ) -> ToolContext:
-    """What the tools of one tree of files work with. `rules`: the gate's own list, which grows."""
+    """Return what the tools of one tree work with. `rules`: the gate's own list, which grows."""
     return ToolContext(
         workspace=workspace,
         env=env,
@@ -44,5 +44,5 @@ def tool_context(
 
 
 def _result_limit(window: int) -> int:
-    """Characters of a tool's result: a quarter of a small window at most, so that some rounds fit into it."""
+    """Return the characters of one tool result: at most a quarter of a small window, so that several rounds fit."""
     return max(1_000, min(12_000, window))

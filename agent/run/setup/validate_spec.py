@@ -1,4 +1,4 @@
-"""What a spec asks for and could never be: told before there is a run."""
+"""Reject impossible run specs before a run is created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .worktree_preflight import branch_of
 
 
 def check_usable(spec: RunSpec) -> None:
-    """Raises UserError with the option and the mend. Looks at the spec and the workspace only."""
+    """Raise UserError that names the option and the fix. Reads only the spec and the workspace."""
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
     if spec.loop is LoopKind.UNTIL_DRY and spec.finder is None:
@@ -26,7 +26,7 @@ def check_usable(spec: RunSpec) -> None:
     for action in spec.predicates.require:
         tool = action.partition(":")[0]
         if tool not in offered:
-            raise UserError(f"--require {action}: there is no tool {tool}; there are {', '.join(offered)}")
+            raise UserError(f"--require {action}: unknown tool {tool}: use one of {', '.join(offered)}")
     for rule in spec.gate.rules:
         if wrong := nonsense(rule):
             raise UserError(wrong)

@@ -1,4 +1,6 @@
-"""Where passes may stand: looked at before the model is opened; a worktree is made once all else is well."""
+"""Check the folder of a run with passes before the model is opened, and make its worktree once all
+other checks passed.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from ...workspace.snapshots.scan import TooLarge, measure
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
-    """Of a loop whose passes may commit; None: this one's do not."""
+    """Return the branch for the commits of passes, or None if this loop makes none."""
     if spec.interval is not None:
         return spec.interval.branch
     return spec.improve.branch if spec.improve is not None else None
 
 
 async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Nothing is changed; lines for the person. Raises Refusal where no pass may start here, and says why."""
+    """Check without changing anything, and return notes. Raises Refusal if no pass can start here."""
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
         raise Refusal(NO_BUDGET)
@@ -36,7 +38,7 @@ async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -
                 return await _check_clean(spec, branch, env)
         elif facts.started:
             if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one look at the disk
-                raise Refusal(f"the worktree {spec.workspace} is gone: the run cannot go on without it")
+                raise Refusal(f"the worktree {spec.workspace} is gone, and the run cannot continue without it")
         else:
             await _check_origin(Path(branch.worktree_of), env)
     except GitFailed as error:
@@ -45,7 +47,7 @@ async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -
 
 
 async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Makes the run's worktree where it wants one that is not there; a line for the person. Raises Refusal."""
+    """Make the run's worktree if it needs one that does not exist, and return a note. Raises Refusal."""
     branch, place = branch_of(spec), Path(spec.workspace)
     if branch is None or branch.worktree_of is None or branch.name is None or facts.started:
         return []
@@ -61,18 +63,18 @@ async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> 
             raise Refusal(f"no worktree: {error}") from error
     return [
         f"worktree {place} on the branch {branch.name}; {origin} is not touched "
-        f"(`git merge {branch.name}` takes it over, `git worktree remove {place}` clears it away)"
+        f"(`git merge {branch.name}` merges it, `git worktree remove {place}` removes it)"
     ]
 
 
 def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
-    """A pass that could not be rolled back must not begin. Raises Refusal."""
+    """Refuse a pass that could not be rolled back. Raises Refusal."""
     if snapshots.too_large and branch_of(spec) is not None:
         raise Refusal(_no_roll_back(snapshots.too_large))
 
 
 async def check_size(spec: RunSpec) -> None:
-    """The same, before there is a store for snapshots. Raises Refusal."""
+    """Refuse the same before the snapshot store exists. Raises Refusal."""
     branch = branch_of(spec)
     if branch is None:
         return
@@ -87,31 +89,31 @@ def _no_roll_back(why: str) -> str:
 
 
 def guarded(spec: RunSpec) -> Predicates:
-    """The predicates as the guard sees them: what the score command executes is guarded like a check."""
+    """Return the predicates for the guard: what the score command executes is guarded like a check."""
     if spec.improve is None:
         return spec.predicates
     return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, spec.improve.score])
 
 
 async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
-    """An interval run does not begin here; an improve run does, and commits nothing."""
+    """Check that the tree is clean. Otherwise an interval run does not begin, and an improve run commits nothing."""
     folder = Path(spec.workspace)
     why = await why_not_here(await Repository.find(folder, env), folder, branch.protected)
     if why is None:
         return []
     if spec.interval is not None:
         raise Refusal(why)
-    return [f"what is kept is not committed: {why}"]
+    return [f"changes that are kept are not committed: {why}"]
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
     found = await Repository.find(origin, env)
     if found is None:
-        raise Refusal(f"{origin} is in no git repository: a worktree needs one (`git init`, then commit)")
+        raise Refusal(f"{origin} is not in a git repository: a worktree needs one (`git init`, then commit)")
     head = await found.head()
     if head is None:
-        raise Refusal(f"{origin} has no commit yet: a worktree begins with one, commit first")
+        raise Refusal(f"{origin} has no commit yet: commit first, a worktree starts from a commit")
     below = origin.relative_to(repository_top(origin) or origin)
     if below.parts and (await found.ask("cat-file", "-e", f"{head}:{below.as_posix()}")).code != 0:
-        raise Refusal(f"{origin} is in no commit yet: commit it first, a worktree has what was committed")
+        raise Refusal(f"{origin} is not committed yet: commit it first, a worktree contains only committed files")
     return found

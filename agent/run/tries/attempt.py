@@ -1,4 +1,4 @@
-"""One try: its steps in its own worktree, until it is over."""
+"""One try: its steps in its own worktree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..passes.pass_words import said_in
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A try came to its end."""
+    """The end of a try."""
 
     why: str
     fault: str | None = None
@@ -28,22 +28,22 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that is at work, or waits to be measured."""
+    """A try that is being worked, or waits to be measured."""
 
     number: int
-    """The pass."""
+    """Number of the pass."""
     candidate: int
     tries: int
     place: Path
-    """Its worktree."""
+    """Folder of its worktree."""
     base: str
-    """The snapshot that it began with."""
+    """The snapshot that it started from."""
     kit: Kit
     facts: TryFacts
-    """Those of its kit."""
+    """The facts of its kit."""
 
     async def work(self, tools: Sequence[str]) -> Over | WorkResult:
-        """Do its steps. A result: it is interrupted, or someone has to decide; it is not over."""
+        """Run its steps. A WorkResult: it is interrupted or waits for a decision, and is not over."""
         kit, results = self.kit, list[WorkResult]()
         while True:
             if not await kit.rest_between_steps():
@@ -59,9 +59,9 @@ class Attempt:
                 return WorkResult(work=kit.work, handoff=results[0].handoff)
 
     def _decide(self, results: Sequence[WorkResult]) -> Again | Over:
-        """The next step, by the rules of a pass."""
+        """Return the next step, by the rules of a pass."""
         spec, passing = self.facts.spec.improve, self.facts.passing
-        assert spec is not None and passing is not None  # it is a try of such a loop
+        assert spec is not None and passing is not None  # only loops with passes have tries
         decision = go_on(LoopState(self.facts, results), passing, spec.pass_steps)
         if isinstance(decision, Finish):
             fault = next((one for one in results if one.fault is not None), None)
@@ -69,12 +69,12 @@ class Attempt:
             if fault is not None:
                 return Over(decision.detail, fault=fault.fault, retryable=fault.retryable)
             return Over(decision.detail, exhausted=exhausted)
-        assert isinstance(decision, Again)  # a pass does not wait in its middle
+        assert isinstance(decision, Again)  # a pass does not wait in the middle
         closing = next((work for work in decision.works if work.kind == CLOSE), None)
         return decision if closing is None else Over(closing.about)
 
     def _deliver(self) -> None:
-        """What the person said to the run is for each try."""
+        """Send the user's messages for the run to each try."""
         if self.facts.main.unanswered():
             return
         for text in self.facts.said:
@@ -82,7 +82,7 @@ class Attempt:
         self.facts.said.clear()
 
     async def finish(self, over: Over) -> None:
-        """Keep what it changed as a patch, and record its end."""
+        """Keep its changes as a patch and record its end."""
         kit = self.kit
         await kit.background.end_all("the try ended")
         world = await kit.snapshots.take()

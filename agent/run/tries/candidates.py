@@ -1,4 +1,4 @@
-"""The tries of a pass: worked in parallel, measured one after the other, the best one applied to the run's tree."""
+"""The tries of a pass: work them in parallel, measure them one by one, apply the best to the run's tree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, 
 
 
 class Candidates:
-    """Those of the open pass."""
+    """The tries of the open pass."""
 
     def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
         self._kit, self._tools = kit, tools
@@ -42,12 +42,12 @@ class Candidates:
 
     @property
     def _facts(self) -> PassFacts:
-        assert self._kit.facts.passing is not None  # tries belong to a loop with passes
+        assert self._kit.facts.passing is not None  # only loops with passes have tries
         return self._kit.facts.passing
 
     @property
     def _spec(self) -> ImproveSpec:
-        assert self._kit.facts.spec.improve is not None  # no other loop has tries
+        assert self._kit.facts.spec.improve is not None  # other loops have no tries
         return self._kit.facts.spec.improve
 
     async def work(self, work: Work) -> WorkResult:
@@ -69,7 +69,7 @@ class Candidates:
         return WorkResult(work=work.work, exhausted=over.exhausted)
 
     async def _begin(self, candidate: int, started: PassStarted, name: str) -> Attempt:
-        """Raises GitFailed, SnapshotDamaged, OSError."""
+        """Make the worktree and kit of a try. Raises GitFailed, SnapshotDamaged, OSError."""
         kit = self._kit
         await self._drop(candidate)
         place = tries_folder(kit) / f"{started.number}.{candidate}"
@@ -97,7 +97,7 @@ class Candidates:
         self._kit.record(end, work=work.work)
 
     async def finish_all(self, why: str) -> None:
-        """Keep what is unfinished as a patch: these tries do not continue."""
+        """Keep unfinished tries as patches; they do not continue."""
         for attempt in list(self._live.values()):
             if attempt.candidate in self._facts.tries and self._facts.tries[attempt.candidate] is None:
                 await attempt.finish(Over(why))
@@ -105,9 +105,9 @@ class Candidates:
     async def choose(
         self, started: PassStarted, why: str, *, judged: bool, may_hand_over: bool
     ) -> Measured | WorkResult | None:
-        """Measure the tries, and record which one is to be applied; or return why none is.
+        """Measure the tries and record which one to apply, or return why there is none.
 
-        A result: someone has to decide first. Raises PersonInterrupted.
+        A WorkResult: someone has to decide first. Raises PersonInterrupted.
         """
         await self.finish_all(why)
         if not judged:
@@ -168,7 +168,7 @@ class Candidates:
         )
 
     async def _why_not(self, attempt: Attempt, end: TryFinished) -> str | None:
-        """Why this try cannot be chosen, whatever its score; None: it can. Raises PersonInterrupted."""
+        """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
         changes = await attempt.kit.snapshots.changes(attempt.base, end.world or "")
         for change in changes:
             if self._kit.guard.matches(change.path) or attempt.kit.guard.matches(change.path):
@@ -179,17 +179,17 @@ class Candidates:
         return await why_red(attempt.kit)
 
     def _best(self) -> TryMeasured | None:
-        """The best one that beats the best score so far; of equal ones the first."""
+        """Return the best try that beats the best score so far; the first of equal ones."""
         found: TryMeasured | None = None
         threshold = self._facts.best
-        assert threshold is not None  # the baseline comes first
+        assert threshold is not None  # the baseline is measured first
         for _, one in sorted(self._facts.measured.items()):
             if one.score is not None and not one.why and is_better(one.score, threshold, self._spec.goal):
                 found, threshold = one, one.score
         return found
 
     def _none(self, started: PassStarted) -> Measured:
-        """Why none is chosen. Only a score that was measured is stale."""
+        """Say why no try is chosen. Only a measured score makes the pass stale."""
         kit, spec, facts = self._kit, self._spec, self._facts
         told = summary(facts, started.tries)
         scored = [one for one in facts.measured.values() if one.score is not None]
@@ -210,7 +210,9 @@ class Candidates:
         return Measured(False, told or "no try ended")
 
     async def apply(self, chosen: TryChosen) -> str | None:
-        """Write the files of the chosen try into the run's tree, if they are not there yet; or say why they are not."""
+        """Write the files of the chosen try into the run's tree unless they are there. Returns why
+        not if that fails.
+        """
         kit = self._kit
         await self.clear()
         left = await kit.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
@@ -229,7 +231,7 @@ class Candidates:
         return None
 
     async def sweep(self) -> None:
-        """After an earlier runner was killed: keep what its tries left as patches, and remove their worktrees."""
+        """After a kill: keep what the tries of the earlier runner left as patches, and remove their worktrees."""
         kit, started = self._kit, self._facts.last
         for lost in list(self._facts.lost):
             patch, files = None, list[str]()
@@ -241,7 +243,7 @@ class Candidates:
                     changes = await snapshots.changes(started.world or "", world)
                     patch, files = kit.journal.keep(patch_of(changes)), [one.path for one in changes]
                 except SnapshotDamaged:
-                    pass  # nobody knows what it changed
+                    pass  # its changes are not known
             kit.record(
                 TryFinished(
                     number=lost.number,
@@ -262,7 +264,7 @@ class Candidates:
             await self._drop(candidate)
 
     async def close(self) -> None:
-        """The runner ends: what is unfinished is kept as a patch, and the worktrees go."""
+        """Keep unfinished tries as patches and remove the worktrees, because the runner ends."""
         if self._live:
             if self._kit.facts.ended is None:
                 await self.finish_all("the runner ended in the middle of it")

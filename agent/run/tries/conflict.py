@@ -1,4 +1,4 @@
-"""A chosen try whose files somebody edited since the pass began: only a person may let it replace those edits."""
+"""Decide about a chosen try whose files were edited since the pass began: only a user may replace those edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = 6
 
 
 async def edited_since(kit: Kit, started: PassStarted, end: TryFinished, base: str) -> list[str]:
-    """Return the files of a try that are not as they were when its pass began, nor as the try has them.
+    """Return the files of a try that differ both from the start of its pass and from the try.
 
     `base`: the snapshot of the run's tree now. Raises SnapshotDamaged.
     """
@@ -26,7 +26,7 @@ async def edited_since(kit: Kit, started: PassStarted, end: TryFinished, base: s
 async def decide_conflict(
     kit: Kit, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
 ) -> Literal["keep", "replace", "hand over"]:
-    """Ask the person. Without one the edits stay, or the run is handed over, as its policy says.
+    """Ask the user. Without one the edits stay, or the run is handed over, depending on its policy.
 
     Raises PersonInterrupted.
     """
@@ -48,12 +48,12 @@ async def decide_conflict(
 
 
 def why_handed_over(best: TryMeasured, edited: list[str]) -> str:
-    """What someone has to decide."""
+    """Return the decision that someone has to make."""
     return f"{DECIDES}{_question(best, edited)}"
 
 
 def why_kept(best: TryMeasured, edited: list[str]) -> str:
-    """Why the try is not applied, after "the command"."""
+    """Say why the try is not applied, as a text that follows "the command"."""
     return f"cannot run on it: try {best.candidate} of {best.tries} was not applied, because {_listed(edited)}"
 
 

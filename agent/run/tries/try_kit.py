@@ -1,4 +1,4 @@
-"""The kit of a try: tools, gate and guard of its own worktree; journal, budget and interruption of the run."""
+"""The kit of a try: tools, gate and guard for its own worktree; journal, budget and interruption of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..setup.tree_tools import guard_of, tool_context
 
 
 async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassStarted) -> tuple[Kit, TryFacts]:
-    """The kit and its facts. `root`: its workspace. `who`: what a person calls it. `started`: its pass."""
+    """Return the kit and its facts. `root`: its workspace. `who`: its name for the user. `started`: its pass."""
     facts = TryFacts(kit.facts, started, str(root))
     journal = kit.journal
     workspace = Workspace(root, private=kit.workspace.private, leftovers=kit.workspace.leftovers)
@@ -50,7 +50,7 @@ async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassSta
 
 
 async def drop_kit(kit: Kit, made: Kit) -> None:
-    """The try is over: end what it started."""
+    """End what the try started."""
     await made.background.end_all("the try ended")
     kit.gate.forget(made.gate)
     kit.beside.remove(made)

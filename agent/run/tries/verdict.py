@@ -1,4 +1,4 @@
-"""Whether the predicates of a run hold for a tree of files."""
+"""Check whether the predicates of a run hold for a tree of files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..passes.pass_words import red
 
 
 async def look_at_predicates(kit: Kit) -> str | None:
-    """Return what holds, in words; None: not enough does, or there are none. Raises PersonInterrupted."""
+    """Describe what holds; None: not enough holds, or there are no predicates. Raises PersonInterrupted."""
     if kit.verified_world != kit.facts.world or kit.facts.world is None:
         await verify(kit, kit.recorder(None, None), claim=True, baseline=True)
     return met(LoopState(kit.facts))
 
 
 async def why_red(kit: Kit) -> str | None:
-    """Return which predicate does not hold; None: they hold, or there are none. Raises PersonInterrupted."""
+    """Return which predicate does not hold; None: all hold, or there are none. Raises PersonInterrupted."""
     if not kit.facts.spec.predicates.exist or await look_at_predicates(kit) is not None:
         return None
     return red(kit)

@@ -1,4 +1,4 @@
-"""What a try reads in its prompt, and what the pass reads about its tries."""
+"""Texts for tries: their prompt, and the summary of the pass."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OTHER = "As try {candidate}, pick a part of the code that is not the obvious on
 
 
 def system_words(kit: Kit) -> str:
-    """The system prompt of a try, whose kit this is."""
+    """Return the system prompt of a try; `kit` is the try's."""
     return system_prompt(kit.facts.spec)
 
 
 def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) -> str:
-    """The first message of a try. `kit`: the run's; `made`: its own."""
+    """Return the first message of a try. `kit`: the run's; `made`: its own."""
     assert kit.facts.passing is not None  # tries belong to a pass
     way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
     told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
@@ -36,7 +36,7 @@ def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) 
 
 
 def summary(passing: PassFacts, tries: int) -> str:
-    """What came of each try, in a line: `try 1: score 6, try 2: nothing was changed`."""
+    """Return the result of each try on one line: `try 1: score 6, try 2: nothing was changed`."""
     return "; ".join(
         f"try {candidate} of {tries}: {_came_of(end, passing.measured)}"
         for candidate, end in sorted(passing.tries.items())

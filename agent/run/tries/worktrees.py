@@ -1,4 +1,4 @@
-"""Where tries work: a git worktree with the files of a snapshot, or a plain folder with them where there is no git."""
+"""The folder of a try: a git worktree with the files of a snapshot, or a plain folder if there is no git."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ..passes.pass_repository import stored_state
 
 FOLDER = "worktrees"
-"""Next to the folder of the journals."""
+"""Name of the folder next to the folder of the journals."""
 
 
 class _Command(msgspec.Struct):
-    """Arguments of a tool that runs a command."""
+    """The arguments of a tool that runs a command."""
 
     command: str = ""
 
@@ -38,7 +38,7 @@ def tries_folder(kit: Kit) -> Path:
 
 
 async def make_worktree(kit: Kit, place: Path, world: str) -> Path:
-    """Make the worktree with the files of the snapshot `world`; return the folder in it that is the workspace.
+    """Make the worktree with the files of the snapshot `world`, and return its folder that is the workspace.
 
     Raises GitFailed, SnapshotDamaged, OSError.
     """
@@ -63,7 +63,7 @@ async def make_worktree(kit: Kit, place: Path, world: str) -> Path:
 
 
 async def workspace_in(kit: Kit, place: Path) -> Path | None:
-    """Return the folder in a worktree that is the workspace; None: it is not there."""
+    """Return the folder in a worktree that is the workspace, or None if it does not exist."""
     top = repository_top(kit.workspace.root)
     is_git = top is not None and (place / ".git").exists()
     root = _same_folder(kit.workspace.root, top, place) if top is not None and is_git else place
@@ -71,14 +71,14 @@ async def workspace_in(kit: Kit, place: Path) -> Path | None:
 
 
 async def remove_worktree(kit: Kit, place: Path) -> None:
-    """Remove the worktree with all that is in it, and the refs made in it. Nothing happens where there is none."""
+    """Remove the worktree with its files and the refs made in it, if it exists."""
     try:
         found = await Repository.find(kit.workspace.root, kit.env)
         if found is not None:
             await _drop_refs(kit, found, place)
             await found.ask("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
-        pass  # the folder goes; git forgets it with its next `git worktree prune`
+        pass  # the folder is removed; git forgets it with the next `git worktree prune`
     await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
@@ -91,7 +91,7 @@ async def remove_all(kit: Kit) -> None:
 
 
 def drop_folder(folder: Path) -> None:
-    """Remove the folder of the tries, and the one that holds those of all runs, where they are empty."""
+    """Remove the folder of the tries and the folder of all runs' tries, if they are empty."""
     with suppress(OSError):
         folder.rmdir()
         if folder.parent.name == FOLDER:
@@ -99,7 +99,7 @@ def drop_folder(folder: Path) -> None:
 
 
 async def _drop_refs(kit: Kit, found: Repository, place: Path) -> None:
-    """Raises GitFailed."""
+    """Remove the refs that the try made. Raises GitFailed."""
     started = None if kit.facts.passing is None else kit.facts.passing.last
     if started is None or started.git is None or not await asyncio.to_thread((place / ".git").is_file):
         return
@@ -111,18 +111,18 @@ async def _drop_refs(kit: Kit, found: Repository, place: Path) -> None:
 
 
 def _commands_of(kit: Kit, work: str) -> list[str]:
-    """The commands that a try asked for."""
+    """Return the commands that a try asked for."""
     conversation = kit.facts.conversations.get(work)
     calls = [] if conversation is None else [call for message in conversation.messages for call in message.calls]
     found: list[str] = []
     for call in calls:
-        with suppress(msgspec.DecodeError):  # the model wrote it: nothing of it ran
+        with suppress(msgspec.DecodeError):  # the model's arguments are invalid, so nothing ran
             found.append(msgspec.json.decode(call.arguments, type=_Command).command)
     return found
 
 
 def _same_folder(workspace: Path, top: Path, place: Path) -> Path:
-    """The folder in a worktree at `place` that the workspace is below the top of its repository."""
+    """Return the folder in a worktree at `place` that corresponds to the workspace in its repository."""
     return place / os.path.relpath(os.path.realpath(workspace), os.path.realpath(top))
 
 
@@ -131,6 +131,6 @@ def _below(folder: Path) -> list[Path]:
 
 
 async def _lay(kit: Kit, root: Path, world: str) -> None:
-    for path in await kit.snapshots.lay(world, root):  # too large for the store
+    for path in await kit.snapshots.lay(world, root):  # too large for the snapshot store
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(shutil.copy2, kit.workspace.root / path, root / path, follow_symlinks=False)

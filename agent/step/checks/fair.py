@@ -1,4 +1,4 @@
-"""Verdicts that count: on approved content only, with nobody else writing, and without anyone's caches."""
+"""Run checks fairly: on approved content, with no other writer, and without existing caches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     env: Mapping[str, str]
     empty: Path
-    """A private folder below the temp folder of the commands."""
+    """A private folder in the temp folder of the commands."""
 
 
 async def fair(
@@ -40,10 +40,10 @@ async def fair(
     full: bool = True,
     whole: bool = True,
 ) -> tuple[T, str | None]:
-    """Run a check on approved content. Returns its result and why it does not count; None: it does.
+    """Run a check on approved content. Returns its result and why it does not count (None: it counts).
 
-    A result that is no pass is not repeated: nobody gains from it. `full`: guarded files are compared by content.
-    `whole`: all of the workspace must stay as it is. Raises PersonInterrupted.
+    A check that does not pass is not repeated. `full`: guarded files are compared by content. `whole`: the whole
+    workspace must stay unchanged. Raises PersonInterrupted.
     """
     guarded = kit.guarded
     why: str | None = None
@@ -53,7 +53,7 @@ async def fair(
         notes = await guarded.settle(record, name, full=full)
         _say(record, notes)
         async with _alone(kit, record):
-            # What was restored has new times; what runs in the background may have written until now.
+            # Restored files have new times, and background commands may have written until now.
             again = bool(notes or kit.background.names())
             before = await guarded.differences(full=full) if again else []
             stamps, world = guarded.stamps(), kit.snapshots.fingerprint()
@@ -77,7 +77,7 @@ async def fair(
 
 @asynccontextmanager
 async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
-    """Commands in the background cannot write to the workspace meanwhile."""
+    """Keep background commands from writing to the workspace."""
     stopped = await kit.background.hold()
     try:
         for name in stopped:
@@ -90,7 +90,7 @@ async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
 
 
 class surroundings:
-    """The environment of a check with a private empty folder, which is removed afterwards."""
+    """Provide the environment of a check with a private empty folder, which is removed afterwards."""
 
     def __init__(self, sandbox: Sandbox, env: Mapping[str, str]) -> None:
         self._sandbox, self._env = sandbox, env
@@ -108,7 +108,9 @@ class surroundings:
 
 
 async def _moved(kit: Kit, name: str, before: str) -> list[str]:
-    """Files that changed under the check, but for those that it changes each time. Empty where nobody can know."""
+    """Return the files that changed during the check, except those that it changes each time. Empty
+    if that is unknown.
+    """
     if not before:
         return []
     after = await kit.snapshots.take()

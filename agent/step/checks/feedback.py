@@ -1,4 +1,4 @@
-"""A failed check as the model hears it."""
+"""Describe a failed check to the model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
 
 def feedback(check: CheckFinished, told: str | None = None) -> str:
-    """A time-out or a check that could not start is named as such.
+    """Return the text for the model. It says if the check timed out or could not start.
 
-    `told`: what it heard last; the same again is said in one line.
+    `told`: what the model read last; an identical result is reported on one line.
     """
     if check.uncounted is not None:
         return (
@@ -34,7 +34,7 @@ def feedback(check: CheckFinished, told: str | None = None) -> str:
 
 
 def unconfirmed(failed: ConfirmationFinished) -> str:
-    """What the model reads when the checks pass in the workspace and not in a clean checkout of the result."""
+    """Return the text for the model if the checks pass in the workspace but not in a clean checkout."""
     head = f"The goal is not met: it holds in the workspace, but `{failed.command}` fails in a clean checkout"
     if failed.repeated:
         return f"{head}, and nothing that belongs to a checkout has changed since."
@@ -48,18 +48,18 @@ def unconfirmed(failed: ConfirmationFinished) -> str:
 
 
 def suspect_words(check: CheckFinished) -> str:
-    """Which tests are missing, for the model."""
+    """Return which tests are missing, for the model."""
     left = check.missing_count - len(check.missing)
     more = f"\n- and {left} more" if left > 0 else ""
     names = "".join(f"\n- {name}" for name in check.missing)
     listed = f" Missing:{names}{more}\n" if names else " "
     return (
         f"The check `{check.command}` ended with exit code 0, but this is not a pass: {check.suspect}.{listed}"
-        "Make every test run that ran before: nothing may end the tests early, skip them or hide them. "
+        "Make every test run that ran before: do not end the tests early, skip them or hide them.  "
         f"The output of the check:\n{check.output.strip() or '(no output)'}"
     )
 
 
 def _timeless(output: str) -> str:
-    """The output without how long it took: that alone is no news."""
+    """Return the output without durations, so that only real differences count."""
     return _DURATION.sub("", output)

@@ -1,4 +1,4 @@
-"""What is known about the files that decide at the end of a run, and what could not be kept from them."""
+"""Report at the end of a run whether the files that decide are unchanged, and what could not be guaranteed."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import msgspec
 from ...workspace.sandbox.bubblewrap import MOST_READ_ONLY
 
 _NAMED = 6
-"""Paths that one line names."""
+"""Paths that one line lists."""
 
 
 class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether everything that decides still has its approved content; for the outcome's evidence."""
+    """Whether all guarded files still have their approved content; part of the outcome's evidence."""
 
     sealed: int
-    """Guarded paths, missing ones included."""
+    """Number of guarded paths, including missing ones."""
     unchanged: bool
-    """All of them have their approved content now, and none was approved anew."""
+    """Whether all have their approved content now, and no change was approved during the run."""
     differing: list[str]
-    """Paths that do not have it now."""
+    """Paths whose content differs from the approved content."""
     approved: list[str]
-    """Paths whose change a person approved during the run."""
+    """Paths whose change a user approved during the run."""
     not_held: list[str]
-    """What could not be kept from happening, a line each."""
+    """What could not be guaranteed, one line each."""
 
 
 def not_held_lines(kind: str | None, existing: int, lost: Collection[str], cut_links: Collection[str]) -> list[str]:
-    """Return what cannot be guaranteed here, a line each.
+    """Return what cannot be guaranteed here, one line each.
 
     `lost`: paths whose approved content is too large to keep. `cut_links`: links to folders with too many files.
     """

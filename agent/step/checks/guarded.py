@@ -1,4 +1,4 @@
-"""The guarded files of a run: sealed at its start, compared around each verdict, restored unless someone kept them."""
+"""The guarded files of a run: sealed at the start, compared around verdicts, restored if nobody keeps a change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHY = "it decides whether the goal is met"
 
 
 class Guarded:
-    """Of one run. Without anything to guard, all of it is empty and costs nothing."""
+    """The guarded files of one run. If nothing is guarded, all methods do nothing."""
 
     def __init__(self, kit: Kit, guard: Guard) -> None:
         self._kit, self._guard = kit, guard
@@ -43,23 +43,23 @@ class Guarded:
         )
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
-        """What is approved was recorded by an earlier runner of this run."""
+        """Whether an earlier runner recorded the approved content."""
         self.not_held: list[str] = []
-        """What could not be kept from happening, a line each."""
+        """What could not be guaranteed, one line each."""
         self.unrestored: dict[str, tuple[str, Mark]] = {}
-        """Paths that are not as approved and could not be restored: why, and what stands there."""
+        """Paths that differ and could not be restored: why, and what is there now."""
         self._stale: list[str] = []
-        """Bytecode that no check may load, and that could not be removed."""
+        """Bytecode that checks must not load and that could not be removed."""
         self.outputs: dict[str, set[str]] = {}
         """Command to the files that it changes whenever it runs."""
 
     @property
     def exists(self) -> bool:
-        """Something is guarded."""
+        """Whether anything is guarded."""
         return bool(self._guard)
 
     async def start(self) -> None:
-        """Seal what stands there now, or take over the seal of an earlier runner."""
+        """Seal the present files, or load the seal of an earlier runner."""
         if not self._guard:
             return
         facts, depends = self._kit.facts.sealing, self._guard.depends
@@ -75,9 +75,7 @@ class Guarded:
                 self.has_earlier_seal = True
                 return
         except (KeyError, msgspec.DecodeError):
-            self._kit.notes.append(
-                "the guard's record of this run is damaged: what stands there now is taken as approved"
-            )
+            self._kit.notes.append("the guard's record of this run is damaged: the present content counts as approved")
         paths = [path for path in depends.files if self._guard.matches(path)]
         await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
         with self._kit.journal.transaction():
@@ -94,7 +92,7 @@ class Guarded:
         self._kit.record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
 
     def read_only(self) -> list[Path]:
-        """Files that a command may not write: those that the check executes and that configure it come first."""
+        """Return files that a command must not write. Files that the check executes or that configure it come first."""
         if not self._guard:
             return []
         own = self._guard.depends.files
@@ -102,7 +100,7 @@ class Guarded:
         return [self._kit.workspace.root / path for path in paths]
 
     def take_in(self, changed: FileChanged) -> None:
-        """A tool of the run wrote a file, as someone decided: on a guarded path this is its approved content now."""
+        """Approve the content that a tool of the run wrote to a guarded path, because someone approved that change."""
         if self._guard and changed.by not in ("command", "background"):
             self._wrote(changed.path, changed.after)
 
@@ -112,43 +110,43 @@ class Guarded:
             self.unrestored.pop(path, None)
 
     async def approve_persons(self, paths: Sequence[str]) -> None:
-        """The person changed these paths themselves."""
+        """Approve the present content of these paths, because the user changed them."""
         mine = [path for path in paths if self._guard and self._guard.matches(path)]
         for path in mine:
             await self._approve(path, self._kit.record)
 
     def approved(self) -> dict[str, str]:
-        """SHA-256 of the approved content of each guarded file of the workspace, by path."""
+        """Return the SHA-256 of the approved content of each guarded file of the workspace, by path."""
         marks = {path: self._seals.mark_of(path) for path in self._seals.existing} if self._guard else {}
         return {path: mark.digest for path, mark in marks.items() if mark is not None and mark.kind == "file"}
 
     async def differences(self, *, full: bool) -> list[Difference]:
-        """Guarded paths that do not have their approved content. `full`: by content, whatever times and sizes say."""
+        """Return guarded paths that differ from their approved content. `full`: compare content."""
         if not self._guard:
             return []
         look = self._seals.compare if full else self._seals.glance
         return await asyncio.to_thread(look)
 
     def touched_since(self, before: dict[str, object]) -> list[str]:
-        """Paths that were written since, also where their content is the same again."""
+        """Return paths that were written since `before`, even if their content is the same."""
         now = self._seals.stamps()
         return sorted(path for path, stamp in before.items() if now.get(path) != stamp)
 
     def stamps(self) -> dict[str, object]:
-        """For `touched_since`."""
+        """Return the file stamps that `touched_since` compares."""
         return dict(self._seals.stamps())
 
     async def tolerate_outputs(self, found: Sequence[Difference]) -> list[Difference]:
-        """Without new data files that the check made for itself below the tests."""
+        """Leave out new data files that the check itself made below the tests."""
         made = [d.path for d in found if d.approved.kind == "absent" and self._guard.is_output(d.path)]
         if made:
             await asyncio.to_thread(self._seals.tolerate, made)
         return [d for d in found if d.path not in made]
 
     async def settle(self, record: Record, command: str, *, full: bool) -> list[str]:
-        """Each difference opens as a proposal; what nobody keeps is restored. Lines for the model.
+        """Open a proposal for each difference, and restore what nobody keeps. Returns lines for the model.
 
-        Raises PersonInterrupted; everything is restored then.
+        Raises PersonInterrupted after everything was restored.
         """
         if not self._guard:
             return []
@@ -166,7 +164,7 @@ class Guarded:
             return notes
 
     async def _new_differences(self, *, full: bool) -> list[Difference]:
-        """Without those that could not be restored before and are still the same."""
+        """Return differences, without those that could not be restored before and are unchanged."""
         found = await self.differences(full=full)
         still = {one.path: one.now for one in found}
         for path, (_, mark) in list(self.unrestored.items()):
@@ -175,25 +173,25 @@ class Guarded:
         return [one for one in found if one.path not in self.unrestored]
 
     def why_not(self) -> str | None:
-        """Why no verdict can count now; None: it can."""
+        """Return why no verdict can count now, or None."""
         if self._stale:
-            return f"`{self._stale[0]}` came during the run and could not be removed: Python could load it"
+            return f"`{self._stale[0]}` was created during the run and could not be removed: Python could load it"
         if not self.unrestored:
             return None
         path, (why, _) = next(iter(self.unrestored.items()))
         return f"`{path}` does not have its approved content, and it was not restored: {why}"
 
     def drop_bytecode(self) -> None:
-        """Remove the Python bytecode that came during the run: a check loads none of it."""
+        """Remove Python bytecode that was created during the run, so that no check loads it."""
         if self._guard:
             self._stale = self._seals.drop_bytecode()
 
     async def restore_all(self, record: Record) -> list[str]:
-        """Restore everything that differs, without a question. Lines for the model."""
+        """Restore every difference without asking. Returns lines for the model."""
         return [note for one in await self.differences(full=False) for note in self._restore(one, record)]
 
     async def report(self) -> GuardReport:
-        """Compare by content now."""
+        """Compare all files by content now."""
         found = await self.differences(full=True)
         facts = self._kit.facts.sealing
         approved = sorted({*facts.kept, *(path for path in facts.written if self._seals.mark_of(path) is not None)})
@@ -207,7 +205,7 @@ class Guarded:
         )
 
     def say_not_held(self, line: str) -> bool:
-        """Note what could not be held. False: it was noted before."""
+        """Record what could not be guaranteed. Returns False if it was recorded before."""
         if line in self.not_held:
             return False
         self.not_held.append(line)
@@ -219,7 +217,7 @@ class Guarded:
         kit = self._kit
         before, after = self._bytes(one.approved), self._present(one)
         self._note(one, record)
-        if before == after:  # its permissions, or its kind: there is no text to decide on
+        if before == after:  # a change of permissions or of the kind of file: there is no text to decide on
             return self._restore(one, record)
         draft = changed_draft(one.path, before, after, command)
         ruling = await kit.interruptible(kit.gate.pass_(draft, call_id="", record=tell_waiting(record)))
@@ -229,7 +227,7 @@ class Guarded:
         return [f"{note} {ruling.note_for_model}" for note in self._restore(one, record)]
 
     def _note(self, one: Difference, record: Record) -> None:
-        """The change is on record, so that the way back is an event too."""
+        """Record the change, so that restoring it is an event too."""
         known = self._kit.facts.changes.files.get(one.path)
         now = _blob_of(one.now)
         if (known is None or known[1] != now) and not one.path.startswith("/"):
@@ -244,10 +242,10 @@ class Guarded:
             record(GuardApproved(path=path, kind=mark.kind, digest=mark.digest, mode=mark.mode, size=mark.size))
 
     def _restore(self, one: Difference, record: Record) -> list[str]:
-        """As approved. What stood there is kept in the journal, or next to it."""
+        """Restore the approved content. The replaced content is kept in the journal, or next to it."""
         path = one.path
         if path.startswith("/"):
-            return self._give_up(one, "it lies outside of the workspace; change it back")
+            return self._give_up(one, "it is outside of the workspace; change it back")
         if path in self._seals.lost:
             return self._give_up(one, "its approved content was too large to keep; change it back")
         try:
@@ -262,10 +260,10 @@ class Guarded:
         was = _blob_of(one.approved)
         stood = next((d.blob for d in displaced if d.path == path), None)
         record(FileChanged(path=path, by="restore", before=stood, after=was))
-        notes = [f"`{path}` must not change ({WHY}): what the command did to it was put back."]
-        notes += [f"What stood at `{d.path}` was moved to {d.moved_to}." for d in displaced if d.moved_to is not None]
+        notes = [f"`{path}` must not change ({WHY}): the command's change was reverted."]
+        notes += [f"The content of `{d.path}` was moved to {d.moved_to}." for d in displaced if d.moved_to is not None]
         for other in displaced:
-            if other.path != path and other.blob is not None:  # a link or a file on the way to it
+            if other.path != path and other.blob is not None:  # a link or a file in its path
                 record(FileChanged(path=other.path, by="command", before=None, after=other.blob))
                 record(FileChanged(path=other.path, by="restore", before=other.blob, after=None))
         return notes
@@ -273,7 +271,7 @@ class Guarded:
     def _give_up(self, one: Difference, why: str) -> list[str]:
         self.unrestored[one.path] = (why, one.now)
         return [
-            f"`{one.path}` must not change ({WHY}), and it could not be put back: {why}. No check counts until then."
+            f"`{one.path}` must not change ({WHY}), and it could not be restored: {why}. No check counts until then."
         ]
 
     def _bytes(self, mark: Mark) -> bytes | None:
@@ -285,14 +283,14 @@ class Guarded:
             return b""
 
     def _present(self, one: Difference) -> bytes | None:
-        """The bytes that stand there now, kept; None: no file stands there, or one that is too large."""
+        """Store and return the bytes that are there now; None: no file, or one that is too large."""
         found = self._seals.bytes_at(one.path) if one.now.kind in ("file", "link") else None
         if found is not None:
             self._kit.journal.keep(found)
         return found
 
     def _outside(self) -> list[str]:
-        """Configuration above the workspace and in the home folder, where no sandbox keeps a command from it."""
+        """Return configuration files above the workspace and in the home folder, which no sandbox protects."""
         return [] if self._kit.sandbox.kind else sorted(self._guard.depends.outside)
 
 

@@ -1,4 +1,4 @@
-"""A mark of all files of a workspace by their stat fields, ignored ones too: `--verify on-change` looks at it."""
+"""A mark of all files of a workspace from their stat fields, including ignored ones, for `--verify on-change`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CACHES = SKIPPED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis
 
 
 def loose_mark(root: Path) -> str | None:
-    """Changes whenever a file does, or its times. None: there are more than 100,000 files."""
+    """Return a mark that changes with any file or its times. None: there are more than 100,000 files."""
     found = hashlib.sha256()
     waiting, count = [str(root)], 0
     while waiting:

@@ -1,4 +1,4 @@
-"""Asks the success predicates after a step. What passed is an event; the loop decides from it."""
+"""Run the success predicates after a step and record their results; the loop decides from them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from .fair import Surroundings, fair
 from .loose_files import loose_mark
 
 MOST_MISSING = 50
-"""Names of missing tests in one event; the blob of the check has all of them."""
+"""Missing tests that one event names; the blob of the check has all of them."""
 
 
 async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True) -> None:
-    """`claim`: the model stopped calling tools or called `finish`. A `baseline` is asked before the first call.
+    """Run the predicates that are due. `claim`: the model stopped calling tools or called `finish`. `baseline`: before
+    the first call.
 
-    `compared`: the tests that ran are compared with those that ran before.
+    `compared`: compare the tests that ran with those that ran before.
     """
     wanted = kit.facts.spec.predicates
     if not wanted.exist:
@@ -56,13 +57,13 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
 
 
 def _is_stale(kit: Kit, name: str) -> bool:
-    """It has a verdict, on another answer than the one that the outcome would report now."""
+    """Return whether its verdict is about another answer than the present one."""
     verdicts = kit.facts.verdicts
     return name in verdicts.predicates and not verdicts.is_about(name, kit.facts.answer)
 
 
 async def _is_due(kit: Kit, *, claim: bool) -> bool:
-    """A check that has no verdict yet, or only one that does not count, is always due; so is it at a claim."""
+    """Return whether checks are due: always at a claim, and if a check has no verdict that counts."""
     wanted = kit.facts.spec.predicates
     checks = kit.facts.verdicts.checks
     if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
@@ -79,7 +80,7 @@ async def _is_due(kit: Kit, *, claim: bool) -> bool:
 
 
 async def _files(kit: Kit) -> str | None:
-    """Of ignored files too: a check may read them."""
+    """Return a mark of the files, including ignored ones: a check may read them."""
     return await asyncio.to_thread(loose_mark, kit.workspace.root)
 
 
@@ -105,7 +106,7 @@ async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, comp
 def check_finished(
     kit: Kit, result: CheckResult, uncounted: str | None, *, baseline: bool = False, compared: bool = True
 ) -> CheckFinished:
-    """The event of a check that ended. One that does not count, or is suspect, has not passed."""
+    """Return the event of a finished check. A check that does not count or is suspect has not passed."""
     passed = result.passed and uncounted is None
     suspicion = compare(_reference(kit, result.command), result.counted) if passed and compared else None
     counted = None if result.counted is None else kit.journal.keep(msgspec.json.encode(result.counted))
@@ -129,7 +130,7 @@ def check_finished(
 
 
 def _reference(kit: Kit, command: str) -> Counted | None:
-    """What this check counted first; None: it never did."""
+    """Return what this check counted first, or None."""
     sha = kit.facts.verdicts.references.get(command)
     try:
         return None if sha is None else msgspec.json.decode(kit.journal.blob(sha), type=Counted)
@@ -166,7 +167,7 @@ async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
 
 
 async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Awaitable[Verdict]], record: Record) -> None:
-    """The verdict counts for the answer of now only."""
+    """Record the verdict, which counts only for the present answer."""
     answer = digest_of(kit.facts.answer)
     verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
     if uncounted is not None:
@@ -175,7 +176,7 @@ async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Await
 
 
 def _seconds(kit: Kit) -> float:
-    """A check's own time-out, or what is left of the run's time where that is less."""
+    """Return the check's own time-out, or the rest of the run's time if that is shorter."""
     own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
     return own if left is None else max(1.0, min(own, left))
 
@@ -204,7 +205,7 @@ def _deeds(kit: Kit) -> Deeds:
 
 
 def _state(kit: Kit) -> dict[str, object]:
-    """What a predicate of the user's own gets: the outcome's fields so far, the last answer, the actions."""
+    """Return the data for a predicate of the user: the outcome's fields so far, the last answer, the actions."""
     facts = kit.facts
     return {
         "run_id": facts.spec.run_id,

@@ -1,4 +1,4 @@
-"""Trims the conversation to the model's window (docs/requirements.md 8.4)."""
+"""Trim the conversation to the model's window (docs/requirements.md 8.4)."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from .shorten import cut_to, shorten
 from .smallest import needed_room
 
 TARGET = 0.6
-"""Of the window: trimming goes in big steps, so that the prompt cache can hit in between."""
+"""Share of the window to trim to: large steps keep the prompt cache valid in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What goes to the model."""
+    """What is sent to the model."""
 
     messages: list[Message]
     tokens: int
     upto: int
-    """Messages before this index are dropped, but for the kept ones, as the journal counts them."""
+    """Index in the journal before which messages are dropped, except those that are kept."""
     dropped: int
-    """Messages that no longer go to the model and did before."""
+    """Messages that were sent before and no longer are."""
     dropped_tokens: int
-    """By our own count, cut texts included."""
+    """Tokens dropped by our own count, including cut texts."""
     shortened: int
     """Texts that were cut in the middle."""
     images: int
-    """Images that a line of text stands for."""
+    """Images that were replaced by a line of text."""
     fixed: Fixed
-    """The system prompt and the tools as they are sent."""
+    """The system prompt and the tools as sent."""
     fits: bool
-    """False: even the shortest prompt is longer than the room."""
+    """False: even the shortest prompt is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ def fit(
     share: float | None = None,
     most: int | None = None,
 ) -> Fitted:
-    """The system prompt, the task, the newest message and the newest rounds; the oldest middle goes first.
+    """Return the system prompt, the task, the newest message and the newest rounds. The middle is dropped first.
 
-    A call and its results go or stay together. `room` is the tokens that the prompt may take; `most` trims it further
-    (the provider said that it does not fit). The fixed part is shortened before anything else, see
-    `shorten_fixed`, which takes `needed` and `share`. Images get half of the room at most; a line of text takes the
-    place of older ones. Where even the newest round does not fit, old images go, then texts are cut.
+    A call and its results stay or go together. `room`: the tokens that the prompt may take; `most` trims it further
+    (the provider refused it as too long). The fixed part is shortened first (`shorten_fixed`, which takes `needed` and
+    `share`). Images get at most half of the room; a line of text replaces older ones. If even the newest round does not
+    fit, old images are dropped, then texts are cut.
     """
     gone = conversation.forgotten
     limited, images = limit_images(conversation, count, room // 2)
@@ -125,9 +125,9 @@ def _shape(
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:
-    """The smallest start of a round from which on everything fits; the newest round's start where nothing does.
+    """Return the first start of a round from which everything fits, else the start of the newest round.
 
-    All that was said before the first answer belongs to the newest round while there is no answer.
+    Everything before the first answer belongs to the newest round while there is no answer.
     """
     starts = [i for i, m in enumerate(conversation.messages) if m.role in ("user", "assistant")]
     starts = [i for i in starts if i >= conversation.upto] or [conversation.upto]

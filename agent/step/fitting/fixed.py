@@ -1,4 +1,4 @@
-"""The part of a prompt that is the same at each call: system prompt, project instructions and tools."""
+"""The fixed part of each prompt: system prompt, project instructions and tools."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from ...tools.brief import brief
 from ..prompt import Instructions, split_instructions, without_spared
 
 Count = Callable[[Sequence[Message], Sequence[ToolSpec]], int]
-"""Tokens of a prompt."""
+"""Counts the tokens of a prompt."""
 
 _SHARE, _SHARE_OF_LARGE = 0.2, 1 / 3
-"""Of the space that the task leaves: what the project's instructions may take."""
+"""Shares of the space left by the task that the project's instructions may take."""
 _LARGE = 8_000
 """Tokens of space from which on the instructions may take the larger share."""
 _FIXED_SHARE = 0.55
-"""Of that space: what all of the fixed part may take. The rest is for the rounds."""
+"""Share of that space for the whole fixed part. The rest is for the rounds."""
 _LEAST_SHARE = 0.1
-"""What the instructions keep until the tools for comfort are left out."""
+"""Share that the instructions keep until optional tools are left out."""
 _LEAST = 60
-"""Tokens below which a part of the instructions says nothing."""
+"""Tokens below which part of the instructions is useless."""
 _COMFORT = frozenset({"update_plan", "start_command", "stop_command", "ask_person"})
 _SEARCH = _COMFORT | {"fetch_url", "search", "list_files"}
 _ALL_BUT_FILES = _SEARCH | {"run_command"}
-"""Without these a task can still be done: files can be read, edited and written."""
+"""Optional tools: a task can be done with reading, editing and writing files alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The fixed part as it is sent, and what was shortened."""
+    """The fixed part as sent, and what was shortened."""
 
     system: str
     tools: Sequence[ToolSpec]
     name: str = ""
-    """Of the instructions' file; empty: there is none."""
+    """Name of the instructions' file; empty: there is none."""
     kept: int = 0
     """Characters of the instructions that are sent."""
     length: int = 0
-    """Characters of the instructions."""
+    """Characters of the whole instructions."""
     is_brief: bool = False
-    """The tools are described in one sentence each."""
+    """Whether the tools are described in one sentence each."""
     left_out: tuple[str, ...] = ()
     """Tools that are not offered."""
 
     @property
     def is_shortened(self) -> bool:
-        """A person should know about it."""
+        """Whether the user should know about it."""
         return self.kept < self.length or self.is_brief or bool(self.left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rung:
-    """One way to shorten the tools and the program's own words, and the share that the instructions must have left."""
+    """One way to shorten the tools and the program's own text, and the share that the instructions keep."""
 
     head: str
     tools: Sequence[ToolSpec]
@@ -71,12 +71,11 @@ def shorten_fixed(
     share: float | None = None,
     needed: Collection[str] = (),
 ) -> Fixed:
-    """Fit the fixed part into half of `space` tokens, by the first of these steps that suffices.
+    """Fit the fixed part into half of `space` tokens, with the first of these steps that suffices.
 
-    The instructions are shortened to `share` of the space; the tools are described briefly; the system prompt is
-    reduced; the tools for comfort are left out; the instructions are left out; the tools to search are left out; all
-    tools but those for files, for the end and the `needed` ones are left out. The last step is taken even where it
-    does not suffice.
+    Shorten the instructions to `share` of the space; describe the tools briefly; reduce the system prompt; leave out
+    optional tools; leave out the instructions; leave out the search tools; leave out all tools but those for files, for
+    the end, and the `needed` ones. The last step is taken even if it does not suffice.
     """
     usual = _SHARE if space < _LARGE else _SHARE_OF_LARGE
     share = usual if share is None else min(share, usual)
@@ -91,7 +90,7 @@ def shorten_fixed(
 
 
 def leanest(system: str, tools: Sequence[ToolSpec], needed: Collection[str] = ()) -> Fixed:
-    """The fixed part in its shortest form."""
+    """Return the fixed part in its shortest form."""
     head, told = split_instructions(system)
     return _filled(_leanest_rung(head, tools, needed), told, lambda messages, tools: 0, -1)
 
@@ -120,7 +119,7 @@ def _without(tools: Sequence[ToolSpec], names: Collection[str]) -> tuple[list[To
 
 
 def _filled(rung: _Rung, told: Instructions | None, count: Count, most: float) -> Fixed:
-    """The fixed part with as much of the instructions as `most` tokens hold."""
+    """Return the fixed part with as much of the instructions as `most` tokens hold."""
     if told is None:
         return Fixed(rung.head, rung.tools, is_brief=rung.is_brief, left_out=rung.left_out)
     sent = _cut(told, count, most)
@@ -129,7 +128,7 @@ def _filled(rung: _Rung, told: Instructions | None, count: Count, most: float) -
 
 
 def _cut(told: Instructions, count: Count, most: float) -> Instructions:
-    """The instructions cut so that they take `most` tokens; without text where that would say nothing."""
+    """Cut the instructions to `most` tokens; without text if too little would remain."""
     length = len(told.text)
     while (tokens := count([_system((sent := told.cut(length)).render())], ())) > most:
         if most < _LEAST or length <= 1:

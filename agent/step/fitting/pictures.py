@@ -1,4 +1,4 @@
-"""Images that leave the prompt before texts do: a line of text takes the place of each."""
+"""Replace images of a prompt by lines of text, before texts are shortened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shorten import CountMessages
 
 
 def limit_images(conversation: Conversation, count: Count, most: int) -> tuple[Conversation, int]:
-    """Leave images of at most `most` tokens in what goes to the model, the newest ones; also how many went."""
+    """Keep the newest images, up to `most` tokens. Also returns how many were replaced."""
     kept = conversation.kept()
     places = [i for i, m in enumerate(conversation.messages) if m.images and (i >= conversation.upto or i in kept)]
     if not places:
@@ -31,7 +31,9 @@ def limit_images(conversation: Conversation, count: Count, most: int) -> tuple[C
 
 
 def drop_old_images(messages: Sequence[Message], count: CountMessages, room: int) -> tuple[list[Message], int]:
-    """Drop images until all fits, the oldest first; those of the person's newest message stay. Also how many went."""
+    """Replace images, oldest first, until all fits, but not those of the user's newest message.
+    Also returns how many.
+    """
     out, dropped = list(messages), 0
     newest = next((i for i in reversed(range(len(out))) if out[i].role == "user"), -1)
     for i in (i for i, message in enumerate(messages) if message.images and i != newest):
@@ -47,5 +49,5 @@ def _without_first(message: Message) -> Message:
 
 
 def _weight(message: Message, count: Count) -> int:
-    """Tokens of its images."""
+    """Return the tokens of the message's images."""
     return count([message], ()) - count([msgspec.structs.replace(message, images=[])], ())

@@ -11,17 +11,16 @@ from ...protocol import Message, ToolCall
 
 CountMessages = Callable[[Sequence[Message]], int]
 _FLOORS = (200, 60)
-"""Characters to which texts are cut at most: first all of them to the first, then to the second."""
+"""Characters to which texts are cut: first all to the first value, then to the second."""
 _PER_TOKEN = 3
-"""Characters that are taken away for each token too many."""
+"""Characters to remove for each token too many."""
 
 
 def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tuple[list[Message], int]:
-    """Cut texts in the middle until all fits, the least important first. Also gives how many were cut.
+    """Cut texts in the middle until all fits, the least important first. Also returns how many were cut.
 
-    First results and older messages of the program, then the model's words and its calls, then the newest message,
-    then calls with their results, the oldest first, then images and opaque parts; the task only when nothing else is
-    left, then the system prompt.
+    The order: results and older messages of the program, the model's text and calls, the newest message, calls with
+    their results (oldest first), images and opaque parts. The task and then the system prompt come last.
     """
     out = list(messages)
     touched: set[int] = set()
@@ -41,7 +40,7 @@ def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tup
 
 
 def cut_to(text: str, tokens: int, count_text: Callable[[str], int]) -> str:
-    """Cut the text in the middle so that it has at most so many tokens, where that is possible."""
+    """Cut the text in the middle to at most `tokens` tokens, if that is possible."""
     length = len(text)
     while (size := count_text(cut := cut_middle(text, length))) > tokens and length > _FLOORS[-1]:
         length = max(_FLOORS[-1], min(length - 1, int(length * tokens / size)))
@@ -49,7 +48,7 @@ def cut_to(text: str, tokens: int, count_text: Callable[[str], int]) -> str:
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Head and tail of the text in about so many characters, with what is missing said between them."""
+    """Return head and tail of the text in about `length` characters, with a note on what is missing."""
     if len(text) <= length:
         return text
     note = f"\n[... {len(text) - length} characters are left out here to fit the window ...]\n"
@@ -60,7 +59,7 @@ def cut_middle(text: str, length: int) -> str:
 
 
 def _classes(messages: Sequence[Message]) -> Iterator[list[int]]:
-    """Places of texts, the least important class first. Neither the task nor the system prompt is among them."""
+    """Yield the indexes of texts, least important class first, without the task and the system prompt."""
     users = [i for i, m in enumerate(messages) if m.role == "user"]
     task, newest = users[:1], users[1:][-1:]
     yield [i for i, m in enumerate(messages) if m.role == "tool" or (i in users and i not in (*task, *newest))]
@@ -69,7 +68,7 @@ def _classes(messages: Sequence[Message]) -> Iterator[list[int]]:
 
 
 def _cut(out: list[Message], places: list[int], count: CountMessages, room: int, floor: int, touched: set[int]) -> None:
-    """Cut the longest of these messages, again and again, until all fits or each is as short as the floor."""
+    """Cut the longest of these messages repeatedly until all fits or each is as short as the floor."""
     whole = list(out)
     while places and (excess := count(out) - room) > 0:
         i = max(places, key=lambda place: _length(out[place]))
@@ -90,14 +89,14 @@ def _length(message: Message) -> int:
 
 
 def _shorter(message: Message, length: int) -> Message:
-    """The message with its text and its calls cut, all to the same share."""
+    """Return the message with its text and its calls cut by the same share."""
     share = length / max(1, _length(message))
     text = cut_middle(message.text, int(len(message.text) * share)) if len(message.text) > _FLOORS[-1] else message.text
     return msgspec.structs.replace(message, text=text, calls=[_shorter_call(call, share) for call in message.calls])
 
 
 def _shorter_call(call: ToolCall, share: float) -> ToolCall:
-    """The call with its texts cut; the arguments are one JSON object then."""
+    """Return the call with its texts cut; its arguments stay one JSON object."""
     if len(call.arguments) <= _FLOORS[-1]:
         return call
     try:
@@ -110,7 +109,7 @@ def _shorter_call(call: ToolCall, share: float) -> ToolCall:
 
 
 def _scaled(value: object, share: float) -> object:
-    """The JSON value with each text and list of some length cut to that share."""
+    """Return the JSON value with long texts and lists cut to that share."""
     if isinstance(value, str):
         return cut_middle(value, int(len(value) * share)) if len(value) > _FLOORS[-1] else value
     if isinstance(value, list):
@@ -123,7 +122,7 @@ def _scaled(value: object, share: float) -> object:
 
 
 def _without_oldest_call(messages: Sequence[Message]) -> list[Message] | None:
-    """The messages without their oldest call and its result; None: there is only one call left."""
+    """Return the messages without their oldest call and its result; None: only one call is left."""
     calls = [call for message in messages for call in message.calls]
     if len(calls) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The smallest window that a run works with."""
+"""Compute the smallest window that a run works with."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from ...protocol import Message, ToolSpec
 from .fixed import Count, leanest
 
 ROUND = 256
-"""Tokens for the newest round: what the model said and did, and what came of it."""
+"""Tokens for the newest round: the model's answer, its calls and their results."""
 
 
 def output_room(window: int, max_output: int | None) -> int:
-    """Tokens of the window that are kept free for the answer."""
+    """Return the tokens of the window that are kept for the answer."""
     room = min(max(window // 4, 256), 4096)
     return min(room, max_output) if max_output else room
 
 
 def prompt_room(window: int, max_output: int | None) -> int:
-    """Tokens that the prompt may take."""
+    """Return the tokens that the prompt may take."""
     return window - output_room(window, max_output)
 
 
 def needed_room(
     system: str, tools: Sequence[ToolSpec], task: str, count: Count, *, needed: Collection[str] = (), more: str = ""
 ) -> int:
-    """Tokens of the shortest prompt that still has the task and room for a round.
+    """Return the tokens of the shortest prompt that still has the task and room for a round.
 
     `more`: a text that comes with each round.
     """
@@ -37,7 +37,7 @@ def needed_room(
 
 
 def smallest_window(room: int, *, max_output: int | None = None) -> int:
-    """The smallest window whose prompt may take so many tokens."""
+    """Return the smallest window whose prompt may take `room` tokens."""
     low, high = room, room * 2 + 512
     while low < high:
         middle = (low + high) // 2

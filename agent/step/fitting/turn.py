@@ -1,4 +1,4 @@
-"""What goes to the model in the next call: the conversation and the tools, made to fit its window."""
+"""Assemble the next call: the conversation and the tools, fitted to the model's window."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
 
 _SHARES = (None, 0.1, 0.0)
-"""Shares of the project's instructions next to a file, the usual one first: the first with which the file fits."""
+"""Shares of the project's instructions next to a file, in the order in which they are tried."""
 _BELOW_REFUSED = 0.9
-"""Of a prompt's tokens that the provider refused: what the next ones may have."""
+"""Share of a refused prompt's tokens that the next prompt may have."""
 _CHECK_SHARE = 0.4
-"""Of what is left for a file: what the check's output and the newest answer may take."""
+"""Share of the space for a file that the check's output and the newest answer may take."""
 _LEAST_FILE = 60
-"""Tokens of a file below which there is nothing to see."""
+"""Fewest tokens of a file that are worth showing."""
 
 
 def fit_turn(
@@ -30,7 +30,7 @@ def fit_turn(
     *,
     most: int | None = None,
 ) -> Fitted:
-    """The prompt of the next call. `most`: the tokens that it may have after the provider refused a longer one."""
+    """Return the prompt of the next call. `most`: its token limit after the provider refused a longer one."""
     model = kit.model
     room = prompt_room(model.window, model.max_output)
     if (refused := kit.refused_prompts.get(model.name)) is not None:
@@ -52,7 +52,7 @@ def fit_turn(
 
 
 def too_small(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> str:
-    """Why even the shortest prompt does not fit."""
+    """Say why even the shortest prompt does not fit."""
     conversation = kit.facts.conversation(work)
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
@@ -65,13 +65,13 @@ def too_small(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> str:
 
 
 def smallest_for(model: Model, room: int) -> int:
-    """The smallest window whose prompt may take so many tokens, as far as this model's answers go."""
+    """Return the smallest window whose prompt may take `room` tokens with this model's answers."""
     short = model.max_output if model.max_output is not None and model.max_output < model.window else None
     return smallest_window(room, max_output=short)
 
 
 def file_space(kit: Kit) -> FileSpace:
-    """The tokens for the file that a constrained edit shows."""
+    """Return the tokens for the file that a constrained edit shows."""
     model, conversation = kit.model, kit.facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
@@ -91,9 +91,9 @@ def file_space(kit: Kit) -> FileSpace:
 
 
 def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> None:
-    """Tell the person how the fixed part of the prompt is shortened, once for each way to shorten it.
+    """Tell the user how the fixed part of the prompt is shortened, once for each way to shorten it.
 
-    The prompts of a search's works differ in length: one of them is told for all.
+    The prompts of a search's work differ in length; one note stands for all.
     """
     form = kit.constrained
     how = () if work is not None else (fixed.kept if form is None else form.share, fixed.is_brief, fixed.left_out)
@@ -113,6 +113,6 @@ def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> 
 
 
 def required_tools(spec: RunSpec) -> Collection[str]:
-    """Tools that are never left out: those that a predicate wants to be used, and `search` where that is the task."""
+    """Return tools that are never left out: those that a predicate requires, and `search` if that is the task."""
     required = {action.partition(":")[0] for action in spec.predicates.require}
     return required if spec.finder is None else required | {"search"}

@@ -1,4 +1,4 @@
-"""Commands that run on beside the steps: started at the gate, listed, read on, and ended with the run."""
+"""Background commands: started at the gate, listed, read while they run, and ended with the run."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from ..kit import Kit
 
 KEPT = 1_000_000
-"""Bytes of each one's output, head and tail."""
+"""Bytes of output that are kept of each, head and tail."""
 SETTLE_SECONDS = 0.5
-"""A command that ends within these did not come up: its end is the result of the call."""
+"""Seconds: a command that ends sooner failed to start, and its end is the result of the call."""
 _FIRST, _SLOWER, _SELDOM = 0.2, 1.5, 30.0
-"""Seconds between two tellings of what it printed last: the first, the factor, the most."""
+"""Seconds between two reports of its last output: the first, the factor, the longest."""
 _LINE = 200
 _LAST_LINES = 20
 
 
 class _Job:
-    """One of them."""
+    """One background command."""
 
     def __init__(self, name: str, command: str, began: float, say: Callable[[str], object]) -> None:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
-        """Who ended it, if anyone did."""
+        """Who ended it; empty: nobody did."""
         self.task: asyncio.Task[Finished]
         self.family: Family | None = None
         """Its processes."""
@@ -40,18 +40,18 @@ class _Job:
         self._timer: asyncio.TimerHandle | None = None
 
     def hear(self, piece: bytes) -> None:
-        """The next bytes that it printed."""
+        """Take the next bytes of its output."""
         self.output.add(piece)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
 
     def hush(self) -> None:
-        """Nothing is told any longer."""
+        """Stop reporting its output."""
         if self._timer is not None:
             self._timer.cancel()
 
     def last_lines(self, count: int) -> list[str]:
-        """The newest lines that hold anything."""
+        """Return the newest lines that are not empty."""
         text = self.output.value()[-_LINE * 4 * count :].decode("utf-8", "replace")
         return [line[:_LINE] for line in text.splitlines() if line.strip()][-count:]
 
@@ -65,32 +65,32 @@ class _Job:
 
 
 class Background:
-    """Those of one run."""
+    """The background commands of one run."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self._world: str | None = None
-        """The workspace as far as it is known who changed it; None: nothing ran since."""
+        """The workspace up to the last change with a known author; None: nothing has run since."""
         self._holds: list[tuple[str, WriteHold]] = []
         self._held = 0
-        """Checks that run now."""
+        """Number of checks that run now."""
         self._holding = asyncio.Lock()
         self.tell: Callable[[Prompted], object] = kit.record
-        """How the model hears of an end that it did not ask for."""
+        """Sends the model a message about an end that it did not cause."""
 
     def names(self) -> Sequence[str]:
-        """Of those that run."""
+        """Names of the commands that run."""
         return list(self._jobs)
 
     def output(self, name: str) -> bytes | None:
-        """What it printed so far, also after its end; None: there is no such command."""
+        """Return the output so far, also after its end; None: there is no such command."""
         kept = self._jobs[name].output if name in self._jobs else self._ended.get(name)
         return None if kept is None else kept.value()
 
     async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
-        """It was let through: it runs. What it printed at once, or how it failed."""
+        """Start an approved command. Returns its first output, or how it failed."""
         kit = self._kit
         world = await kit.snapshots.take()
         if self._world is None:
@@ -110,7 +110,7 @@ class Background:
                 network=draft.network,
                 writable=draft.writable,
                 read_only=kit.guarded.read_only(),
-                may_configure=True,  # all that it changed is judged when it is noticed
+                may_configure=True,  # everything that it changed is checked when it is noticed
                 on_start=lambda family: setattr(job, "family", family),
             )
         )
@@ -121,7 +121,7 @@ class Background:
             raise
         if job.task.done():
             done = self._close(job, record)
-            return ToolResult(ok=False, text=f"`{name}` ended at once: {done.how}.\n{done.output}", summary=done.how)
+            return ToolResult(ok=False, text=f"`{name}` ended early: {done.how}.\n{done.output}", summary=done.how)
         job.task.add_done_callback(lambda _: self._ended_itself(job))
         printed = "\n".join(job.last_lines(_LAST_LINES)) or "It printed nothing yet."
         text = (
@@ -131,7 +131,9 @@ class Background:
         return ToolResult(ok=True, text=text, summary="runs")
 
     async def hold(self) -> list[str]:
-        """Keep them from writing to the workspace until `let_go`. Returns the names of those that had to be stopped."""
+        """Keep the commands from writing to the workspace until `let_go`. Returns the names of those that were
+        suspended.
+        """
         async with self._holding:
             self._held += 1
             if self._held > 1:
@@ -148,7 +150,7 @@ class Background:
             return stopped
 
     async def let_go(self) -> None:
-        """The check has ended."""
+        """Resume the commands after a check."""
         async with self._holding:
             self._held -= 1
             while not self._held and self._holds:
@@ -156,24 +158,24 @@ class Background:
                 await asyncio.to_thread(hold.release)
 
     async def stop(self, name: str, by: str, record: Record) -> BackgroundEnded | None:
-        """Ends it; None: nothing runs under that name."""
+        """End a command. None: nothing runs under that name."""
         job = self._jobs.get(name)
         if job is None:
             return None
         return await self._end(job, f"stopped by the {by}", record)
 
     async def end_all(self, how: str) -> None:
-        """Nothing of them is left after this."""
+        """End all of them."""
         for job in list(self._jobs.values()):
             await self._end(job, how, self._kit.record)
 
     def account(self, world: str | None) -> None:
-        """What led to this tree is known: it was not them."""
+        """Record that the change up to this tree has another author."""
         if self._world is not None and world:
             self._world = world
 
     async def notice(self) -> tuple[str, str, list[str]] | None:
-        """From which tree to which something changed since all was accounted for, and what runs. None: nothing did."""
+        """Return the trees before and after an unexplained change, and the commands that run. None: nothing changed."""
         if self._world is None:
             return None
         before, after = self._world, await self._kit.snapshots.take()

@@ -1,4 +1,4 @@
-"""A command that was let through: snapshotted around, so that what it changed is known, shown and guarded."""
+"""Run an approved command between two snapshots, so that its changes are known, shown and guarded."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from .gated.disturbed import Disturbed
 from .tail import Tail
 
 REFUSED = "The sandbox refused:"
-NOBODY_LETS_IT = "Nobody is here who could let it through: find a way that does not need it, or say so."
-LET_THROUGH = "The person let it through, once:"
+NOBODY_LETS_IT = "Nobody is here to allow it: find a way that does not need it, or say so."
+LET_THROUGH = "The person allowed it once:"
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
 _MOST_NEEDS = 4
-"""One after the other, each with a word of the person."""
+"""Most permissions that one command may ask for, one after the other."""
 
 
 class CommandEnded(PersonInterrupted):
-    """A person ended a command that ran."""
+    """A user ended a running command."""
 
     def __init__(self, how: PersonInterrupted, left: str) -> None:
         super().__init__(str(how))
         self.left = left
-        """What the model reads: what the command printed and did before its end."""
+        """Text for the model: what the command printed and changed before its end."""
 
 
 async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Runs it. What the sandbox refused to it, a person may let through: it runs once more then, with that only."""
+    """Run the command. If the sandbox refuses something and a user allows it, run it once more with that permission
+    only.
+    """
     result = await _run(kit, draft, ruling, record)
     for _ in range(_MOST_NEEDS):
         need = _refused(kit, draft, result)
@@ -63,7 +65,7 @@ async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Rec
 
 
 def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
-    """None also for tests that fail: what they print is about the code, not about this sandbox."""
+    """Return what the sandbox refused, or None. Failing tests do not count: their output is about the code."""
     done = result.finished
     if done is None or not (done.exit_code or done.restored) or draft.unsandboxed:
         return None
@@ -79,7 +81,7 @@ def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Need | None:
 
 
 def _widened(draft: CommandDraft, need: Need) -> CommandDraft:
-    """The same command with one thing more let through than it had."""
+    """Return the same command with one more permission."""
     return msgspec.structs.replace(
         draft,
         beyond=need.what if draft.beyond is None else f"{draft.beyond}; {need.what}",
@@ -92,12 +94,12 @@ def _widened(draft: CommandDraft, need: Need) -> CommandDraft:
 def _not_let(ruling: Ruling) -> str:
     if ruling.refused_by == "person":
         why = f": {ruling.reason}" if ruling.reason else ", without a reason"
-        return f"The person did not let it through{why}. Find a way that does not need it, or ask."
+        return f"The person did not allow it{why}. Find a way that does not need it, or ask."
     return ruling.note_for_model
 
 
 async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Run it once; its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
+    """Run it once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
     notes = await notice_background(kit, record)
     kit.person_made.clear()
     before = await kit.snapshots.take()
@@ -109,7 +111,7 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
             result = await kit.interruptible(land(draft, ruling, kit.tools))
     except PersonInterrupted as how:
         changes = await _note_changes(kit, before, record)
-        notes = await _put_back(kit, [c for c in changes if _cautioned(kit, c.path)], before, record)
+        notes = await _restore(kit, [c for c in changes if _cautioned(kit, c.path)], before, record)
         notes += await kit.guarded.restore_all(record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
     changes = await _note_changes(kit, before, record)
@@ -118,9 +120,9 @@ async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) ->
 
 
 async def settle_lost_command(kit: Kit, command: str, before: str, record: Record) -> list[str]:
-    """What a command did whose runner died: recorded, and judged where it is guarded. `before`: the tree it began on.
+    """Record the changes of a command whose runner died, and check the guarded ones. `before`: the tree at its start.
 
-    The lines are for the model.
+    Returns lines for the model.
     """
     try:
         changes = await _note_changes(kit, before, record)
@@ -133,14 +135,14 @@ async def settle_lost_command(kit: Kit, command: str, before: str, record: Recor
 
 
 async def note_lost_command(kit: Kit, before: str, record: Record) -> None:
-    """What a command did whose runner died, recorded only: nobody is asked. It may be that nothing can be known."""
+    """Record the changes of a command whose runner died, as far as they are known, without asking anyone."""
     with contextlib.suppress(SnapshotDamaged):
         await _note_changes(kit, before, record)
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:
-    """What became of a command that a person ended."""
-    text = ["The person ended this command while it ran: it may have done a part of its work. Look first."]
+    """Describe the effects of a command that a user ended."""
+    text = ["The person ended this command while it ran: it may have done part of its work. Look first."]
     if changes:
         text.append(f"It had changed: {', '.join(change.path for change in changes[:20])}.")
     text += notes
@@ -150,7 +152,7 @@ def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str])
 
 
 async def _note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
-    """What the command changed, recorded."""
+    """Record and return what the command changed."""
     after = await kit.snapshots.take()
     kit.background.account(after)
     if not before or not after:
@@ -166,9 +168,9 @@ async def _note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
 
 
 async def notice_background(kit: Kit, record: Record) -> list[str]:
-    """What commands in the background changed since it was last looked at is theirs, and judged where it is guarded.
+    """Record changes since the last look as those of background commands, and check the guarded ones.
 
-    The lines are for the model.
+    Returns lines for the model.
     """
     found = await kit.background.notice()
     if found is None:
@@ -183,12 +185,12 @@ async def notice_background(kit: Kit, record: Record) -> list[str]:
 
 
 def _by_person(kit: Kit, change: Change) -> bool:
-    """A command of the person's own left it so meanwhile."""
+    """Return whether a command of the user left the file in this state."""
     return change.path in kit.person_made and kit.person_made[change.path] == _blob(kit, change)
 
 
 def _is_known(kit: Kit, change: Change) -> bool:
-    """A tool left it so."""
+    """Return whether a tool left the file in this state."""
     known = kit.facts.changes.files.get(change.path)
     return known is not None and known[1] == _blob(kit, change)
 
@@ -198,7 +200,7 @@ def _blob(kit: Kit, change: Change) -> str | None:
 
 
 async def _judge_guarded(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
-    """Each guarded change may be kept by the person; what nobody allows is put back, whatever comes between."""
+    """Ask the user about each guarded change. What nobody allows is restored, also after an exception."""
     waiting = [change for change in changes if _cautioned(kit, change.path)]
     try:
         notes = await _judge(kit, waiting, tree, command, record)
@@ -215,46 +217,46 @@ async def _judge(kit: Kit, changes: Sequence[Change], tree: str, command: str, r
         try:
             notes += await _keep_or_restore(kit, waiting[0], tree, command, record)
         except (PersonInterrupted, asyncio.CancelledError):
-            await _put_back(kit, waiting, tree, record)
+            await _restore(kit, waiting, tree, record)
             raise
         waiting.pop(0)
     return notes
 
 
 def _cautioned(kit: Kit, path: str) -> str | None:
-    """As `_guarded`, without the files that decide: those are known by their content, whatever a snapshot shows."""
+    """Like `_guarded`, without the files that decide: those are compared by content."""
     return None if kit.guard.matches(path) else kit.workspace.caution(Path(path))
 
 
 def _guarded(kit: Kit, path: str) -> str | None:
-    """Why nobody but a person may let this change stand; None: it may stand."""
+    """Return why only a user may keep this change, or None."""
     if kit.guard.matches(path):
         return "it decides whether the goal is met"
     return kit.workspace.caution(Path(path))
 
 
 async def _keep_or_restore(kit: Kit, change: Change, tree: str, command: str, record: Record) -> list[str]:
-    """The person may keep it; else it is put back and the model is told."""
+    """Keep the change if the user allows it; else restore the file and inform the model."""
     draft = changed_draft(change.path, change.before, change.after, command)
     ruling = await kit.interruptible(kit.gate.pass_(draft, call_id="", record=tell_waiting(record)))
     if ruling.approved:
         return []
-    notes = await _put_back(kit, [change], tree, record)
+    notes = await _restore(kit, [change], tree, record)
     return [f"{note} {ruling.note_for_model}" for note in notes]
 
 
-async def _put_back(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
-    """As they were before the command, with what the model has to know of it."""
+async def _restore(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
+    """Restore the files as they were before the command. Returns lines for the model."""
     notes: list[str] = []
     for change in changes:
         why = _guarded(kit, change.path)
         lost = await kit.snapshots.restore(tree, [change.path])
         if lost:
-            notes.append(f"`{change.path}` must not change ({why}), and it could not be put back: {lost[0]}")
+            notes.append(f"`{change.path}` must not change ({why}), and it could not be restored: {lost[0]}")
             continue
         back = Change(path=change.path, kind="changed", before=change.after, after=change.before)
         record(file_changed(kit, back, "restore"))
-        notes.append(f"`{change.path}` must not change ({why}): what the command did to it was put back.")
+        notes.append(f"`{change.path}` must not change ({why}): the command's change was reverted.")
     return notes
 
 
@@ -272,7 +274,7 @@ def file_changed(kit: Kit, change: Change, by: str) -> FileChanged:
 
 
 def _counts(change: Change) -> tuple[int, int]:
-    """Lines added and removed; of what is large or no text, all that it has and had."""
+    """Count lines added and removed; for large or binary files 0 or all lines."""
     if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
         sides = compare_contents(change.before, change.after)
         if sides is not None:

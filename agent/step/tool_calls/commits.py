@@ -1,4 +1,4 @@
-"""`--commit`: a git commit for each edit of the model that was let through, beside what the person does themselves."""
+"""`--commit`: make a git commit for each approved edit of the model, next to commits of the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...workspace.git.one_change import SharedRepository
 from ...workspace.git.repository import GitFailed, Repository
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
-"""Who changes files besides the edits: the model's commands, and what puts files back."""
+"""Sources of changes other than edits: the model's commands, and restores."""
 _SUBJECT = 72
 
 
@@ -23,12 +23,12 @@ class _Left:
     """A file as this run left it last."""
 
     base: str | None
-    """Blob of what the last commit holds of it."""
+    """Blob of its content in the last commit."""
     now: str | None
 
 
 class Commits:
-    """Of one run. Where nothing can be committed it says why, once for each reason, and the run goes on."""
+    """The commits of one run. If nothing can be committed, it reports each reason once and the run continues."""
 
     def __init__(
         self, spec: RunSpec, journal: Journal, env: Mapping[str, str], hooks: CommitHooks | None = None
@@ -41,7 +41,7 @@ class Commits:
         self._one_at_a_time = asyncio.Lock()
 
     async def first_look(self) -> list[str]:
-        """A line for the person where nothing will be committed as things are."""
+        """Return a note if nothing can be committed at present."""
         _, why = await self._find()
         if why is None:
             return []
@@ -49,7 +49,7 @@ class Commits:
         return [f"--commit: nothing is committed: {why}"]
 
     def hear(self, on_event: Callable[[Stamped], None], is_driven: Callable[[], bool]) -> Callable[[Stamped], None]:
-        """Passes events on, and follows what the run itself does to files between two edits of the model."""
+        """Pass events on, and record what the run itself does to files between two edits of the model."""
 
         def take(stamped: Stamped) -> None:
             if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
@@ -59,14 +59,14 @@ class Commits:
         return take
 
     async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
-        """Commits that one, which is on the disk; why a hook refused it. Never raises for what git says."""
+        """Commit this change, which is on the disk. Returns why a hook refused it. Never raises for git errors."""
         async with self._one_at_a_time:
             found, why = await self._find()
             commit, refused = None, None
             if found is not None and why is None:
                 try:
                     commit = await self._commit(found, change, step)
-                    why = None if commit is not None else f"git takes nothing of {change.path} (it may be ignored)"
+                    why = None if commit is not None else f"git did not add {change.path} (it may be ignored)"
                 except HookRefused as error:
                     why = refused = str(error)
                 except GitFailed as error:
@@ -88,16 +88,16 @@ class Commits:
         return await found.commit_one(change.path, self._without_own(change), message, self._hooks)
 
     async def _find(self) -> tuple[SharedRepository | None, str | None]:
-        """The repository as it is now, and why nothing may be committed in it."""
+        """Return the repository as it is now, and why nothing can be committed in it."""
         try:
             found = await SharedRepository.find(self._root, self._env)
-            return found, await found.why_not() if found is not None else f"{self._root} is in no git repository"
+            return found, await found.why_not() if found is not None else f"{self._root} is not in a git repository"
         except GitFailed as error:
             return None, str(error)
 
     def _follow(self, change: FileChanged, driven: bool) -> None:
         known = self._left.get(change.path)
-        if driven:  # a person did it
+        if driven:  # a user did it
             self._left.pop(change.path, None)
         elif known is not None and known.now == change.before:
             self._left[change.path] = _Left(known.base, change.after)
@@ -105,13 +105,13 @@ class Commits:
             self._left[change.path] = _Left(change.before, change.after)
 
     def _without_own(self, change: FileChanged) -> list[bytes | None]:
-        """What the last commit may hold of that file where no person changed it by themselves."""
+        """Return the versions of the file that the last commit may contain if no user changed it."""
         known = self._left.get(change.path)
         blobs = [change.before] if known is None or known.now != change.before else [change.before, known.base]
         return [None if blob is None else self._journal.blob(blob) for blob in blobs]
 
     def _message(self, change: FileChanged, step: int) -> str:
-        """What was changed, by whom, for which task, in which step of which run."""
+        """Return the commit message: the change, its author, the task, the step and the run."""
         verb = "Add" if change.before is None else "Change"
         subject = f"{verb} {change.path} (+{change.added} -{change.removed})"
         if len(subject) > _SUBJECT:
@@ -122,7 +122,7 @@ class Commits:
 
 
 async def hooks_left_out(root: Path, env: Mapping[str, str]) -> list[str]:
-    """A line for the person where the commits of a run leave hooks of the repository out."""
+    """Return a note if the commits of a run skip hooks of the repository."""
     try:
         found = await Repository.find(root, env)
         hooks = [*await find_hooks(found)] if found is not None else []

@@ -35,7 +35,7 @@ _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
     "steer": "not run: the person said something new first",
     "pause": "not run: the person paused the run",
-    "wheel": "not run: the person took the wheel",
+    "wheel": "not run: the person took control",
     "stop": "not run: the person stopped the run",
     "deadline": "not run: the deadline passed",
 }
@@ -46,26 +46,26 @@ HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the an
 
 @dataclass(slots=True)
 class Acted:
-    """What came of a step's calls."""
+    """The results of a step's calls."""
 
     work: str | None = None
     results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
         default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
     )
     ended_with: str | None = None
-    """The tool that ended the work: an accepted `finish` or `report`, or nothing."""
+    """The tool that ended the work: an accepted `finish` or `report`; None: none did."""
     ending: dict[str, Any] | None = None
-    """What it was called with."""
+    """Its arguments."""
     rejected: set[str] = field(default_factory=set[str])
-    """Calls to which a person said no."""
+    """Calls that a user rejected."""
     handoff: str | None = None
-    """Someone has to decide: why."""
+    """Why someone has to decide."""
     left_open: set[str] = field(default_factory=set[str])
-    """Calls whose proposals stay open. They have no result yet, and the calls after them were not made."""
+    """Calls whose proposals stay open, and the calls after them. They have no result yet."""
 
 
 READS_AT_ONCE = 8
-"""Reads that run side by side. The time-out of each starts with its own work, not with the answer."""
+"""Reads that run in parallel. The time-out of each starts with its own work, not with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class _Call:
 
 
 async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
-    """All calls are answered: reads at once, changes of several files as one review, the rest in order, `finish` last.
+    """Answer all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
 
-    A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted after that.
+    A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted at the end.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
@@ -88,7 +88,7 @@ async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | 
 
 
 async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
-    """As `act`, for calls that stand in the journal already: a resumed run takes them up again."""
+    """Like `act`, for calls that are in the journal, when a run resumes."""
     return await _perform(kit, _parsed(calls, names), record, None)
 
 
@@ -113,7 +113,7 @@ async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | 
 
 
 async def _together(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
-    """Each has its result when this ends, also where a person interrupts them all."""
+    """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
         await _answer(kit, batch[0], record, acted)
     elif _is_read(batch[0]):
@@ -124,7 +124,7 @@ async def _together(kit: Kit, batch: Sequence[_Call], record: Record, acted: Act
 
 
 def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
-    """Neighbouring reads together, neighbouring changes of different files too, what ends the work last."""
+    """Group neighbouring reads, and neighbouring changes of different files. What ends the work comes last."""
     batches: list[list[_Call]] = []
     files: set[str] = set()
     for one in sorted(made, key=_ends):
@@ -141,7 +141,7 @@ def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
 
 
 def _file(one: _Call, root: Path) -> str | None:
-    """What a change of one file would change."""
+    """Return the path that a change of one file affects."""
     match one.parsed.arguments:
         case EditFile(path=path) | WriteFile(path=path):
             return file_behind(root, path)
@@ -179,7 +179,7 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acte
 
 
 async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
-    """One call's one result. What the program itself did wrong is told to the model, and kept with its traceback."""
+    """Give one call its one result. An error of the program is sent to the model and kept with its traceback."""
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
@@ -207,7 +207,7 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
-    """A call that had begun: a command says what it left half-done."""
+    """Return the result of an interrupted call. A command reports what it left unfinished."""
     if isinstance(how, CommandEnded):
         return ToolResult(ok=False, text=how.left, summary="interrupted")
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
@@ -233,7 +233,7 @@ async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
 
 
 async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
-    """None: the proposal stays open, and the call gets its result when someone has decided."""
+    """Return the result, or None if the proposal stays open until someone decides."""
     gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None and kit.work is None)
     acted.handoff = gated.handoff or acted.handoff
     if gated.is_rejected:
@@ -242,12 +242,12 @@ async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolRe
 
 
 async def _stop_command(kit: Kit, one: _Call, record: Record) -> ToolResult:
-    """It needs no gate: it ends what the model itself started."""
+    """Stop a background command. It needs no gate, because the model started it."""
     name = kit.tools.named(one.parsed.arguments)
     ended = await kit.background.stop(name, "model", record)
     if ended is None:
         running = ", ".join(kit.background.names()) or "nothing"
-        return ToolResult(ok=False, text=f"nothing runs under `{name}`; there runs {running}", summary="not there")
+        return ToolResult(ok=False, text=f"nothing runs under `{name}`; running: {running}", summary="not there")
     return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
@@ -258,7 +258,7 @@ def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
 
 
 async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
-    """Waits for the person's answer; where nobody is there the run is handed off, or the model decides."""
+    """Wait for the user's answer. If nobody is there, the run is handed off or the model decides."""
     question, name = kit.tools.question(one.parsed.arguments), one.call.call_id
     if name in kit.facts.asking.answers:
         return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
@@ -283,9 +283,9 @@ def _nobody_answers(kit: Kit, question: str, acted: Acted) -> ToolResult:
 
 
 def _end_work(one: _Call, acted: Acted) -> ToolResult:
-    """The first one counts."""
+    """End the work. Only the first such call counts."""
     if acted.ending is not None:
-        return ToolResult(ok=False, text="you said that already in this step", summary="said already")
+        return ToolResult(ok=False, text="this step already ended with such a call", summary="said already")
     acted.ended_with, acted.ending = one.call.tool, msgspec.to_builtins(one.parsed.arguments)
     return ToolResult(ok=True, text="noted", summary="noted")
 

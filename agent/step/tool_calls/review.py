@@ -1,4 +1,4 @@
-"""Changes of one answer that go before the gate together: the person goes through them as one review."""
+"""Show the changes of one answer at the gate together, as one review."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ T = TypeVar("T")
 async def as_one_review(
     kit: Kit, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
 ) -> list[BaseException]:
-    """Answers all; each begins once the one before it was done, or waits for a person. What they raised.
+    """Answer all changes. Each begins when the one before it is done or waits for a user. Returns what they raised.
 
-    Where the journal fails, the ones that wait are ended: nobody could decide on them.
+    If the journal fails, the waiting ones are cancelled, because nobody could decide on them.
     """
     turns = [asyncio.Event() for _ in range(len(changes) + 1)]
     turns[0].set()
@@ -40,13 +40,13 @@ async def as_one_review(
 
 
 def raise_worst(raised: Sequence[BaseException]) -> None:
-    """A fault before an interrupt of the person, which can wait."""
+    """Raise an error before an interrupt of the user, which can wait."""
     for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
         raise error
 
 
 def file_behind(root: Path, given: str) -> str | None:
-    """One name for each file, links followed, also where case makes no difference; None: it is no path."""
+    """Return one name per file: links resolved, case folded if the file system ignores it. None: not a path."""
     try:
         return os.path.realpath(root / given).casefold()
     except (ValueError, OSError):

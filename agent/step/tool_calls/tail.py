@@ -1,20 +1,20 @@
-"""The end of what a command prints, heard while it runs: all that is left of one that a person ends."""
+"""Keep the end of a running command's output, for commands that a user ends."""
 
 from __future__ import annotations
 
 _KEPT = 4_000
-"""Bytes."""
+"""Bytes that are kept."""
 
 
 class Tail:
-    """Hears output and keeps its end."""
+    """Collects output and keeps its end."""
 
     def __init__(self) -> None:
         self._end = bytearray()
         self._dropped = 0
 
     def hear(self, data: bytes) -> None:
-        """Takes the next bytes."""
+        """Take the next bytes."""
         self._end += data
         if (more := len(self._end) - _KEPT) > 0:
             del self._end[:more]
@@ -22,6 +22,6 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What was kept, and how much was not."""
+        """Return the kept end and how much was dropped."""
         text = self._end.decode("utf-8", "replace")
         return f"[{self._dropped:,} bytes left out]\n{text}" if self._dropped else text

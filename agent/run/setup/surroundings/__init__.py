@@ -1,4 +1,4 @@
-"""What the commands of a run see of this machine, from the run's spec: environment and sandbox."""
+"""The environment and the sandbox of a run's commands, from the run's spec."""
 
 from .confinement import detect_sandbox, missing_guarantees
 from .variables import commands_env, key_names, variables_left_out

@@ -32,7 +32,7 @@ async def detect_sandbox(
 
 
 def missing_guarantees(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str]:
-    """Return in few words each what the sandbox does not hold here, as far as it matters under these rules."""
+    """Return short descriptions of what the sandbox does not guarantee here, if it matters under these rules."""
     if sandbox.kind is None:
         return []
     return [one.short for one in sandbox.missing(denied=bool(path_globs(rules)))]

@@ -1,1 +1,1 @@
-"""Changes and commands of the model at the gate, also those whose proposals outlived their runner."""
+"""Changes and commands of the model at the gate, including proposals that outlived their runner."""

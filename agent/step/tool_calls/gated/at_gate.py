@@ -1,4 +1,4 @@
-"""A change or a command: drafted, ruled on at the gate, then done."""
+"""Draft a change or a command, get the ruling of the gate, and carry it out."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ...kit import Kit, tell_waiting
 from ..commands import run_at_gate
 
 Arguments = msgspec.Struct | None
-"""Of a call, checked."""
+"""The checked arguments of a call."""
 NOT_KEPT = "The proposal of {one} does not wait: resume on a screen, then {it} is worked again and asks"
 LOST = "it cannot be shown again as it was"
 
 
 @dataclass(slots=True)
 class Gated:
-    """What came of one call at the gate."""
+    """The result of one call at the gate."""
 
     result: ToolResult | None
     """None: its proposal stays open."""
     handoff: str | None = None
-    """Someone has to decide: why."""
+    """Why someone has to decide."""
     is_rejected: bool = False
-    """A person said no."""
+    """Whether a user rejected it."""
 
 
 async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record, *, may_stay: bool) -> Gated:
-    """Draft the call, get the ruling and carry it out. What went stale in between comes before the gate again.
+    """Draft the call, get the ruling and carry it out. A draft that became stale goes to the gate again.
 
-    A proposal of this call that is open in the journal comes back as it was shown. `may_stay`: where nobody is here
-    to decide, the proposal can stay open.
+    An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
+    user is attached.
     """
     asking = kit.facts.asking
     draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
@@ -47,7 +47,7 @@ async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record
 
 async def rule_again(kit: Kit, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
     """Carry out a ruling on a file whose runner died before it did."""
-    assert isinstance(ruling.draft, FileDraft)  # nobody knows what became of a command
+    assert isinstance(ruling.draft, FileDraft)  # the result of a command is unknown
     result = await _land(kit, ruling.draft, ruling, record)
     if not result.stale:
         return Gated(result)
@@ -97,7 +97,7 @@ async def _from(
 def _drafted(
     kit: Kit, call: ToolCall, arguments: Arguments, kept: ProposalOpened | None, record: Record
 ) -> tuple[Draft | ToolResult, ProposalOpened | None]:
-    """What goes before the gate, and the open proposal where it is exactly that."""
+    """Return the draft for the gate, and the open proposal if it is exactly that draft."""
     if kept is not None and is_of_a_file(kept):
         stored = stored_draft(kept, kit.workspace, kit.journal.blob)
         if stored is not None and digest_of(stored, None) == kept.digest:

@@ -1,4 +1,4 @@
-"""Which guarded paths are written while a command runs that may count as a required action."""
+"""Find guarded paths that are written while a command runs that may count as a required action."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from ...kit import Kit
 
 MOST = 20
-"""Paths that an event names."""
+"""Paths that an event lists."""
 
 
 class Disturbed:
-    """Finds the guarded paths that are written while a command runs. Looks only where a command is required."""
+    """Finds the guarded paths that are written while a command runs. Does nothing if no command is required."""
 
     def __init__(self, kit: Kit, differing: list[str], stamps: dict[str, object] | None) -> None:
         self._kit, self._differing, self._stamps = kit, differing, stamps
 
     @staticmethod
     async def watch(kit: Kit) -> Disturbed:
-        """Look at guarded files before the command."""
+        """Record the guarded files before the command."""
         if not required_commands(kit.facts.spec.predicates.require):
             return Disturbed(kit, [], None)
         found = await kit.guarded.differences(full=False)
@@ -29,7 +29,7 @@ class Disturbed:
         return Disturbed(kit, [one.path for one in found], kit.guarded.stamps())
 
     async def paths(self) -> list[str]:
-        """What was written since, also where its content is the same again; and what differed before."""
+        """Return paths written since, even with the same content, and paths that differed before."""
         if self._stamps is None:
             return []
         guarded = self._kit.guarded
