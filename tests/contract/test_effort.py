@@ -39,7 +39,7 @@ def test_doctor_shows_the_effort_and_where_it_came_from(home: Home, project: Pat
 
 def test_the_header_shows_the_effort_and_a_slash_command_switches_it(home: Home, project: Path):
     with (
-        ScriptedServer([Turn(text="hello"), Turn(text="again")]) as server,
+        ScriptedServer([Turn(text="hello"), Turn(text="goodbye")]) as server,
         home.screen("--model", "fake", "--api-base", server.base_url, "--effort", "high", cwd=project) as terminal,
     ):
         terminal.wait_for("fake high")
@@ -53,5 +53,5 @@ def test_the_header_shows_the_effort_and_a_slash_command_switches_it(home: Home,
         terminal.wait_for("fake low")
         terminal.send("once more")
         terminal.press("enter")
-        terminal.wait_for("again")
+        terminal.wait_for("2  goodbye")
     assert [r.body["reasoning_effort"] for r in server.requests] == ["high", "low"]

@@ -184,7 +184,7 @@ async def test_a_guarded_file_that_a_command_changed_is_restored_and_the_check_r
     assert (project / "tests/test_core.py").read_text() == SUITE
     assert [c for c in ran.of("check_finished") if c["step"] == 1][-1]["passed"] is False
     assert "tests/test_core.py" in ran.results("run_command")[0]
-    assert "put back" in ran.results("run_command")[0]
+    assert "was reverted" in ran.results("run_command")[0]
     opened = [p for p in ran.of("proposal_opened") if p["path"] == "tests/test_core.py"]
     assert opened, "the change opens as a proposal"
     assert ran.outcome["files_changed"] == ["alias", "calc/core.py"]

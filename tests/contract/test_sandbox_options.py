@@ -93,7 +93,7 @@ def test_a_run_says_in_one_line_what_the_sandbox_does_not_hold(home: Home, proje
         words = ["--loop", "naive", "--model", "fake", "--api-base", server.base_url]
         ran = home.run("run", "look", "--headless", *words, cwd=project)
         as_json = home.run("run", "look", "--headless", "--json", *words, cwd=project)
-    line = next(line for line in ran.stderr.splitlines() if line.startswith("landlock does not hold "))
+    line = next(line for line in ran.stderr.splitlines() if line.startswith("landlock does not guarantee "))
     assert "unix sockets" in line and "UDP" in line and "`rundry doctor`" in line
     assert "unix sockets" in as_json.of("run_started")[0]["not_held"]
 

@@ -27,7 +27,7 @@ def test_a_file_is_edited_in_the_persons_editor_and_the_model_hears_of_it(home: 
             terminal.wait_for("changed by person")
             assert (project / "calc/core.py").read_text() == CORE.replace("return a - b", "return a + b")
             terminal.send("/edit calc/nothing/there.py\r")
-            terminal.wait_for("not changed")
+            terminal.wait_for("unchanged")
             terminal.send("/wheel the sign was wrong\r")
             terminal.wait_for("the model drives again")
             terminal.send("go on\r")

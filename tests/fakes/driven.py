@@ -90,9 +90,10 @@ class Driven(Events):
             self.stamped.append(stamped)
             event = json.loads(to_json_line(stamped))
             self.events.append(event)
+            was_due = self._is_person_due()
             self._react(view, event)
             is_handoff = event["type"] == "waiting" and event["why"] == "handoff"
-            if is_handoff and not stays and not self._is_person_due():
+            if is_handoff and not stays and not was_due:
                 view.detach("test")
 
         try:

@@ -124,9 +124,9 @@ async def test_where_nothing_can_be_committed_it_is_said_once_and_the_run_goes_o
     outcome = await run.run()
     expected = {
         "none": "is not in a git repository",
-        "detached": "HEAD stands on no branch",
-        "locked": "git is in use: another git works in it",
-        "merging": "git is in use: a merge is under way",
+        "detached": "HEAD is not on a branch",
+        "locked": "git is in use: another git process is running",
+        "merging": "git is in use: a merge is in progress",
         "unborn": "the branch has no commit yet",
     }
     (line,) = run.of("run_started")[0]["notes"]

@@ -70,7 +70,7 @@ async def test_what_was_cleared_comes_back_too(driven):
     run.on("waiting", STOP, why="message", nth=2)
     await run.run(watched=True)
     assert "first" in run.heard()
-    assert "nothing was compacted or cleared" in run.of("command_refused")[0]["why"]
+    assert "no compaction or clearing to undo" in run.of("command_refused")[0]["why"]
 
 
 async def test_a_short_conversation_is_left_alone(driven):

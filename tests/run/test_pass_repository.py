@@ -176,7 +176,7 @@ async def test_what_someone_else_moved_meanwhile_is_left_and_named(clocked: Make
     await through_hours(other, ManualClock())
     left = other.of("pass_finished")[0]["left"]
     assert subjects(work)[0] == "The user's own" and before["refs"] != git(work, "for-each-ref")
-    assert any(line.startswith("refs/heads/work: left as it is") for line in left), left
+    assert any(line.startswith("refs/heads/work: not restored") for line in left), left
 
 
 @pytest.mark.parametrize("trace", ["a renamed branch", "a cleared stash", "a rebase in progress", "an orphan branch"])

@@ -121,7 +121,7 @@ async def test_hunks_can_be_taken_later(driven, work):
     run = await handed_over(driven, call("write_file", path="a.txt", content=new), DONE)
     await run.run(changes=later(run, "part", hunks=[1]))
     assert (work / "a.txt").read_text() == old.replace("line 17\n", "seventeen\n")
-    assert "took 1 of 2 hunks" in run.results("write_file")[0]
+    assert "accepted 1 of 2 hunks" in run.results("write_file")[0]
 
 
 async def test_several_edits_of_one_answer_all_stay_open_and_what_comes_after_them_is_not_made(driven, work):

@@ -48,7 +48,7 @@ async def test_a_second_resume_charges_nothing_again_and_calls_nobody(driven):
     killed.events.clear()
     second = await killed.run()
     assert killed.types() == ["run_resumed", "run_ended"], killed.story()
-    assert "answered already" in killed.events[0]["notes"][0]
+    assert "already ended with answered" in killed.events[0]["notes"][0]
     assert (second.reason, second.answer, second.tokens) == (first.reason, first.answer, first.tokens)
 
 
@@ -107,7 +107,7 @@ async def test_a_guarded_file_that_a_lost_command_changed_is_put_back(driven, wo
     outcome = await killed.run()
     assert outcome.reason == "budget", killed.story()
     assert (work / "conftest.py").read_text() == "x = 1\n"
-    assert "put back" in killed.results("run_command")[0]
+    assert "was reverted" in killed.results("run_command")[0]
 
 
 async def test_queued_messages_are_kept_and_commands_that_nobody_took_are_refused(driven):
@@ -121,7 +121,7 @@ async def test_queued_messages_are_kept_and_commands_that_nobody_took_are_refuse
     outcome = await killed.run()
     assert outcome.reason == "answered", killed.story()
     (refused,) = killed.of("command_refused")
-    assert "a runner that died" in refused["why"]
+    assert "the runner died" in refused["why"]
     assert "look at b.txt" in killed.heard(0)
 
 

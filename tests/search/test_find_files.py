@@ -170,10 +170,10 @@ def test_without_a_model_nobody_is_said_to_judge_what_a_worker_finds(file):
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        ("no-such-worker", "no-such-worker is not found"),
+        ("no-such-worker", "no-such-worker was not found"),
         ("worker.sh", "write ./worker.sh"),
         ("./worker.sh", "not executable: run chmod"),
-        ("./gone.sh", "./gone.sh is not found"),
+        ("./gone.sh", "./gone.sh was not found"),
     ],
 )
 def test_a_worker_whose_program_is_not_there_is_refused_before_the_run(file, program, words):

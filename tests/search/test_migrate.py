@@ -35,7 +35,7 @@ from rundry.agent.protocol import (
 from rundry.agent.run.client.start_request import ResumeChanges
 
 CHECK = "grep -q new {file}"
-_FILE = re.compile(r"^The file: (.+?)\.(?: It was tried|$)", re.MULTILINE)
+_FILE = re.compile(r"^The file: (.+?)\.(?: An earlier attempt|$)", re.MULTILINE)
 
 Fix = Callable[[str, int], Turn | ModelFault]
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rundry.agent.workspace import Snapshots, Workspace
-from rundry.agent.workspace.snapshots.snapshots import scan as scanning
+from rundry.agent.workspace.snapshots import scan as scanning
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from .findings import fate, same_as
 
 
 def finding_detail(look: Look, finding: Finding, width: int) -> list[Row]:
-    """Title, what it says, the cited lines, the sceptics' votes with their reasons, what is the same."""
+    """Title, what it says, the cited lines, the votes of verifiers with their reasons, what is the same."""
     palette = look.palette
     rows = _wrapped(look, finding.title, palette.bright, width)
     rows += [[*fate(look, finding), blank(2), *_verdict(look, finding)], []]
@@ -110,7 +110,7 @@ def _votes(look: Look, finding: Finding, width: int) -> list[Row]:
         return [*_named(look, "you", "; ".join(finding.reasons), width), []]
     if not finding.votes:
         return []
-    rows: list[Row] = [[("sceptics", palette.dim)]]
+    rows: list[Row] = [[("verifiers", palette.dim)]]
     for vote in finding.votes:
         sign, word, style = _vote(look, vote)
         reason = _wrapped(look, vote.reason or "no reason", palette.code, width - 14)
