@@ -48,7 +48,7 @@ CI_FILES = (
     "Jenkinsfile",
 )
 ALWAYS_READ = (".gitignore", ".env", ".env.*")
-"""Files that so many tools read that they matter for any check."""
+"""Files that matter for any check, because many tools read them."""
 _ARTEFACTS = frozenset(
     [
         ".o",

@@ -1,4 +1,4 @@
-"""`rundry ctl`: a script does what a key does, and is told what became of it (docs/requirements.md 9.8)."""
+"""`rundry ctl`: a script does what a key does, and gets the result (docs/requirements.md 9.8)."""
 
 from __future__ import annotations
 

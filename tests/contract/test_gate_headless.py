@@ -1,4 +1,4 @@
-"""Nothing changes that the policy does not allow, and the model is told so (docs/requirements.md 6, 10.1)."""
+"""Nothing changes that the policy does not allow, and the model gets the reason (docs/requirements.md 6, 10.1)."""
 
 from __future__ import annotations
 

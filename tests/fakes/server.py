@@ -92,7 +92,7 @@ class ScriptedServer:
         log: Path | None = None,
         keeps_requests: bool = True,
     ) -> None:
-        """`then` answers every request after the turns; without it the last turn is said again.
+        """`then` answers every request after the turns; without it the last turn is repeated.
 
         `keeps_requests`: False where nobody reads `requests` and the run is long.
         """

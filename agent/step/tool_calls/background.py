@@ -32,7 +32,7 @@ class _Job:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
-        """Who ended it; empty: nobody did."""
+        """Who ended it; empty if it was not ended by anybody."""
         self.task: asyncio.Task[Finished]
         self.family: Family | None = None
         """Its processes."""
