@@ -96,6 +96,7 @@ __all__ = [
     "parse_number",
     "pending",
     "plural",
+    "quick_imports",
     "read_finder",
     "read_limit",
     "reading_told",
@@ -166,6 +167,7 @@ if TYPE_CHECKING:
         mentions,
         no_images,
     )
+    from .imports import quick_imports
     from .journal import Journal, Redactor, holder
     from .journal.integrity.backup import backup as backup_journal
     from .journal.write_watch import WriteWatch
@@ -212,6 +214,7 @@ if TYPE_CHECKING:
     from .workspace.own_temp import temp_folder
 
 _HOMES: dict[str, str] = {
+    "quick_imports": "imports",
     "Background": "view.state",
     "Bars": "view.progress",
     "Block": "view.block",

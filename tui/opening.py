@@ -200,7 +200,10 @@ def _warm(folder: Path) -> Session:
 
 
 def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
-    from .setup.start import Setup
+    from rundry.agent import quick_imports
+
+    with quick_imports():
+        from .setup.start import Setup
 
     setup = Setup(flags, headless=False)
     return setup, _warm(setup.folder)
@@ -224,8 +227,11 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
 
 
 def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
+    from rundry.agent import quick_imports
+
     try:
-        from .app import RundryApp
+        with quick_imports():
+            from .app import RundryApp
         from .notify import Caller
 
         settings = setup.settings

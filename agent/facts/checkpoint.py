@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -25,6 +24,7 @@ from ..protocol import (
     Stamped,
     event_name,
 )
+from ..version import VERSION
 from .conversation import main_conversation
 from .facts import RunFacts
 from .logs import PackedLog, drop_stored, read_from, store, with_digest, without_digest
@@ -138,7 +138,7 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
-    return f"{version('rundry')} with view, facts and logs"
+    return f"{VERSION} with view, facts and logs"
 
 
 def _saved(journal: Journal) -> RunFacts | None:

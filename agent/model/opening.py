@@ -64,7 +64,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
     opened.notes += effort_note
-    await asyncio.to_thread(opened.count_text, "the encoding loads in 0.3 s, once")
+    opened.load_encoding()
     return opened
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -65,6 +66,7 @@ class RemoteModel:
         self._read_leaks = read_leaks
         self._check = check
         self._counter = Counter(at.model)
+        self._loading: asyncio.Future[int] | None = None
         self.notes: list[str] = []
         """What the person should know before the first call, a line each."""
 
@@ -101,6 +103,15 @@ class RemoteModel:
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Prompt tokens by our own count."""
         return self._counter.prompt(messages, tools, maker=self._at.maker)
+
+    def load_encoding(self) -> None:
+        """Begin to load the encoding in a thread (0.2 s, once). A count that comes earlier waits for it."""
+        self._loading = asyncio.get_running_loop().run_in_executor(None, self._counter.text, "the first count")
+
+    async def encoding_loaded(self) -> None:
+        """Wait until counting does not block."""
+        if self._loading is not None:
+            await self._loading
 
     def count_text(self, text: str) -> int:
         """Count the tokens of a text."""

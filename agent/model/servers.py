@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..protocol.text.broken_json import BROKEN_JSON
-from .lanes.connections import pool, proxy_for, tls
+from ..system import import_aiohttp, tls
+from .lanes.connections import pool, proxy_for
 
 OLLAMA_CONTEXT = 32_768
 """Tokens asked of Ollama where neither the user nor the model's own file says: its cache for a model's whole window
@@ -121,6 +122,7 @@ async def ask(
     method: str, url: str, *, seconds: float, headers: Mapping[str, str], local: bool, body: object = None
 ) -> Answered | None:
     """One small request. None where nothing usable comes in time. Raises NoServer when no connection comes about."""
+    import_aiohttp()
     import aiohttp
 
     data = None if body is None else msgspec.json.encode(body)

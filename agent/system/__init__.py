@@ -1,4 +1,6 @@
-"""Operating-system functions: change notifications, locations of programs, safe reading of files and tables."""
+"""Operating-system functions: change notifications, locations of programs, safe reading of files and tables,
+certificates.
+"""
 
 from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host
@@ -8,12 +10,14 @@ from .memory import return_freed_memory
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
 from .tables import read_table
+from .tls import import_aiohttp, tls
 
 __all__ = [
     "Inotify",
     "Target",
     "crash_point",
     "find_program",
+    "import_aiohttp",
     "may_lead",
     "named_address",
     "path_outside",
@@ -23,5 +27,6 @@ __all__ = [
     "read_target",
     "return_freed_memory",
     "split_host",
+    "tls",
     "walk_folders",
 ]

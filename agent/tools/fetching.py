@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..system import may_lead, named_address
+from ..system import may_lead, named_address, tls
 from ..web.addresses import AddressRefused, address, host_origins, joined, origin
 from ..web.markup import UnreadablePage
 from ..web.readable import readable
@@ -91,7 +91,7 @@ class Fetcher:
                 return [one for one in found if may_lead(host, one["host"], allowed)] or _refuse(host)
 
         came = url
-        connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True)
+        connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True, ssl=tls())
         async with open_session(connector, seconds, agent="fetch_url") as session:
             for _ in range(1 + _HOPS):
                 self._require(url)

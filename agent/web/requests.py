@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..version import VERSION
+
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, TCPConnector
 
@@ -35,19 +37,10 @@ def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> Clie
         trust_env=False,
         timeout=ClientTimeout(total=seconds),
         headers={
-            "User-Agent": f"{ROBOT}/{_version()} (+{agent})",
+            "User-Agent": f"{ROBOT}/{VERSION} (+{agent})",
             "Accept": "text/html,application/xhtml+xml,text/*;q=0.8,*/*;q=0.5",
         },
     )
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # 6 ms
-
-    try:
-        return version(ROBOT)
-    except PackageNotFoundError:  # run from a copy that is not installed
-        return "0"
 
 
 def content_type(answer: ClientResponse) -> tuple[str, str | None]:

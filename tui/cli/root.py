@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import click
 
+from rundry.agent import quick_imports
+
 from ..ending import fail as _fail
 from ..ending import guarded as _guarded
 from .options import (
@@ -194,7 +196,8 @@ def _screen(task: str | None, flags: Mapping[str, object]) -> int:
 def _headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
     if flags.get("continue_"):
         return _resume(None, flags, hint=task, since=None, headless=True, as_json=as_json)
-    from ..headless.plain import run_headless
+    with quick_imports():
+        from ..headless.plain import run_headless
 
     return run_headless(task, flags, as_json=as_json)
 
@@ -218,7 +221,8 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, hea
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED)}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, headless=headless, as_json=as_json)
     if headless:
-        from ..headless.plain import drive_new
+        with quick_imports():
+            from ..headless.plain import drive_new
 
         return drive_new(setup, setup.wanted.task, flags, as_json=as_json)
     from ..opening import open_search
@@ -236,7 +240,8 @@ def _resume(
     as_json: bool,
 ) -> int:
     if headless:
-        from ..headless.plain import resume_headless
+        with quick_imports():
+            from ..headless.plain import resume_headless
 
         return resume_headless(ref, flags, hint=hint, since=since, as_json=as_json)
     from ..opening import open_resumed

@@ -58,6 +58,7 @@ from rundry.agent import (
     is_try,
     last_end,
     plural,
+    quick_imports,
     reading_told,
     reduce,
     short,
@@ -93,7 +94,8 @@ def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool
 
 def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: bool) -> int:
     """Drive the run that these options describe. The exit code. Raises RundryError."""
-    from rundry.agent import begin_here, refused_events  # the runner: a screen never needs it
+    with quick_imports():
+        from rundry.agent import begin_here, refused_events  # the runner: a screen never needs it
 
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol import Clock
+from ...system import tls
 from ...web.addresses import AddressRefused, joined, origin
 from ...web.markup import SMALL, UnreadablePage
 from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
@@ -96,7 +97,7 @@ class Crawler:
         from aiohttp import TCPConnector
 
         # As many connections as workers, which are limited elsewhere.
-        self._session = open_session(TCPConnector(limit=0, ttl_dns_cache=300), self._seconds, agent="crawl")
+        self._session = open_session(TCPConnector(limit=0, ttl_dns_cache=300, ssl=tls()), self._seconds, agent="crawl")
         self._robots = Robots(self._session, self._scope, self._clock, self._pace)
         return self._session
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    import ssl
+from ...system import import_aiohttp
+from ...version import VERSION
 
+if TYPE_CHECKING:
     import aiohttp
 
 _KEPT = 15.0
@@ -26,6 +24,7 @@ _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = We
 
 def pool() -> aiohttp.ClientSession:
     """Return the running loop's connections. aiohttp is imported with the first call (0.12 s)."""
+    import_aiohttp()
     import aiohttp
 
     loop = asyncio.get_running_loop()
@@ -34,7 +33,7 @@ def pool() -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None, sock_read=None),
-            headers={"User-Agent": f"rundry/{version('rundry')}"},
+            headers={"User-Agent": f"rundry/{VERSION}"},
             cookie_jar=aiohttp.DummyCookieJar(),
             max_line_size=_LONGEST_HEADER,
             max_field_size=_LONGEST_HEADER,
@@ -73,16 +72,3 @@ def proxy_for(url: str, *, local: bool) -> str | None:
     if proxy is None or not proxy.startswith("http") or proxy_bypass(parts.hostname or ""):
         return None
     return proxy
-
-
-@cache
-def tls() -> ssl.SSLContext:
-    """Load the certificates of this system and of certifi; `SSL_CERT_FILE` replaces both."""
-    import ssl
-
-    context = ssl.create_default_context()
-    if not os.environ.get("SSL_CERT_FILE"):
-        import certifi
-
-        context.load_verify_locations(certifi.where())
-    return context

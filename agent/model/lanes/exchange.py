@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import ModelFault
+from ...system import tls
 from ..answer import Answer, Shown, TooLong
 from ..endpoint import Endpoint
 from ..faults import Refused, of_body, of_exception, of_stream
-from .connections import pool, proxy_for, tls
+from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
 from .patience import Timer
 from .reader import Reader

@@ -13,7 +13,7 @@ from ...facts.facts import RunFacts
 from ...journal import Journal, claim
 from ...journal.integrity.damage import Damage
 from ...loops import never_started
-from ...model import close_connections
+from ...model import RemoteModel, close_connections
 from ...protocol import (
     Fault,
     Finish,
@@ -104,6 +104,8 @@ async def _run(
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
     try:
+        if isinstance(kit.run_model, RemoteModel):
+            await kit.run_model.encoding_loaded()
         kit.damage = damage
         run = RunDriver(kit, tools_of(journal.spec), search_of(kit, outside))
         Ladder(run, outside.open_model, outside.env)

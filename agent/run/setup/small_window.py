@@ -38,6 +38,8 @@ def check_context(spec: RunSpec) -> None:
 
 def refuse_window(spec: RunSpec, model: Model) -> str | None:
     """Return why the model's window is too small for the run, or None."""
+    if smallest_for(model, _needed(spec, _bound)) <= model.window:
+        return None  # known without loading the encoding
     smallest = smallest_for(model, _needed(spec, model.count))
     return f"{model.name}, {model.window} tokens: {_too_small(smallest)}" if model.window < smallest else None
 

@@ -14,7 +14,7 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
-_BEYOND_ASCII = re.compile("[\u0080-\ud7ff\ue000-\U0010ffff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f\ud800-\udfff]")
 _STRAY = re.compile("[\udc80-\udcff]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BARE_END = re.compile(r"(?<!\r)\n")

@@ -41,6 +41,7 @@ _FIXED = {
 _USER_IN_URL = re.compile(r"://(?!git@)[^\s/@]+@")
 """Credentials in a URL; `ssh://git@host` names only the account that every user of the host shares."""
 _SHORTEST_KEY = 8
+_WILDCARDS = re.compile(r"[*?\[]")
 OWN_GIT = ("SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 """What rundry's own git needs besides, to sign a commit; commands do not get it."""
 
@@ -61,11 +62,23 @@ class _File(msgspec.Struct, frozen=True):
     secret: _Secret
 
 
-class _Table(msgspec.Struct, frozen=True):
-    """The file, compiled: a match is one expression."""
+class _Names(msgspec.Struct, frozen=True):
+    """Names and patterns. One expression for all of them would take 60 ms to compile."""
 
-    passes: re.Pattern[str]
-    never: re.Pattern[str]
+    whole: frozenset[str]
+    beginnings: tuple[str, ...]
+    """Patterns whose only `*` is at their end, without it."""
+    others: re.Pattern[str]
+
+    def match(self, name: str) -> bool:
+        return name in self.whole or name.startswith(self.beginnings) or self.others.fullmatch(name) is not None
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """The file, prepared for matching."""
+
+    passes: _Names
+    never: _Names
     secret_name: re.Pattern[str]
     secret_value: re.Pattern[str]
     listed: frozenset[str]
@@ -92,7 +105,7 @@ def left_out(env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), 
     return sorted(
         name
         for name in set(env) - passing - set(_FIXED) - keys
-        if not table.never.fullmatch(name) and not _PROVIDER_KEYS.fullmatch(name)
+        if not table.never.match(name) and not _PROVIDER_KEYS.fullmatch(name)
     )
 
 
@@ -100,12 +113,12 @@ def _passing(env: Mapping[str, str], provider_key_names: set[str], more: tuple[s
     table = _table()
     key_names = {name for name in env if name in provider_key_names or _PROVIDER_KEYS.fullmatch(name)}
     keys = {env[name] for name in key_names if len(env[name]) >= _SHORTEST_KEY}
-    added = _compiled(more)
+    added = _names(more)
     passing: set[str] = set()
     for name, value in env.items():
-        if name in key_names or table.never.fullmatch(name) or any(key in value for key in keys):
+        if name in key_names or table.never.match(name) or any(key in value for key in keys):
             continue
-        is_listed = bool(table.passes.fullmatch(name) or added.fullmatch(name))
+        is_listed = table.passes.match(name) or added.match(name)
         if name in more or (is_listed and not _is_secret(name, value, table)):
             passing.add(name)
     return passing
@@ -123,14 +136,23 @@ def _table() -> _Table:
     words, parts = ("|".join(map(re.escape, texts)) for texts in (file.secret.words, file.secret.parts))
     values = "|".join(map(re.escape, file.secret.values))
     return _Table(
-        passes=_compiled(tuple(names)),
-        never=_compiled(tuple(file.never.names)),
+        passes=_names(names),
+        never=_names(file.never.names),
         secret_name=re.compile(rf"(?:^|_)(?:{words})(?:_|\d|$)|{parts}|PASS(?:WD|PHRASE)?$|[A-Z]PWD$", re.IGNORECASE),
         secret_value=re.compile(rf"(?:^|[\s=:\"'])(?:{values})[A-Za-z0-9_.+/= -]{{10,}}"),
         listed=frozenset(name for name in names if "*" not in name),
     )
 
 
-def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One expression for all; without a pattern it matches nothing."""
-    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")
+def _names(patterns: Iterable[str]) -> _Names:
+    whole: set[str] = set()
+    beginnings: list[str] = []
+    others: list[str] = []
+    for pattern in patterns:
+        if not _WILDCARDS.search(pattern):
+            whole.add(pattern)
+        elif pattern.endswith("*") and not _WILDCARDS.search(pattern[:-1]):
+            beginnings.append(pattern[:-1])
+        else:
+            others.append(translate(pattern))
+    return _Names(frozenset(whole), tuple(beginnings), re.compile("|".join(others) or r"(?!)"))

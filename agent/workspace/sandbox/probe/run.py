@@ -9,13 +9,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
 from ....protocol.text.broken_json import BROKEN_JSON
 from ....system import read_plain
+from ....version import VERSION
 from ...own_temp import temp_folder
 from ...processes.processes import Finished
 from .guarantees import Verdict
@@ -98,20 +98,13 @@ def _stage_folder() -> Path | None:
 
 def _key(about: str) -> str:
     """What the result depends on: the kernel, its namespaces, the program, the user, the sandbox."""
-    facts = [about, _program_version(), _text(), os.uname().release, str(os.getuid())]
+    facts = [about, VERSION, _text(), os.uname().release, str(os.getuid())]
     with suppress(OSError):
         facts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
     for name in _NAMESPACES:
         with suppress(OSError):
             facts.append(str(Path(f"/proc/self/ns/{name}").readlink()))
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
-
-
-def _program_version() -> str:
-    try:
-        return version("rundry")
-    except PackageNotFoundError:
-        return ""
 
 
 def _read(path: Path) -> dict[str, Probed]:

@@ -1,0 +1,96 @@
+"""Wait for an order. The runner starts before there is a run, and its order comes on standard input.
+
+The first argument is the file descriptor for its replies. Lines on standard input: any number of `Expected` and
+`Check`, then one `Order`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from ...model.counting import Counter
+from ...protocol import Refusal, RundryError, Unreachable, UserError
+from ..client.start_request import Check, Order, Reply
+from ..setup.assemble import Outside
+from ..setup.preflight import check_before
+from .runner import run_order
+
+
+class _Line(msgspec.Struct):
+    """Tells the lines on standard input apart. An order has neither field."""
+
+    check: dict[str, Any] | None = None
+    model: str | None = None
+
+
+def serve() -> int:
+    """Take one order and drive the run. Exit if the view goes away before that."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    replies = _Replies(int(sys.argv[1]) if len(sys.argv) > 1 else None)
+    line = _next_line()
+    if line is None:
+        return 0
+    os.chdir("/")
+    try:
+        return asyncio.run(_serve(line, replies))
+    except RundryError as error:
+        print(f"rundry: {error}", file=sys.stderr)
+        return 1
+
+
+class _Replies:
+    """Send lines to the view while it exists."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        if descriptor is not None:
+            os.set_inheritable(descriptor, False)
+
+    def send(self, reply: Reply) -> None:
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.write(self._descriptor, msgspec.json.encode(reply) + b"\n")
+
+    def say(self, text: str) -> None:
+        self.send(Reply(said=text))
+
+    def refuse(self, error: RundryError) -> None:
+        self.send(Reply(refused=str(error), later=isinstance(error, Unreachable)))
+
+
+def _next_line() -> bytes | None:
+    """Return the next check or order, or None if the view went away. Loads what an expected model will need."""
+    while (line := sys.stdin.buffer.readline()).strip():
+        about = msgspec.json.decode(line, type=_Line)
+        if about.model is None:
+            return line
+        Counter(about.model).text("the first count loads the encoding")
+    return None
+
+
+async def _serve(line: bytes, replies: _Replies) -> int:
+    """Answer checks until the order comes, then drive its run. Returns the exit code."""
+    outside = plain = Outside()
+    while msgspec.json.decode(line, type=_Line).check is not None:
+        outside = plain
+        try:
+            outside = await check_before(msgspec.json.decode(line, type=Check).check, plain, replies.say)
+            replies.send(Reply(fits=True))
+        except (Refusal, UserError) as error:
+            replies.refuse(error)
+        following = await asyncio.to_thread(_next_line)
+        if following is None:
+            return 0
+        line = following
+    try:
+        return (await run_order(msgspec.json.decode(line, type=Order), outside=outside, tell=replies.say)).exit_code
+    except (Refusal, UserError) as error:
+        replies.refuse(error)
+        raise
