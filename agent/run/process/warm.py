@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -71,7 +72,7 @@ def _next_line() -> bytes | None:
         about = msgspec.json.decode(line, type=_Line)
         if about.model is None:
             return line
-        Counter(about.model).text("the first count loads the encoding")
+        Thread(target=Counter(about.model).text, args=("the first count loads the encoding",), daemon=True).start()
     return None
 
 
