@@ -100,6 +100,18 @@ class Look:
     accent: str = ""
 
 
+def first_look() -> Look:
+    """Return the colours of the dark theme, which is the default; the config is not read yet."""
+    if "NO_COLOR" in os.environ or os.environ.get("COLORTERM") not in ("truecolor", "24bit"):
+        return Look()
+    return Look(
+        ground="48;2;21;23;27;38;2;213;217;224",
+        bright="38;2;242;244;248",
+        dim="38;2;141;149;161",
+        accent="38;2;124;183;255",
+    )
+
+
 def draw(title: str, right: str, typed: Typed, size: tuple[int, int], look: Look) -> str:
     """The frame for (columns, rows): a header, the rule, the box, the keys; the cursor where the next key goes.
 

@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .first_frame import FirstFrame, Look, Typed, write_to_terminal
+from rundry.agent import quick_imports
+
+from .first_frame import FirstFrame, Typed, first_look, write_to_terminal
 
 if TYPE_CHECKING:
     from rundry.agent import ResumeChanges, Session
@@ -67,7 +69,9 @@ def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
     setup.spec(setup.wanted.task)  # what cannot be is said before there is a screen
     frame = _first_frame(setup.wanted.task, flags, "find")
     try:
-        session = _warm(setup.folder)
+        from rundry.agent import Session
+
+        session = Session.warm(setup.folder / "runner.log")
         try:
             controller = _draft(setup, session, setup.wanted.task, frame)
         except BaseException:
@@ -91,9 +95,11 @@ def open_resumed(
     _refuse_damage(path, changes)
 
     def attach() -> RunController:
+        from rundry.agent import Session
+
         from .run_controller import RunController
 
-        session = _warm(path.parent)
+        session = Session.warm(path.parent / "runner.log")
         try:
             session.resume(path, changes)
         except BaseException:
@@ -176,37 +182,18 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
         from .text import one_line  # 3 ms that are hardly ever spent before the first frame
 
         title, right = one_line(title), one_line(right)
-    frame = FirstFrame(title, right, _look())
+    frame = FirstFrame(title, right, first_look())
     frame.open()
     return frame
 
 
-def _look() -> Look:
-    """The colours of the dark theme, which is what stands there unless the config says otherwise."""
-    if "NO_COLOR" in os.environ or os.environ.get("COLORTERM") not in ("truecolor", "24bit"):
-        return Look()
-    return Look(
-        ground="48;2;21;23;27;38;2;213;217;224",
-        bright="38;2;242;244;248",
-        dim="38;2;141;149;161",
-        accent="38;2;124;183;255",
-    )
-
-
-def _warm(folder: Path) -> Session:
+def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
     from rundry.agent import Session
 
-    return Session.warm(folder / "runner.log")
-
-
-def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
-    from rundry.agent import quick_imports
-
-    with quick_imports():
-        from .setup.start import Setup
+    from .setup.start import Setup
 
     setup = Setup(flags, headless=False)
-    return setup, _warm(setup.folder)
+    return setup, Session.warm(setup.folder / "runner.log")
 
 
 def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> RunController:
@@ -227,8 +214,6 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
 
 
 def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
-    from rundry.agent import quick_imports
-
     try:
         with quick_imports():
             from .app import RundryApp

@@ -99,7 +99,7 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: 
 
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
-    printer = _printer(flags, as_json=as_json)
+    printer = JsonPrinter() if as_json else LinePrinter(flags)
     show = _shown_by(printer)
     try:
         outcome = asyncio.run(begin_here(spec, path, on_event=show, tell=_say, notes=setup.notes, blobs=blobs))
@@ -123,7 +123,7 @@ def resume_headless(
     """Drive a run that was left, in this process. The exit code. Raises RundryError."""
     path = find(ref, flags)
     changes = with_decision(changes_from(flags, hint, path), decided)
-    printer = _printer(flags, as_json=as_json)
+    printer = JsonPrinter() if as_json else LinePrinter(flags)
     journal = Journal.open(path)
     try:
         if journal.spec.loop is LoopKind.CHAT:
@@ -309,10 +309,6 @@ def _earlier(journal: Journal, after: int = 0, without: Sequence[type[KnownEvent
     while events := journal.read(after, _BATCH, without=without):
         yield from events
         after = events[-1].seq
-
-
-def _printer(flags: Mapping[str, object], *, as_json: bool) -> LinePrinter | JsonPrinter:
-    return JsonPrinter() if as_json else LinePrinter(flags)
 
 
 def _resume(
