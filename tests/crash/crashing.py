@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,22 @@ def crash_and_resume(kind: Kind, root: Path, at: int, whole: Whole) -> list[str]
     finally:
         case.close()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def first_point(kind: Kind, root: Path, whole: Whole, is_past: Callable[[list[Stamped]], bool]) -> int:
+    """The first crash point at which the recorded events are past a moment, found by halving."""
+
+    def recorded(at: int) -> list[Stamped]:
+        case = Case.make(kind, root / str(at))
+        try:
+            case.prepare()
+            case.run(*case.next_argv(), at=at)
+            return case.recorded()
+        finally:
+            case.close()
+
+    points = range(1, len(whole.points) + 1)
+    return points[bisect.bisect_left(points, True, key=lambda at: is_past(recorded(at)))]
 
 
 def differences(case: Case, whole: Whole, before: list[Stamped], crashes: int) -> Iterator[str]:

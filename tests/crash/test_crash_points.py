@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from .crashing import Whole, crash_and_resume, run_whole, sample
+from rundry.agent.protocol import ScoreMeasured, Stamped
+
+from .crashing import Whole, crash_and_resume, first_point, run_whole, sample
 from .kills import kill_and_resume
 from .kinds import KINDS
 
@@ -41,3 +43,13 @@ def test_a_run_that_crashes_at_any_point_is_resumed_to_the_same_end(name: str, w
 def test_a_run_that_is_killed_at_any_time_is_resumed_to_the_same_end(name: str, whole_of, tmp_path: Path):
     for seed in range(KILLS):
         assert kill_and_resume(KINDS[name], tmp_path / str(seed), seed, whole_of(name)) == [], f"seed {seed}"
+
+
+def test_a_pass_that_was_measured_before_a_crash_is_not_compared_with_itself(whole_of, tmp_path: Path):
+    def is_measured(events: list[Stamped]) -> bool:
+        return any(isinstance(e.event, ScoreMeasured) and e.event.number == 1 for e in events)
+
+    improve, whole = KINDS["improve"], whole_of("improve")
+    at = first_point(improve, tmp_path, whole, is_measured)
+    for number in (at, at + 1):
+        assert crash_and_resume(improve, tmp_path / f"crash-{number}", number, whole) == [], whole.points[number - 1]
