@@ -17,8 +17,8 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from fakes.driven import Driven
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.in_process.driven import Driven
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.screens import Stage
 from fakes.turns import call
 

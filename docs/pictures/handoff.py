@@ -15,8 +15,8 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.project import FIX_ADD, make_project
 from fakes.turns import call
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
-from fakes.inside import spec_of
-from fakes.killed import TESTS, run_until
+from fakes.in_process.inside import spec_of
+from fakes.killing.killed import TESTS, run_until
 
 from rundry.agent.facts.checkpoint import save
 from rundry.agent.facts.facts import RunFacts
@@ -129,7 +129,7 @@ def _spec(urls: list[str], workers: int) -> RunSpec:
 
 def _crawl_of(journal: Path, url: str, workers: int, more: list[str] | None = None) -> list[str]:
     Journal.create(journal, _spec([url, *(more or [])], workers)).close()
-    return [sys.executable, "-m", "fakes.killed", str(journal), "0"]
+    return [sys.executable, "-m", "fakes.killing.killed", str(journal), "0"]
 
 
 def _timed(command: list[str]) -> float:
@@ -140,7 +140,7 @@ def _timed(command: list[str]) -> float:
 
 @contextmanager
 def _site(pages: int) -> Iterator[str]:
-    command = [sys.executable, "-m", "fakes.site", "--pages", str(pages), "--port", "0"]
+    command = [sys.executable, "-m", "fakes.web.site", "--pages", str(pages), "--port", "0"]
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fakes.deciding import DecidingServer
+from fakes.models.deciding import DecidingServer
 from fakes.project import git
 from fakes.rundry import Home, Ran
 

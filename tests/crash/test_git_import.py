@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fakes.crashing_writes import run
+from fakes.killing.crashing_writes import run
 from fakes.project import git
 
 from rundry.agent.workspace import Leftovers, Sandbox

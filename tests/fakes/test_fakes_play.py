@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from fakes.clock import ManualClock
-from fakes.model import ScriptedModel
+from fakes.models.model import ScriptedModel
 from fakes.server import Rule, ScriptedServer
 from fakes.terminal import Terminal
 from fakes.turns import Call, HttpError, Turn, calls, say

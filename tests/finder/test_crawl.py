@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.corners import Reply, html, moved
-from fakes.site import Site
+from fakes.web.corners import Reply, html, moved
+from fakes.web.site import Site
 
 from rundry.agent.finder.crawl import SKIPPED, Crawler, Scope, links_of
 from rundry.agent.finder.crawl.pace import Pace

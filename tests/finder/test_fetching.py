@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.corners import Reply, html, moved
-from fakes.site import Site
+from fakes.web.corners import Reply, html, moved
+from fakes.web.site import Site
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
 from rundry.agent.run.setup.tools_on_offer import tools_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.killed_journals import Killed, make_killed
+from fakes.killing.killed_journals import Killed, make_killed
 from fakes.project import make_project
 
 

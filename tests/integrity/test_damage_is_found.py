@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from fakes.killed_journals import Killed, make_killed
+from fakes.killing.killed_journals import Killed, make_killed
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import RundryError, Stamped, TextArrived

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 
-from fakes.killed_journals import Killed
+from fakes.killing.killed_journals import Killed
 from fakes.project import FIX_ADD, FIX_MEAN, read
 from fakes.rundry import Home
 from fakes.server import ScriptedServer

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.inside import Played, play
+from fakes.in_process.inside import Played, play
 
 from rundry.agent.journal import Journal
 from rundry.agent.model import lay_out

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.driven import Driven
+from fakes.in_process.driven import Driven
 from fakes.rundry import Home, Running
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish

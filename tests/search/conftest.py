@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.driven import Driven
-from fakes.minded import MindedModel
+from fakes.in_process.driven import Driven
+from fakes.models.minded import MindedModel
 
 from rundry.agent.protocol import FinderSpec, Lens, LoopKind
 

@@ -1,6 +1,6 @@
 """A search is taken up from a checkpoint as it would be from its first event on."""
 
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 
 from rundry.agent.facts.checkpoint import facts_of, save
 from rundry.agent.facts.facts import RunFacts, fold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import Call, calls
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from fakes.inside import Played, spec_of, take_up
-from fakes.killed import run_until
-from fakes.site import Site
+from fakes.in_process.inside import Played, spec_of, take_up
+from fakes.killing.killed import run_until
+from fakes.web.site import Site
 from sampling import sampled
 
 from rundry.agent.facts.facts import fold

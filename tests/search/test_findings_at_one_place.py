@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.driven import Driven
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.in_process.driven import Driven
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling import examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fakes.minded import NOTHING, MindedModel, report
+from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.turns import Turn, call
 
 from rundry.agent.config import read_finder

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.driven import Driven
-from fakes.inside import spec_of, take_up
-from fakes.killed import run_until
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.in_process.inside import spec_of, take_up
+from fakes.killing.killed import run_until
+from fakes.models.model import ScriptedModel
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, Turn, call, calls, edit, say
 

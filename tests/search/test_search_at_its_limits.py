@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fakes.minded import NOTHING, MindedModel, report
+from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.turns import call
 
 from rundry.agent.protocol import Budget, Price, SetLimit, Stop, Undo

@@ -1,6 +1,6 @@
 """A search by lenses runs until dry, and not a pass longer or shorter."""
 
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Budget, ModelFault

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakes.minded import NOTHING, MindedModel, report
+from fakes.models.minded import NOTHING, MindedModel, report
 
 from rundry.agent.protocol import Budget, SetLimit, Stop
 

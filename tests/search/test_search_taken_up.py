@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import time
 
-from fakes.driven import Driven
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.in_process.driven import Driven
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
 from rundry.agent import ViewState, reduce

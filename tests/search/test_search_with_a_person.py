@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes.minded import NOTHING, MindedModel, judge, report
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
 from rundry.agent.facts.checkpoint import facts_of

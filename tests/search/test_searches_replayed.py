@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.inside import spec_of, take_up
-from fakes.minded import NOTHING, MindedModel, judge, report
-from fakes.site import Site
+from fakes.in_process.inside import spec_of, take_up
+from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
+from fakes.web.site import Site
 from painted import painted, shows, until
 from textual.pilot import Pilot
 

@@ -3,8 +3,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 

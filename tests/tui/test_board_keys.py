@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fakes.screens import Stage
-from fakes.searched import Search, a_pass, crawl, found, judged, lens_search
+from fakes.views.searched import Search, a_pass, crawl, found, judged, lens_search
 from painted import shows, until
 from textual.pilot import Pilot
 

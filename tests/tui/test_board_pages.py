@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.played import spec
-from fakes.searched import Search, crawl
+from fakes.views.searched import Search, crawl
 
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
 from rundry.agent.finder.items.frontier import Frontier

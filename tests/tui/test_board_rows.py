@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fakes.searched import Search, a_pass, crawl, found, judged, lens_search
+from fakes.views.searched import Search, a_pass, crawl, found, judged, lens_search
 
 from rundry.agent import (
     Bars,

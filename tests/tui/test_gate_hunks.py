@@ -7,9 +7,9 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from fakes.gated import NEW, OLD, GateStage
 from fakes.played import proposal, started
 from fakes.pressing import press
+from fakes.views.gated import NEW, OLD, GateStage
 from painted import shows, until
 
 from rundry.agent import CommandRefused, ProposalDecided

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fakes.gated import GateStage
 from fakes.played import started
 from fakes.pressing import press
+from fakes.views.gated import GateStage
 from painted import shows, until
 from textual import events
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, finish
 from painted import painted, shows, until
 

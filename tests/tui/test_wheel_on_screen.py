@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.turns import Turn, call, edit, say
 from painted import painted, until
 

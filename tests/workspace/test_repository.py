@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fakes.hours import make_repository, subjects
+from fakes.in_process.hours import make_repository, subjects
 from fakes.project import changed_files, git
 
 from rundry.agent.workspace import Change

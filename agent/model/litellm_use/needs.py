@@ -1,9 +1,9 @@
 """What providers behind litellm need before a call can be made, as environment variables.
 
 A row lists groups; each group needs one of its variables. Source: which variables litellm 1.102 reads for a provider,
-and with which of them it sends a request (`tests/model/providers/test_credentials.py` repeats that for the installed version). A
-provider without a row is never refused here. OPENAI_API_KEY is in no row but OpenAI's: litellm would send it to any
-OpenAI-compatible provider whose own key is missing.
+and with which of them it sends a request (`tests/model/providers/test_credentials.py` repeats that for the installed
+version). A provider without a row is never refused here. OPENAI_API_KEY is in no row but OpenAI's: litellm would send
+it to any OpenAI-compatible provider whose own key is missing.
 """
 
 from __future__ import annotations

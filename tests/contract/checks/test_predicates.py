@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fakes.inside import play
+from fakes.in_process.inside import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
 from fakes.server import ScriptedServer, text_of
 from fakes.turns import Call, Turn, call, calls, finish, say

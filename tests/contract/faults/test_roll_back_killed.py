@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from attacks.honesty.machine import NONE, Machine
-from fakes.hours import make_repository, repository_of, tree_of
-from fakes.killing_git import CHANGE, KillingGit
+from fakes.in_process.hours import make_repository, repository_of, tree_of
+from fakes.killing.killing_git import CHANGE, KillingGit
 from fakes.project import changed_files, git, make_project
 from fakes.rundry import Home
 from fakes.server import ScriptedServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.killed_at_write import MOMENTS, approve_and_die
+from fakes.killing.killed_at_write import MOMENTS, approve_and_die
 from fakes.project import CHECK, CORE
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer, text_of

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fakes.providers.wires import WIRES, Said
 from fakes.rundry import Home, Running
 from fakes.server import ScriptedServer
 from fakes.turns import Turn
-from fakes.wires import WIRES, Said
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Command, Pause, Steer

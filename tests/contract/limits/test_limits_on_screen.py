@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.minded import NOTHING, judge, report
+from fakes.models.minded import NOTHING, judge, report
 from fakes.project import CHECK
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer

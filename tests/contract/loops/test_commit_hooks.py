@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.hours import subjects
+from fakes.in_process.hours import subjects
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer

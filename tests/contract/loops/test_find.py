@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
-from fakes.site import Site
 from fakes.turns import edit
+from fakes.web.site import Site
 
 from rundry.agent.finder import FrontierView, State
 from rundry.agent.journal import Journal
@@ -170,7 +170,7 @@ def test_migrate_brings_files_through_a_check_and_says_so(home: Home, place: Pat
 
 
 def test_research_ends_with_its_passes_and_the_findings_on_stdout(home: Home, place: Path):
-    from fakes.minded import NOTHING, judge, report
+    from fakes.models.minded import NOTHING, judge, report
 
     found = report({"title": "a is old", "evidence": "a.txt:1"})
     rules = [

@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from fakes.hours import applies, subjects, tree_of
+from fakes.in_process.hours import applies, subjects, tree_of
+from fakes.models.tries import rule, writes
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
-from fakes.tries import rule, writes
 from fakes.turns import Call, call, calls, say
 
 from rundry.agent.journal import Journal

@@ -6,11 +6,11 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from fakes.hours import subjects
+from fakes.in_process.hours import subjects
+from fakes.models.tries import rule, writes
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer
-from fakes.tries import rule, writes
 from fakes.turns import Call, call, calls, say
 
 HELD = dataclasses.replace(writes("score.txt", 9), hold_after=0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fakes.corners import Reply
 from fakes.rundry import Home
-from fakes.site import Site
+from fakes.web.corners import Reply
+from fakes.web.site import Site
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import ItemSkipped, RunEnded

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 
-from fakes.clouds import frame
-from fakes.wires import WIRES, Said
+from fakes.providers.clouds import frame
+from fakes.providers.wires import WIRES, Said
 
 from rundry.agent.model.answer import Answer, TooLong
 from rundry.agent.model.endpoint import Endpoint

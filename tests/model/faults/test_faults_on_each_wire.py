@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from fakes.wires import KEY, WIRES, Said, Wire
+from fakes.providers.wires import KEY, WIRES, Said, Wire
 
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from fakes.leaked import FAMILIES, TOOLS, read, read_pieces, spec
+from fakes.providers.leaked import FAMILIES, TOOLS, read, read_pieces, spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples

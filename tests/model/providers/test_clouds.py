@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
-from fakes.clouds import CALLS, CLOUDS, CONVERSE, GEMINI, KEYS, RESPONSES, TEXT, THOUGHT, Cloud
+from fakes.providers.clouds import CALLS, CLOUDS, CONVERSE, GEMINI, KEYS, RESPONSES, TEXT, THOUGHT, Cloud
 
 from rundry.agent.protocol import (
     CallPart,

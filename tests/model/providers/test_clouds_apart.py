@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from fakes.clouds import (
+from fakes.providers.clouds import (
     AWS,
     CALLS,
     CONVERSE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakes.recorded import KEYS, Replay, breaks_off, name_of, recordings
+from fakes.providers.recorded import KEYS, Replay, breaks_off, name_of, recordings
 from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint

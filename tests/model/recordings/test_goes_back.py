@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakes.recorded import KEYS, Recording, Replay, name_of, recordings
+from fakes.providers.recorded import KEYS, Recording, Replay, name_of, recordings
 
 from rundry.agent.protocol import CallPart, Message, OpaquePart, OpaqueRef, ToolCall
 

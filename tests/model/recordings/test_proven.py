@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fakes.proven import PAGE, counts, goes_back, page
-from fakes.recorded import recordings
+from fakes.providers.proven import PAGE, counts, goes_back, page
+from fakes.providers.recorded import recordings
 
 from rundry.agent.model.traits import TRAITS
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from fakes.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_kind, name_of, recordings
+from fakes.providers.recorded import KEYS, SPLITS, Recording, Replay, breaks_off, fault_kind, name_of, recordings
 from sampling import sampled
 
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, UsagePart

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.driven import Driven
-from fakes.model import ScriptedModel
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fakes.model import ScriptedModel
+from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, finish
 
 from rundry.agent.protocol import Budget, ModelSpec, Price, Refusal

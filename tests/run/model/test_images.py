@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 from fakes.clock import ManualClock
-from fakes.hours import make_repository, through_hours
-from fakes.model import ScriptedModel
+from fakes.in_process.hours import make_repository, through_hours
+from fakes.models.model import ScriptedModel
 from fakes.pictures import gif, jpeg, png, webp
 from fakes.turns import finish, say
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fakes.model import ScriptedModel
+from fakes.models.model import ScriptedModel
 from fakes.turns import Turn, call, finish, say
 
 from rundry.agent.protocol import FREE, LoopKind, ModelFault, ModelSpec, Price, Say, Stop, SwitchModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fakes.model import ScriptedModel
+from fakes.models.model import ScriptedModel
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import ModelFault, ModelSpec, SwitchModel

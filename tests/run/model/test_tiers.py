@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from fakes.clock import ManualClock
-from fakes.driven import Driven
+from fakes.in_process.driven import Driven
 from fakes.turns import call, finish
 
 from rundry.agent.journal import Journal

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.driven import Driven
-from fakes.hours import make_repository, subjects
+from fakes.in_process.driven import Driven
+from fakes.in_process.hours import make_repository, subjects
 from fakes.project import changed_files, git
 from fakes.turns import Call, call, calls, edit, finish
 

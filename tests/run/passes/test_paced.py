@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.driven import Driven
-from fakes.hours import through_hours
+from fakes.in_process.driven import Driven
+from fakes.in_process.hours import through_hours
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import Budget, LoopKind, PacedSpec, Price, Say, Wake

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.driven import Driven
-from fakes.hours import make_repository, repository_of, subjects, through_hours, tree_of
+from fakes.in_process.driven import Driven
+from fakes.in_process.hours import make_repository, repository_of, subjects, through_hours, tree_of
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fakes.driven import Driven
+from fakes.in_process.driven import Driven
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
 from rundry.agent.facts.changes import standing_changes

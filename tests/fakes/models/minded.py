@@ -8,8 +8,8 @@ from typing import Any
 
 from rundry.agent.protocol import ModelFault, Request
 
+from ..turns import Turn, call
 from .model import ScriptedModel
-from .turns import Turn, call
 
 Answer = Turn | ModelFault | Callable[[str], Turn]
 _LENS = re.compile(r"Your way to look is `([^`]+)`")

@@ -25,7 +25,7 @@ from rundry.agent.protocol import (
     UsagePart,
 )
 
-from .turns import Turn, say, split
+from ..turns import Turn, say, split
 
 Bill = Callable[[Request, Turn, int], Tokens]
 """Request, what is said, our own prompt count -> what the provider bills."""

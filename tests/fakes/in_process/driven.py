@@ -38,8 +38,8 @@ from rundry.agent.run.process.runner import run_order
 from rundry.agent.run.setup.assemble import Outside
 from rundry.agent.workspace import SystemClock
 
-from .model import ScriptedModel
-from .rundry import Events
+from ..models.model import ScriptedModel
+from ..rundry import Events
 
 
 class Driven(Events):

@@ -1,8 +1,8 @@
 """A seeded search by lenses, sceptics and a critic, killed by SIGKILL after its n-th event and taken up again.
 
-As a program: `python -m fakes.killed_search FOLDER STEP [leads]` kills at every STEP-th event, each time in a process
-of its own (a fork: the imports are paid once), and prints what differed from the run that nobody killed, a line each.
-With `leads` the items that lenses report are worked.
+As a program: `python -m fakes.killing.killed_search FOLDER STEP [leads]` kills at every STEP-th event, each time in a
+process of its own (a fork: the imports are paid once), and prints what differed from the run that nobody killed, a line
+each. With `leads` the items that lenses report are worked.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from rundry.agent.run.process.runner import run_order
 from rundry.agent.run.setup.assemble import Outside
 from rundry.agent.workspace import SystemClock
 
-from .inside import spec_of
-from .minded import MindedModel, judge, report
-from .turns import Turn, call
+from ..in_process.inside import spec_of
+from ..models.minded import MindedModel, judge, report
+from ..turns import Turn, call
 
 HIDDEN = {"taint": ["t1", "t2", "t3"], "auth": ["a1", "t2"], "ends": ["e1"]}
 """Lens to what there is to be found by it, one or two a pass."""

@@ -12,8 +12,8 @@ from rundry.agent.gate import split_bytes, unified
 from rundry.agent.journal import Journal
 from rundry.agent.workspace import FileState
 
-from .played import proposal, spec
-from .screens import Stage
+from ..played import proposal, spec
+from ..screens import Stage
 
 OLD = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))
 NEW = (

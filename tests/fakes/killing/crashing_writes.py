@@ -1,6 +1,7 @@
 """Write, restore or remove a file, import from a private git folder, or make a journal, in a process that may crash.
 
-As a program: `python -m fakes.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, FOLDER/runs holds journals.
+As a program: `python -m fakes.killing.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, and FOLDER/runs
+holds journals.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rundry.agent.workspace import (
     write_file,
 )
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000
 SHORT = b"short\n"
 
@@ -29,7 +30,7 @@ SHORT = b"short\n"
 def run(what: str, folder: Path, at: int = 0) -> int:
     """The exit code; `at`: the crash point."""
     env = {**os.environ, "RUNDRY_CRASH_AT": str(at), "RUNDRY_CRASH_LOG": str(folder / "points")}
-    argv = [sys.executable, "-m", "fakes.crashing_writes", what, str(folder)]
+    argv = [sys.executable, "-m", "fakes.killing.crashing_writes", what, str(folder)]
     done = subprocess.run(argv, cwd=TESTS, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, -9), done.stderr
     return done.returncode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .server import ScriptedServer
-from .turns import Turn
+from ..server import ScriptedServer
+from ..turns import Turn
 
 Answer = Callable[[dict[str, Any]], Turn]
 """The body of a request to its answer."""

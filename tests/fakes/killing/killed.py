@@ -1,6 +1,6 @@
 """A runner in a process of its own that kills itself, as `kill -9` does, right after its n-th event was recorded.
 
-As a program: `python -m fakes.killed JOURNAL N`; with 0 it goes on to its end and prints the outcome's reason.
+As a program: `python -m fakes.killing.killed JOURNAL N`; with 0 it goes on to its end and prints the outcome's reason.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 
 
 def run_until(journal: Path, events: int, *, timeout: float = 60.0) -> str:
     """`killed`, or how the run ended."""
     done = subprocess.run(
-        [sys.executable, "-m", "fakes.killed", str(journal), str(events)],
+        [sys.executable, "-m", "fakes.killing.killed", str(journal), str(events)],
         cwd=TESTS,
         capture_output=True,
         text=True,

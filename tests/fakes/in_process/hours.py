@@ -10,9 +10,9 @@ from typing import Any
 from rundry.agent.protocol import Outcome
 from rundry.agent.run.process.parking import LOOK_SECONDS
 
-from .clock import ManualClock
+from ..clock import ManualClock
+from ..project import git
 from .driven import Driven
-from .project import git
 
 _PLACES = ("HEAD", "config", "info/exclude", "ORIG_HEAD", "MERGE_HEAD", "MERGE_MSG")
 """Files of a git folder that a person can see."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from rundry.agent.protocol import ModelFault, Request
 
+from ..server import Rule
+from ..turns import Call, Turn, calls, say
 from .model import ScriptedModel
-from .server import Rule
-from .turns import Call, Turn, calls, say
 
 _WHO = re.compile(r"Pass (\d+)\..*You are try (\d+) of", re.DOTALL)
 Scripts = Mapping[tuple[int, int], Sequence[Turn | Any]]

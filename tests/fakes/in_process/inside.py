@@ -29,8 +29,8 @@ from rundry.agent.protocol import (
 from rundry.agent.reports import new_run_id
 from rundry.agent.run.process.in_process import run_here
 
-from .rundry import Events
-from .server import ScriptedServer
+from ..rundry import Events
+from ..server import ScriptedServer
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """A runner that is resumed with an approval and kills itself, as `kill -9` does, around the write.
 
-As a program: `python -m fakes.killed_at_write JOURNAL MOMENT`. MOMENT is `approved` (the decision is recorded, nothing
-is written), `written` (the file is written, nothing of it is recorded) or `recorded` (the change is recorded, the call
-has no result yet).
+As a program: `python -m fakes.killing.killed_at_write JOURNAL MOMENT`. MOMENT is `approved` (the decision is recorded,
+nothing is written), `written` (the file is written, nothing of it is recorded) or `recorded` (the change is recorded,
+the call has no result yet).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import threading
 import time
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 MOMENTS = ("approved", "written", "recorded")
 
 
 def approve_and_die(journal: Path, moment: str, *, timeout: float = 60.0) -> None:
     """Approve the open proposal of that run, and die at that moment."""
     done = subprocess.run(
-        [sys.executable, "-m", "fakes.killed_at_write", str(journal), moment],
+        [sys.executable, "-m", "fakes.killing.killed_at_write", str(journal), moment],
         cwd=TESTS,
         capture_output=True,
         text=True,

@@ -1,7 +1,8 @@
 """Writes docs/models.md: what is proven of each provider, from the recordings that the tests replay.
 
-From `tests/`: `RUNDRY_RECORDINGS=FOLDER ../.venv/bin/python -m fakes.proven`. The counts are those of the recordings
-that `tests/model/recordings/test_recorded.py` and `tests/model/recordings/test_goes_back.py` compare; run both before.
+From `tests/`: `RUNDRY_RECORDINGS=FOLDER ../.venv/bin/python -m fakes.providers.proven`. The counts are those of the
+recordings that `tests/model/recordings/test_recorded.py` and `tests/model/recordings/test_goes_back.py` compare; run
+both before.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rundry.agent.model.traits import TRAITS
 
 from .recorded import Recording, recordings
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 FACTS = ("answers", "streams", "tool calls", "two calls", "reasoning", "goes back", "usage", "errors")
 _ROUTES = {
     "responses": "openai/responses",
@@ -35,9 +36,9 @@ _HEAD = """# Providers
 
 What is proven of each provider. The numbers count answers that real providers gave and that people outside of this
 project recorded. Each of them comes through whole, cut at lines and cut at random places, as an independent parser
-reads it (`tests/model/recordings/test_recorded.py`). "goes back": reasoning that the second request carries in the recorded form
-(`tests/model/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, nobody has shown it. "price":
-litellm's table has one for at least one model; a server on your machine is free.
+reads it (`tests/model/recordings/test_recorded.py`). "goes back": reasoning that the second request carries in the
+recorded form (`tests/model/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, nobody
+has shown it. "price": litellm's table has one for at least one model; a server on your machine is free.
 
 This page is generated (`CONTRIBUTING.md` says how).
 """

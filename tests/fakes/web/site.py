@@ -4,7 +4,7 @@
         ... crawl site.url + "/page/0" ...
         assert site.hits["/page/7"] == 1
 
-As a program: `python -m fakes.site --pages 10000 --port 0` prints one JSON line with the port and the address.
+As a program: `python -m fakes.web.site --pages 10000 --port 0` prints one JSON line with the port and the address.
 What stands where is told in `corners.py`; `routes` adds to it, or stands before it.
 """
 

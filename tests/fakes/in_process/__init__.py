@@ -1,0 +1,1 @@
+"""Whole runs inside the test process."""

@@ -1,0 +1,1 @@
+"""Processes that kill themselves at a chosen point, and what they leave."""

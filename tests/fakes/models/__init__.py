@@ -1,0 +1,1 @@
+"""Models that answer inside the test process."""

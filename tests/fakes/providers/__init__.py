@@ -1,0 +1,1 @@
+"""Answers in the formats of real providers, written by hand or recorded."""

@@ -1,0 +1,1 @@
+"""Played runs for tests of the gate and of the board."""
