@@ -29,7 +29,7 @@ from rundry.agent import (
     Waiting,
 )
 from rundry.tui.handoff import HandoffPage
-from rundry.tui.screens.spend import SpendScreen
+from rundry.tui.screens.dialogs.spend import SpendScreen
 
 DIFF = (
     "--- a/calc/core.py\n+++ b/calc/core.py\n@@ -1,3 +1,3 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"

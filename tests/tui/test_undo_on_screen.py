@@ -13,7 +13,7 @@ from painted import painted, shows, until
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
-from rundry.tui.screens.undo import UndoScreen
+from rundry.tui.screens.dialogs.undo import UndoScreen
 
 DONE = finish("all is well", "a.txt:1")
 

@@ -16,7 +16,7 @@ from painted import painted, until
 from rundry.agent import LoopKind, Session, Stop
 from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
-from rundry.tui.screens.rewind import RewindScreen
+from rundry.tui.screens.dialogs.rewind import RewindScreen
 
 SERVER = "echo listening; while :; do sleep 0.05; done"
 

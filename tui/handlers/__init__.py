@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import handed, hands, run, search, view
+from . import control, pages, run, search, view
 
 if TYPE_CHECKING:
     from ..screens.main import MainScreen
@@ -16,6 +16,6 @@ DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
     **run.DOINGS,
     **view.DOINGS,
     **search.DOINGS,
-    **handed.DOINGS,
-    **hands.DOINGS,
+    **pages.DOINGS,
+    **control.DOINGS,
 }

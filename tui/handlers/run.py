@@ -192,7 +192,7 @@ def _wanted(argument: str) -> tuple[int, int | None]:
 
 
 def _undo_when_confirmed(screen: MainScreen, changes: int, step: int | None) -> None:
-    from ..screens.undo import UndoScreen
+    from ..screens.dialogs.undo import UndoScreen
 
     made = screen.controller.changes()
     if step is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _help(screen: MainScreen, argument: str) -> None:
-    from ..screens.help import HelpScreen
+    from ..screens.dialogs.help import HelpScreen
 
     del argument
     screen.rundry.push_screen(HelpScreen(screen.keymap))

@@ -25,11 +25,11 @@ from ..message import MessageBox, MessageRow
 from ..message.files import list_files
 from ..run_controller import RunController
 from ..transcript import Transcript
+from .dialogs.leave import LeaveScreen
 from .editing import edit_proposal
 from .focus import mind_the_focus
 from .footer import Footer
 from .gone import GoneNotice
-from .leave import LeaveScreen
 from .leaving import Leaving
 from .looking import Looking, Onlooker
 from .notice import Notice

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from rundry.agent import Changes, Point, plural
 
-from ..text import one_line
+from ...text import one_line
 
 TITLE = 50
 """Cells of a message."""

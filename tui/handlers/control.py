@@ -59,7 +59,7 @@ def _finish(screen: MainScreen, argument: str) -> None:
 
 def _rewind(screen: MainScreen, argument: str) -> None:
     """Where there is something to go back to, it is asked which."""
-    from ..screens.rewind import RewindScreen
+    from ..screens.dialogs.rewind import RewindScreen
 
     del argument
     controller = screen.controller

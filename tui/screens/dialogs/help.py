@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ..actions import ACTIONS, Action, shown_key
+from ...actions import ACTIONS, Action, shown_key
 
 _PLACES = (
     ("main", "Anywhere"),

@@ -25,7 +25,7 @@ def _handoff(screen: MainScreen, argument: str) -> None:
 
 
 def _spend(screen: MainScreen, argument: str) -> None:
-    from ..screens.spend import SpendScreen
+    from ..screens.dialogs.spend import SpendScreen
 
     del argument
     if not screen.controller.state.shares:

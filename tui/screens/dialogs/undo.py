@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from rundry.agent import Landed, plural
 
-from ..text import one_line
+from ...text import one_line
 
 MOST = 10
 """Changes that are named."""

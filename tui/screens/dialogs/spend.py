@@ -13,9 +13,9 @@ from textual.widgets import Static
 
 from rundry.agent import ModelShare, ViewState, money, short
 
-from ..head.meters import draw_bar
-from ..head.title import model_name
-from ..text import one_line
+from ...head.meters import draw_bar
+from ...head.title import model_name
+from ...text import one_line
 
 _NAME, _BAR = 22, 10
 

@@ -1,0 +1,1 @@
+"""Dialogs that open above the main screen."""
