@@ -83,13 +83,13 @@ class RundryApp(App[Parting]):
         register_themes(self)
         self.theme = self._theme_wanted if self._theme_wanted in self.available_themes else "dark"
         self.set_keymap(self._remaps)
-        screen = MainScreen(self.controller, self._remaps)
+        screen = MainScreen(self.controller, self._remaps, self)
         self.push_screen(screen)
         self.call_after_refresh(self._hand_over, screen)
 
     def _hand_over(self, screen: MainScreen) -> None:
         for line in self._wrong_keys:
-            screen.tell(line)
+            screen.prompt.tell(line)
         box = screen.message.box
         if self._typed.begun_with:
             box.recalled.add(self._typed.begun_with)
@@ -130,9 +130,16 @@ class RundryApp(App[Parting]):
         if not self.is_headless and self._driver is not None:
             self._driver.write(text)
 
-    def themes_offered(self) -> list[str]:
-        """Return the themes in the order in which `/theme` cycles through them."""
-        return list(SHIPPED)
+    def choose_theme(self, name: str) -> str:
+        """Switch to a theme, or to the next one if `name` is empty, and return its name. Raises RundryError."""
+        from rundry.agent import RundryError
+
+        names = list(SHIPPED)
+        if name and name not in names:
+            raise RundryError(f"/theme {name}: use one of {', '.join(names)}")
+        now = names.index(self.theme) if self.theme in names else -1
+        self.theme = name or names[(now + 1) % len(names)]
+        return self.theme
 
     async def action_quit(self) -> None:
         """Ctrl+Q asks as the screen does."""

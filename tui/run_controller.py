@@ -153,8 +153,8 @@ class Start(Protocol):
         """What was looked for and found, a line each, where no model is set up."""
         ...
 
-    def preview(self) -> ViewState:
-        """What is known before the run: loop, model, limits."""
+    def preview(self, task: str = "") -> ViewState:
+        """Return what is known before the first event: loop, model, limits, and the task if there is one."""
         ...
 
     def spec(self, task: str) -> RunSpec:
@@ -210,7 +210,8 @@ class RunController:
             return self.link.news()
         except Refusal:
             if self.state.last_seq == 0:
-                self.begun, self.state.task = self.link.journal is not None, ""
+                self.begun = self.link.journal is not None
+                self.state = self.start.preview() if self.start is not None else ViewState()
             self.is_stopping = False
             raise
 
@@ -378,7 +379,8 @@ class RunController:
         spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
         self.link.begin(spec, self.start.folder, self.start.notes, blobs)
         self.begun, self.draft, self.is_commanded = True, task, commanded
-        self.state.task = self.state.task or task
+        if self.state.last_seq == 0:
+            self.state = self.start.preview(task)
 
     def go_on(self, hint: str) -> None:
         """Resume after a pause, a hand-off or the end. Raises RundryError."""
@@ -419,7 +421,7 @@ class RunController:
         """
         if not self.begun and self.start is not None:
             self.start.choose(model)
-            self.state.model, self.state.effort = model.name, model.effort or ""
+            self.state = self.start.preview()
         elif self.is_orphaned:
             self.take_up(ResumeChanges(model=model))
         else:
@@ -444,8 +446,12 @@ class RunController:
         return msgspec.structs.replace(own, effort=effort)
 
     def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
-        """What passes without the person. Raises RundryError."""
-        self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
+        """Set the gate mode of the run, or of the run that is not begun yet. Raises RundryError."""
+        if not self.begun and self.start is not None:
+            self.start.set("gate", mode.value)
+            self.state = self.start.preview()
+        else:
+            self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
 
     def content(self, blob: str | None) -> bytes | None:
         """What the journal keeps under this name; None for no name. Raises RundryError where it is not there."""

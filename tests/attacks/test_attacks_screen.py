@@ -47,7 +47,7 @@ async def test_every_event_with_a_hostile_text_is_drawn_as_plain_text(number: st
         assert_drawn_as_text(stage)  # the finder's side
         await pilot.press("ctrl+l")
         stage.screen.action_do("unfold_all")
-        stage.screen.tell(text)
+        stage.screen.prompt.tell(text)
         await pilot.pause()
         drawn = stage.text()
         visible = {"4.1": text, "4.3": text, "4.4": "es␛cape", "4.14": "⟨U+202E⟩esrever", "4.20": "⟨400 blanks⟩"}
@@ -80,7 +80,7 @@ async def test_what_is_told_before_a_run_is_plain_text_too(tmp_path: Path) -> No
         stage = Stage(start=Start(folder, model=model))
         async with stage.app.run_test(size=SIZE) as pilot:
             await shows(pilot, "No model is set up" if model is None else "folder")
-            stage.screen.fill(ALL)
+            stage.screen.prompt.fill(ALL)
             await pilot.pause()
             assert "es␛cape" in stage.text()
             assert_drawn_as_text(stage)

@@ -36,9 +36,15 @@ class PlayedStart:
     async def look_around(self) -> list[str]:
         return ["looked for keys: none is set"]
 
-    def preview(self) -> ViewState:
+    def preview(self, task: str = "") -> ViewState:
+        model = self.model
         return ViewState(
-            loop=LoopKind.CHAT, budget=Budget(), gate_mode=GateMode.ASK, model=self.model.name if self.model else ""
+            loop=LoopKind.CHAT,
+            task=task,
+            budget=Budget(),
+            gate_mode=GateMode(self.options.get("gate", "ask")),
+            model=model.name if model else "",
+            effort=(model.effort if model else None) or "",
         )
 
     def spec(self, task: str) -> RunSpec:

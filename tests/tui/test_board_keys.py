@@ -229,7 +229,7 @@ async def test_an_item_and_a_lens_are_typed_as_commands_that_a_key_begins():
         await until(pilot, lambda: stage.box == "/item file ")
         await pilot.press(*"a.py", "enter")
         await until(pilot, lambda: stage.link.commands)
-        stage.screen.fill("/lens cookies follow each cookie")
+        stage.screen.prompt.fill("/lens cookies follow each cookie")
         await pilot.press("enter")
         await until(pilot, lambda: len(stage.link.commands) == 2)
         assert stage.link.commands == [
@@ -242,7 +242,7 @@ async def test_a_command_without_its_words_says_what_it_takes_and_keeps_what_was
     stage = three()
     async with stage.app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: stage.board.picked is not None)
-        stage.screen.fill("/lens cookies")
+        stage.screen.prompt.fill("/lens cookies")
         await pilot.press("enter")
         await shows(pilot, "/lens NAME PROMPT")
         assert (stage.box, stage.link.commands) == ("/lens cookies", [])

@@ -149,5 +149,5 @@ async def test_the_key_for_the_best_score_says_what_holds_it_back():
         await shows(pilot, "paused")
         await pilot.press("alt+r")
         await shows(pilot, "this pass changed nothing")
-        stage.screen.tell("")
+        stage.screen.prompt.tell("")
         await shows(pilot, "⌥r best score")

@@ -22,10 +22,10 @@ from rundry.agent import (
 )
 from rundry.tui.actions import ACTIONS, keymap, parse_slash, shown_key
 from rundry.tui.app import RundryApp
-from rundry.tui.handlers import DOINGS
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.head.title import arrange_title, model_name
 from rundry.tui.run_controller import RunController
+from rundry.tui.screens.main import MainScreen
 
 RUN = (
     started(),
@@ -115,7 +115,8 @@ def test_a_scripted_model_is_labelled_as_such():
 def test_every_action_of_the_view_has_something_to_do_and_no_two_share_a_key():
     main = [action for action in ACTIONS if action.where == "main"]
     board = [action for action in ACTIONS if action.where == "board"]
-    assert {action.name for action in main + board} == set(DOINGS)
+    controller = RunController(PlayedLink())
+    assert {action.name for action in main + board} == set(MainScreen(controller, {}, RundryApp(controller)).handlers)
     for place in ("main", "gate"):
         keys = [k for a in ACTIONS if a.where == place and a.keys for k in a.keys.split(",")]
         assert len(keys) == len(set(keys))

@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from . import control, pages, run, search, view
+from ..run_controller import RunController
+from ..screens.areas import Areas
+from ..screens.prompt import Prompt
+from ..screens.services import Host, Services
+from .control import ControlHandlers
+from .conversation import ConversationHandlers
+from .dialogs import DialogHandlers
+from .run import RunHandlers
+from .search import SearchHandlers
+from .session import SessionHandlers
+from .undo import UndoHandlers
+from .view import ViewHandlers
 
-if TYPE_CHECKING:
-    from ..screens.main import MainScreen
+__all__ = ["Handler", "handlers"]
 
-__all__ = ["DOINGS"]
+Handler = Callable[[str], None]
+"""Takes the argument of the action. Raises RundryError for what the user can correct."""
 
-DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
-    **run.DOINGS,
-    **view.DOINGS,
-    **search.DOINGS,
-    **pages.DOINGS,
-    **control.DOINGS,
-}
+
+def handlers(
+    controller: RunController,
+    *,
+    prompt: Prompt,
+    services: Services,
+    areas: Areas,
+    host: Host,
+    keymap: Mapping[str, str],
+    leave: Callable[[], None],
+) -> Mapping[str, Handler]:
+    """Return the handler of each action. `keymap`: the user's remapped keys; `leave` asks before it leaves."""
+    conversation = ConversationHandlers(controller, prompt, services)
+    return {
+        **RunHandlers(controller, prompt, rewind=conversation.rewind).table(),
+        **UndoHandlers(controller, prompt, services).table(),
+        **conversation.table(),
+        **ControlHandlers(controller, prompt, services).table(),
+        **ViewHandlers(controller, prompt, services, areas).table(),
+        **DialogHandlers(controller, prompt, services, areas, keymap).table(),
+        **SearchHandlers(controller, prompt, services, areas).table(),
+        **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
+    }

@@ -3,115 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
-if TYPE_CHECKING:
-    from ..screens.main import MainScreen
+from ..run_controller import RunController
+from ..screens.areas import Areas
+from ..screens.prompt import Prompt
+from ..screens.services import Services
 
 NO_SEARCH = "this run is not a search: start one with `rundry find`"
 _KINDS = {"crawl": "url", "migrate": "file"}
 
 
-def _board(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    screen.show_board(not screen.board_wanted)
+class SearchHandlers:
+    """Handlers that judge findings, change the queue and move on the board."""
 
+    def __init__(self, controller: RunController, prompt: Prompt, services: Services, areas: Areas) -> None:
+        self._controller, self._prompt, self._services, self._areas = controller, prompt, services, areas
 
-def _judging(verdict: str) -> Callable[[MainScreen, str], None]:
-    def judge(screen: MainScreen, argument: str) -> None:
-        del argument
-        _want(screen)
-        screen.show_board(True)
-        screen.search.ask(verdict)
+    def table(self) -> Mapping[str, Callable[[str], None]]:
+        """Return the handlers by the action's name."""
+        return {
+            "board": self._board,
+            "confirm": self._judge("confirmed"),
+            "refute": self._judge("refuted"),
+            "evidence": self._judge("evidence"),
+            "merge": self._merge,
+            "skip": self._skip,
+            "item": self._item,
+            "lens": self._lens,
+            "only": self._only,
+            "detail": self._detail,
+            "view": self._view,
+            "copy_row": self._copy_row,
+        }
 
-    return judge
+    def _board(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.show_board(not self._areas.board_wanted)
 
+    def _judge(self, verdict: str) -> Callable[[str], None]:
+        def judge(_argument: str) -> None:
+            self._require_search()
+            self._areas.show_board(True)
+            self._areas.search.ask(verdict)
 
-def _merge(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    screen.show_board(True)
-    if said := screen.search.merge():
-        screen.tell(said)
+        return judge
 
+    def _merge(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.show_board(True)
+        if said := self._areas.search.merge():
+            self._prompt.tell(said)
 
-def _skip(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen, alive=True)
-    screen.search.skip()
+    def _skip(self, _argument: str) -> None:
+        self._require_search(alive=True)
+        self._areas.search.skip()
 
+    def _item(self, argument: str) -> None:
+        self._require_search(alive=True)
+        if argument:
+            self._areas.search.add_item(argument)
+        else:
+            search = self._controller.state.search
+            recipe = search.recipe.value if search is not None and search.recipe is not None else ""
+            self._prompt.fill(f"/item {_KINDS.get(recipe, 'file')} ")
 
-def _item(screen: MainScreen, argument: str) -> None:
-    _want(screen, alive=True)
-    if argument:
-        screen.search.add_item(argument)
-    else:
-        search = screen.controller.state.search
-        recipe = search.recipe.value if search is not None and search.recipe is not None else ""
-        screen.fill(f"/item {_KINDS.get(recipe, 'file')} ")
+    def _lens(self, argument: str) -> None:
+        self._require_search(alive=True)
+        if argument:
+            self._areas.search.add_lens(argument)
+        else:
+            self._prompt.fill("/lens ")
 
+    def _only(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.search.board.turn_filter()
 
-def _lens(screen: MainScreen, argument: str) -> None:
-    _want(screen, alive=True)
-    if argument:
-        screen.search.add_lens(argument)
-    else:
-        screen.fill("/lens ")
+    def _detail(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.search.board.open()
 
+    def _view(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.search.board.next_tab()
 
-def _only(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    screen.search.board.turn_filter()
+    def _copy_row(self, _argument: str) -> None:
+        self._require_search()
+        board = self._areas.search.board
+        finding = board.finding
+        text = f"{finding.title}\n{finding.evidence}\n{finding.detail}".strip() if finding is not None else board.picked
+        if not text:
+            self._prompt.tell("no row is selected")
+            return
+        self._services.copy(text)
+        self._prompt.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
 
-
-def _detail(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    screen.search.board.open()
-
-
-def _view(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    screen.search.board.next_tab()
-
-
-def _copy_row(screen: MainScreen, argument: str) -> None:
-    del argument
-    _want(screen)
-    board = screen.search.board
-    finding = board.finding
-    text = f"{finding.title}\n{finding.evidence}\n{finding.detail}".strip() if finding is not None else board.picked
-    if not text:
-        screen.tell("no row is selected")
-        return
-    screen.rundry.copy_to_clipboard(text)
-    screen.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
-
-
-def _want(screen: MainScreen, *, alive: bool = False) -> None:
-    """Raises RundryError where there is no search, or nobody who could hear it."""
-    if screen.controller.state.finder is None:
-        raise RundryError(NO_SEARCH)
-    if alive and screen.controller.is_over:
-        raise RundryError("this search has ended: use /resume to continue it first")
-
-
-DOINGS: Mapping[str, Callable[[MainScreen, str], None]] = {
-    "board": _board,
-    "confirm": _judging("confirmed"),
-    "refute": _judging("refuted"),
-    "evidence": _judging("evidence"),
-    "merge": _merge,
-    "skip": _skip,
-    "item": _item,
-    "lens": _lens,
-    "only": _only,
-    "detail": _detail,
-    "view": _view,
-    "copy_row": _copy_row,
-}
+    def _require_search(self, *, alive: bool = False) -> None:
+        """Raise RundryError if the run is not a search, or if `alive` and the search has ended."""
+        if self._controller.state.finder is None:
+            raise RundryError(NO_SEARCH)
+        if alive and self._controller.is_over:
+            raise RundryError("this search has ended: use /resume to continue it first")

@@ -1,22 +1,19 @@
-"""A proposal's new text in the person's own editor."""
+"""Edit the new text of a proposal in the user's editor."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-from textual.app import App
 
 from rundry.agent import RundryError
 
-from ..editor import edit_text
 from ..gate import GatePanel
+from .services import Services
 
 
-def edit_proposal(app: App[Any], gate: GatePanel, event: GatePanel.EditAsked) -> None:
-    """The new text in the person's editor, then back at the gate, which says what went wrong."""
+def edit_proposal(services: Services, gate: GatePanel, event: GatePanel.EditAsked) -> None:
+    """Open the text in the user's editor and give the result to the gate, which shows an error if one occurred."""
     try:
-        text = edit_text(app, event.text, Path(event.proposal.path or "text").name)
+        text = services.edit(event.text, Path(event.proposal.path or "text").name)
     except RundryError as error:
         text = None
         gate.say(str(error))

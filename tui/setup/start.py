@@ -114,14 +114,19 @@ class Setup:
 
         return survey_lines(await discover(os.environ))
 
-    def preview(self) -> ViewState:
-        """What is known before the run: loop, model, limits."""
-        spec = self._spec("", ModelSpec(name="none"))
-        state = ViewState(loop=spec.loop, workspace=spec.workspace, budget=spec.budget, gate_mode=spec.gate.mode)
-        state.goals = list(spec.predicates.until)
-        state.model = self.model.name if self.model is not None else ""
-        state.effort = (self.model.effort if self.model is not None else None) or ""
-        return state
+    def preview(self, task: str = "") -> ViewState:
+        """Return what is known before the first event: loop, model, limits, and the task if there is one."""
+        spec, model = self._spec("", ModelSpec(name="none")), self.model
+        return ViewState(
+            loop=spec.loop,
+            task=task,
+            workspace=spec.workspace,
+            budget=spec.budget,
+            gate_mode=spec.gate.mode,
+            goals=list(spec.predicates.until),
+            model=model.name if model is not None else "",
+            effort=(model.effort if model is not None else None) or "",
+        )
 
     def spec(self, task: str) -> RunSpec:
         """The run for this task. Raises UserError."""

@@ -1,0 +1,68 @@
+"""Handle actions that open a screen above the main screen: keys, hand-off, spend, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rundry.agent import Reason, RundryError, standing
+
+from ..actions import keys_of
+from ..run_controller import RunController
+from ..screens.areas import Areas
+from ..screens.prompt import Prompt
+from ..screens.services import Services
+
+
+class DialogHandlers:
+    """Handlers that open a screen about the run."""
+
+    def __init__(
+        self, controller: RunController, prompt: Prompt, services: Services, areas: Areas, keymap: Mapping[str, str]
+    ) -> None:
+        self._controller, self._prompt, self._services, self._areas = controller, prompt, services, areas
+        self._keymap = keymap
+
+    def table(self) -> Mapping[str, Callable[[str], None]]:
+        """Return the handlers by the action's name."""
+        return {"help": self._help, "handoff": self._handoff, "spend": self._spend, "replay": self._replay}
+
+    def _help(self, _argument: str) -> None:
+        from ..screens.dialogs.help import HelpScreen
+
+        self._services.open(HelpScreen(self._keymap))
+
+    def _handoff(self, _argument: str) -> None:
+        from ..handoff import HandoffPage
+
+        state, journal = self._controller.state, self._controller.link.journal
+        opened = state.handoff or state.last_handoff
+        if state.handoff is None and state.outcome is not None and state.outcome.reason is not Reason.HANDOFF:
+            opened = (standing(journal) if journal is not None else None) or opened
+        if opened is None:
+            raise RundryError("this run has no hand-off")
+        self._services.open(HandoffPage(state, opened, lambda: self._prompt.fill("/resume ")))
+
+    def _spend(self, _argument: str) -> None:
+        from ..screens.dialogs.spend import SpendScreen
+
+        if not self._controller.state.shares:
+            raise RundryError("no model was called yet")
+        self._services.open(SpendScreen(self._controller.state))
+
+    def _replay(self, argument: str) -> None:
+        from ..replay import SPEEDS, Film, Player
+        from ..replay.screen import ReplayScreen
+
+        journal = self._controller.link.journal
+        speed = argument.removesuffix("x") or "1"
+        if speed not in map(str, SPEEDS):
+            raise RundryError(f"/replay {argument}: use {', '.join(f'{each}x' for each in SPEEDS)}")
+        if journal is None or self._controller.state.last_seq == 0:
+            raise RundryError("there is nothing to replay yet")
+
+        def left(why: str | None) -> None:
+            self._prompt.tell(why or "back to the run; the replay changed nothing")
+
+        player = Player(Film(journal), int(speed))
+        keys = keys_of("board", self._keymap)
+        self._services.open(ReplayScreen(player, keys, board_wanted=self._areas.board_wanted), left)

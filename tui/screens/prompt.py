@@ -1,0 +1,39 @@
+"""The message box and the notice above it, as the handlers of actions use them. Does not import textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..message import MessageBox
+from .notice import Notice
+
+
+class Prompt:
+    """Reads and fills the message box, and shows short notices to the user."""
+
+    def __init__(self, box: MessageBox, notice: Notice, draw_soon: Callable[[], None]) -> None:
+        """`draw_soon` requests a redraw, which shows a new notice."""
+        self._box, self._notice, self._draw_soon = box, notice, draw_soon
+
+    @property
+    def text(self) -> str:
+        """The text in the message box, with placeholders for long pasted parts."""
+        return self._box.text
+
+    @property
+    def whole_text(self) -> str:
+        """The text in the message box, with its pasted parts in full."""
+        return self._box.pastes.unfold(self._box.text)
+
+    def fill(self, text: str) -> None:
+        """Replace the text in the message box."""
+        self._box.fill(text)
+
+    def tell(self, text: str, *, asked: int | None = None) -> None:
+        """Show a notice for some seconds. `asked`: id of the command whose answer removes the notice earlier."""
+        self._notice.tell(text, asked=asked)
+        self._draw_soon()
+
+    def shows(self, text: str) -> bool:
+        """Return whether this notice is on the screen."""
+        return self._notice.says(text)

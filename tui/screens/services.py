@@ -1,0 +1,73 @@
+"""What screens and handlers need from the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+from textual.app import App
+from textual.screen import Screen
+
+from ..editor import edit_text
+
+Result = TypeVar("Result")
+
+
+class Host(Protocol):
+    """The part of `RundryApp` that the main screen uses."""
+
+    def call_person(self, phase: str) -> None:
+        """Notify the user outside of the terminal if the run needs them."""
+        ...
+
+    def leave(self, stop: str | None) -> None:
+        """Close the view; `stop` says how the run is stopped, if at all."""
+        ...
+
+    def leave_refused(self, why: str, *, later: bool) -> None:
+        """Close the view because the run cannot start or continue."""
+        ...
+
+    def leave_for(self, what: str) -> None:
+        """Close the view and open another one."""
+        ...
+
+    def choose_theme(self, name: str) -> str:
+        """Switch to a theme, or to the next one if `name` is empty, and return its name. Raises RundryError."""
+        ...
+
+    def action_command_palette(self) -> None:
+        """Open the command palette."""
+        ...
+
+
+class Services:
+    """Opens dialogs, copies to the clipboard and starts the user's editor."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        """`screen`: the one above which dialogs open."""
+        self._screen = screen
+
+    @property
+    def _app(self) -> App[Any]:
+        return cast("App[Any]", self._screen.app)
+
+    def open(self, dialog: Screen[Result], closed: Callable[[Result | None], None] | None = None) -> None:
+        """Open a dialog; `closed` receives its result."""
+        self._app.push_screen(dialog, closed)
+
+    def copy(self, text: str) -> None:
+        """Copy a text to the clipboard, if the terminal allows it."""
+        self._app.copy_to_clipboard(text)
+
+    def selected_text(self) -> str:
+        """Return the text selected with the mouse, or an empty string."""
+        return self._screen.get_selected_text() or ""
+
+    def edit(self, text: str, name: str) -> str | None:
+        """Return the text as the user's editor left it, or None if it is unchanged. Raises RundryError."""
+        return edit_text(self._app, text, name)
+
+    def after_pending_keys(self, work: Callable[[], None]) -> None:
+        """Call `work` after the focused widget has handled the keys that arrived before."""
+        (self._screen.focused or self._screen).call_later(work)
