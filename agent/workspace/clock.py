@@ -18,5 +18,5 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after this many seconds; for zero or less, immediately."""
+        """Wait this many seconds; return immediately if the number is zero or less."""
         await asyncio.sleep(max(0.0, seconds))

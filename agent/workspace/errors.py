@@ -15,19 +15,19 @@ from ..protocol import RundryError
 
 
 class PathRefused(RundryError):
-    """The path leaves the workspace, or names something that no tool may access."""
+    """The path is outside of the workspace, or tools may not access it."""
 
 
 class UnreadableFile(RundryError):
-    """The path is a folder, a device, a circle of links, too large or not permitted; the message says which."""
+    """The path is a folder, a device, a circular link, too large, or not permitted; the message says which."""
 
 
 class StaleFile(RundryError):
-    """The file changed since it was read. Nothing was written."""
+    """The file changed since it was read, so nothing was written."""
 
 
 class WriteFailed(RundryError):
-    """The file could not be written. The old content is intact."""
+    """The file could not be written, and its old content is intact."""
 
 
 class CommandNotStarted(RundryError):
@@ -35,4 +35,4 @@ class CommandNotStarted(RundryError):
 
 
 class SnapshotDamaged(RundryError):
-    """An object of the snapshot store is missing or wrong."""
+    """An object of the snapshot store is missing, or its content does not match its id."""

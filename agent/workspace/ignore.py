@@ -1,4 +1,4 @@
-"""Decide which files a run ignores: those in `.gitignore` files, and those that tools leave everywhere."""
+"""Decide which files a run ignores: those that `.gitignore` files list, and the usual temporary files of tools."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ class Ignore:
         self._always: GitIgnoreSpec | None = None
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
-        """Return whether the path (relative to the root, with `/`) or a folder above it is ignored. `.git` is."""
+        """Return whether the path or a folder above it is ignored. `.git` always is.
+
+        `path`: relative to the root, separated by `/`.
+        """
         parts = path.split("/")
         here = ""
         for count, part in enumerate(parts):
@@ -106,7 +109,7 @@ class Ignore:
         return known
 
     def notice(self, folder: str) -> bool:
-        """Read a folder's own `.gitignore`. True: it changed, so earlier answers for paths below may be wrong."""
+        """Read the `.gitignore` of a folder. Return whether it changed: answers for paths below are then invalid."""
         file = f"{self._root}/{folder}.gitignore"
         try:
             status = os.lstat(file)
@@ -128,7 +131,7 @@ class Ignore:
         return True
 
     def _judge(self, path: str) -> bool:
-        """Judge a path: the last matching line of the deepest file wins."""
+        """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
         for folder in self._above(path.rstrip("/")):
             verdict = self._ruling[folder].check_file(path[len(folder) :]).include
             if verdict is not None:

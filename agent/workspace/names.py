@@ -1,4 +1,4 @@
-r"""Names that no tool may access, and names that need approval in every mode. Pure: the disk is not read.
+r"""Names that no tool may access, and names that need approval in every mode. Does not read the disk.
 
 Names are compared after folding, so `.GIT`, `.git ` and `.g\u200cit` equal `.git` on a file system that folds them
 (CVE-2014-9390, CVE-2025-59944).
@@ -80,5 +80,5 @@ def is_secret(name: str) -> bool:
 
 
 def cautioned(parts: Sequence[str]) -> str | None:
-    """Return why a change of this path always needs approval, also for a new file; None: it does not."""
+    """Return why a change of this path always needs approval, even for a new file; None if it does not."""
     return reason([fold(part) for part in parts])

@@ -1,4 +1,7 @@
-"""Temporary folders: owner-only, removed with their owner, or at the next start if the owner was killed."""
+"""Temporary folders, readable only by the user and removed with the object or block that owns them.
+
+If the process was killed, the next start removes them.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _KINDS = ("bundle", "commands", "edit", "hooks", "index", "probe", "try")
-"""Purposes of such folders: a part of their names."""
+"""Purposes of temporary folders, which are a part of their names."""
 _LOCK = "owner.lock"
-"""Name of a file that is locked while the process that owns the folder lives."""
+"""File that the owning process keeps locked while it runs."""
 _MAKING_SECONDS = 600.0
-"""A folder without a lock is removed after this time: its owner was killed while it made the folder."""
+"""Age after which a folder without a lock is removed: its owner was killed while making it."""
 
 
 def own_temp(owner: object) -> Path:
@@ -53,34 +56,34 @@ def sweep_temp(below: Path | None = None) -> None:
 def _sweep(folder: Path) -> None:
     try:
         status = folder.lstat()
-    except OSError:  # it is gone
+    except OSError:  # the folder was removed meanwhile
         return
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         return
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:  # it is being made, or its owner was killed while making it
+    except OSError:  # the folder is being made, or its owner was killed while making it
         if time.time() - status.st_mtime > _MAKING_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
         return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # its owner lives
+    except OSError:  # the owner is still running
         os.close(lock)
     else:
         _give_up(folder, lock)
 
 
 def _make(kind: str, below: Path | None = None) -> tuple[Path, int]:
-    """Make a folder with a folder `tmp` in it, and its lock."""
-    assert kind in _KINDS  # else it would never be swept
+    """Make a folder that contains a folder `tmp` and the lock file. Return it with the descriptor of the lock."""
+    assert kind in _KINDS  # otherwise `sweep_temp` would never remove it
     whole = Path(tempfile.mkdtemp(prefix=f"rundry-{kind}-", dir=below))
     (whole / "tmp").mkdir(mode=0o700)
     return whole, _lock_for(whole)
 
 
 def _lock_for(folder: Path) -> int:
-    """Open and hold the lock of a temp folder; it gets its name only when it is held."""
+    """Create the lock file of a temp folder and lock it before it gets its final name."""
     making = folder / f"{_LOCK}.new"
     lock = os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)

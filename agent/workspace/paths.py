@@ -27,7 +27,7 @@ class Workspace:
         self.leftovers = leftovers or Leftovers(None)
 
     def resolve(self, given: str) -> Path:
-        """Return the absolute path with every link followed; it need not exist. Raises PathRefused with the reason."""
+        """Return the absolute path with every link followed. The path need not exist. Raises PathRefused."""
         parts = self._parts(given)
         real = self._follow(given, self.root / given)
         self.refuse(real, given)
@@ -53,9 +53,9 @@ class Workspace:
             raise PathRefused(f"{path}: outside of the workspace {self.root}") from None
 
     def caution(self, path: Path) -> str | None:
-        """Return why a change of this path always needs approval, also for a new file; None: it does not.
+        """Return why a change of this path always needs approval, even for a new file; None if it does not.
 
-        For an unresolved path, links on the way count too.
+        If the path is unresolved, the links on the way are checked too.
         """
         whole = self.root / path
         real = Path(os.path.realpath(whole))
@@ -86,7 +86,7 @@ class Workspace:
     def _follow(self, given: str, path: Path) -> Path:
         real = Path(os.path.realpath(path))
         try:
-            # realpath leaves a link where links form a circle.
+            # realpath does not resolve a circular link.
             if stat.S_ISLNK(real.lstat().st_mode):
                 raise PathRefused(f"{given}: its links form a circle")
         except FileNotFoundError:

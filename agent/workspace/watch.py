@@ -1,4 +1,4 @@
-"""Report changes of workspace files: changes by others anywhere, or any change of given files."""
+"""Report file changes: those that other programs make in the workspace, or every change of given files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def watch(
     *,
     polling: bool = False,
 ) -> None:
-    """Call `on_change` with the relative paths that others changed, made or removed, until `stop` is set.
+    """Call `on_change` with the relative paths that other programs changed, made or removed, until `stop` is set.
 
     Ignored files and our own writes (`Workspace.ledger`) are not reported. `polling` is for file systems that send no
     events (NFS, WSL). Raises OSError if the system's watches are used up.
@@ -62,7 +62,7 @@ async def watch_files(paths: Collection[Path], on_change: Callable[[], None], st
 
 
 async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]], None], stop: asyncio.Event) -> None:
-    """Report changes once no more arrive for a moment, because an editor writes a file in several parts."""
+    """Report changes after a short pause without new ones, because an editor writes a file in several steps."""
     touched: set[Path] = set()
     news = asyncio.Event()
 
@@ -93,7 +93,7 @@ async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]
 
 
 async def _first(news: asyncio.Event, stopping: asyncio.Future[Any], seconds: float | None = None) -> None:
-    """Return at the first event, when the watch is to stop, or after this many seconds."""
+    """Wait for the first event, for the end of the watch, or for this many seconds."""
     waiting = asyncio.ensure_future(news.wait())
     try:
         await asyncio.wait({waiting, stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

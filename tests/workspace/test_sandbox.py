@@ -78,18 +78,18 @@ async def test_a_config_that_a_check_makes_does_not_count_and_nothing_stands_in_
     assert await run("ls -A") == (0, "")
     for line in ("echo x > .rundry.toml", "echo x > y; mv -f y .rundry.toml", "ln -s /etc/passwd .rundry.toml"):
         code, said = await run(line)
-        assert code == 0 and "moved to .rundry.toml.untrusted, it does not count" in said
+        assert code == 0 and "moved to .rundry.toml.untrusted, where rundry ignores it" in said
         assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml.untrusted"]
 
 
 async def test_a_folder_in_the_way_does_not_keep_a_config_that_a_check_makes(run, tmp_path):
     _, said = await run("mkdir .rundry.toml.untrusted; echo x > .rundry.toml")
-    assert "does not count" in said and not (tmp_path / ".rundry.toml").exists()
+    assert "rundry ignores it" in said and not (tmp_path / ".rundry.toml").exists()
 
 
 async def test_a_config_made_before_a_time_out_does_not_count_either(run, tmp_path):
     code, said = await run("echo x > .rundry.toml; sleep 60", timeout=0.3)
-    assert code is None and "does not count" in said
+    assert code is None and "rundry ignores it" in said
     assert not (tmp_path / ".rundry.toml").exists()
 
 

@@ -182,7 +182,7 @@ async def test_a_command_has_a_bound_on_its_processes(run):
 
 async def test_a_config_that_did_not_exist_does_not_count(run, ws):
     _, said = await run("echo 'gate.mode = \"auto\"' > .rundry.toml")
-    assert "does not count" in said and not (ws / ".rundry.toml").exists()
+    assert "rundry ignores it" in said and not (ws / ".rundry.toml").exists()
 
 
 async def test_a_command_that_asks_for_a_password_ends_at_once(run):

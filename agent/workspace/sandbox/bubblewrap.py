@@ -17,14 +17,14 @@ from .gitbox.folders import repository_places
 from .places import is_real_folder, protected
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
-"""Set inside the sandbox, where only its own processes count (setrlimit(2), user namespaces)."""
+"""Set the limit inside the sandbox, where only its own processes are counted (setrlimit(2), user namespaces)."""
 MOST_READ_ONLY = 64
-"""Most workspace files with their own mount; of the others only the content is compared."""
+"""Maximum number of workspace files that get a mount; the others are only compared afterwards."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
 """`--unshare-all` without the network, which is joined instead."""
 _READ_ONLY_GIT = GitMounts([])
 _NAMED = "bash"
-"""The program that reports a missing program."""
+"""`$0` of the shell: its messages about a missing program begin with this name."""
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -34,11 +34,11 @@ class Stage(msgspec.Struct, frozen=True):
     mounts: tuple[tuple[Path, Path], ...] = ()
     """Sources and targets of read-only mounts."""
     empty: tuple[Path, ...] = ()
-    """Folders that appear empty."""
+    """Folders that appear empty to commands."""
 
 
 def find_bubblewrap(avoid: Path | None) -> Path | None:
-    """Return the program on the PATH, but not one in the workspace, which a model can write to."""
+    """Return bubblewrap from the PATH. One in the workspace is not used, because a model can write there."""
     return find_program("bwrap", [] if avoid is None else [avoid])
 
 
@@ -61,7 +61,7 @@ def bubblewrap(
     env: Mapping[str, str] | None = None,
     seen: Sequence[Path] = (),
 ) -> list[str]:
-    """Only `ws`, `temp` (visible as /tmp) and what this command may also write are writable; the rest is read-only.
+    """Return the bubblewrap command line for `argv`. Only `ws`, `temp` (seen as /tmp) and `writable` can be written.
 
     No outside process is visible, and none survives the command. `joined`: arguments that join the run's own loopback
     network; without them the command has its own. `programs`: folders of `ws` whose programs also run outside.
@@ -71,7 +71,7 @@ def bubblewrap(
     own = str(temp)
     words = [
         *(*joined, str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        # Sockets of the system's services (docker, dbus) are ways out that a read-only mount does not close.
+        # A read-only mount does not stop commands from connecting to sockets of system services (docker, dbus).
         *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
         *("--bind", own, "/tmp"),
     ]
@@ -85,7 +85,7 @@ def bubblewrap(
     for place in writable:
         words += ["--bind-try", str(place), str(place)]
     words += mounts.above(sight, ws)
-    # After the temp folder, or a workspace below /tmp vanishes.
+    # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     if stage is None:
         words += ["--bind", str(ws), str(ws), *_read_only(ws, programs, writable, read_only, git)]
     else:
@@ -96,7 +96,7 @@ def bubblewrap(
         words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
     blank = _blank(temp)
     words += mounts.hide(sight, ws, blank, root=None if stage is None else stage.folder)
-    # With the machine's network, sockets of the run's own servers are in the machine's table of sockets, too.
+    # With the machine's network, its table of sockets also lists those of the run's own servers.
     words += mounts.hide_sockets(blank, [*kept, ws], sight.hidden, but=[ws] if network or stage is not None else [])
     words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
     words += [word for name, value in (env or {}).items() for word in ("--setenv", name, value)]
@@ -106,7 +106,7 @@ def bubblewrap(
 
 
 def _staged(ws: Path, stage: Stage) -> list[str]:
-    """Bind the stage. Sources are paths outside the sandbox, even those below the workspace that is covered here."""
+    """Bind the stage. Sources are paths outside of the sandbox, also those in the workspace that the stage covers."""
     words = ["--bind", str(stage.folder), str(ws)]
     for source, seen in stage.mounts:
         words += ["--ro-bind", str(source), str(seen)]
@@ -116,7 +116,7 @@ def _staged(ws: Path, stage: Stage) -> list[str]:
 
 
 def _resolver() -> list[str]:
-    """Bind the target of resolv.conf below the hidden /run: without it no name resolves."""
+    """Bind the target of resolv.conf below the hidden /run; without it, host names cannot be resolved."""
     target = Path(os.path.realpath("/etc/resolv.conf"))
     return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
 
@@ -132,7 +132,7 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
     """Bind the repository of the workspace."""
     git, binds = ws / ".git", list[str]()
     if is_real_folder(git):
-        # A mount of its own cannot be renamed: nobody puts another repository in its place.
+        # A mount point cannot be renamed, so a command cannot replace the repository.
         binds = seen.words or ["--ro-bind" if seen.words is not None else "--bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
         below = [place for place in repository_places(ws) if place.is_relative_to("/tmp")]
@@ -146,11 +146,11 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
 def _read_only(
     ws: Path, programs: Sequence[Path], writable: Sequence[Path], more: Sequence[Path], seen: GitMounts
 ) -> list[str]:
-    """Bind what must not change in the workspace, as far as it exists and is not allowed for this command."""
+    """Bind the existing workspace files that this command may not change as read-only."""
     git = ws / ".git"
     binds = _git_binds(ws, seen)
     places = [*protected(ws), *programs]
-    # bubblewrap reads the table of mounts again for each bind: a hundred cost 60 ms, four hundred 600 ms.
+    # bubblewrap reads the mount table again for each bind: 100 binds cost 60 ms, 400 cost 600 ms.
     files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
     files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]
     for path in (*places, *files):

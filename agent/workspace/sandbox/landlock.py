@@ -1,7 +1,7 @@
-"""Commands held back by Landlock, where the kernel has it and bubblewrap does not work.
+"""Confine commands with Landlock, if the kernel supports it and bubblewrap does not work.
 
-The rules can only give: what is given for the workspace holds for all in it. So what must not change there is put back
-after the command (`put_back`), and what must not be read is left out of what may be.
+A Landlock rule can only grant access, and a rule for a folder applies to everything in it. So rundry restores protected
+files of the workspace after the command, and grants read access only to the places around the hidden ones.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .confined.sight import Sight
 from .landlock_child import abi_here
 
 LEAST = 2
-"""The first ABI in which a file can be moved from one folder of the workspace to another."""
+"""The first Landlock ABI that can allow moving a file from one folder to another."""
 _TCP = 4
 _CHILD = Path(__file__).with_name("landlock_child.py")
 
 
 def why_no_landlock() -> str:
-    """Empty where the kernel has one that is good enough."""
+    """Return why Landlock cannot be used on this kernel; empty if it can."""
     abi = abi_here()
     if abi == 0:
         return "this kernel has no Landlock"
@@ -47,9 +47,9 @@ def landlock(
     read: Sequence[Path] = (),
     show: Sequence[Path] = (),
 ) -> list[str]:
-    """`ws` and `temp` can be written, and what is let through this once; some of the rest can be read.
+    """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
-    `read`: folders in what is hidden that can be read. `show`: what can be read besides the usual places.
+    `read`: readable folders inside hidden ones. `show`: readable places in addition to the usual ones.
     """
     settings = {
         "write": [str(path) for path in (ws, temp, *devices(), *writable)],
@@ -60,7 +60,7 @@ def landlock(
         "processes": processes,
     }
     own = f"import os; os.environ.update(TMPDIR={str(temp)!r}, GOCACHE={str(temp / '.go-build')!r})\n"
-    # As text: nothing is looked for in a folder that a command may write.
+    # Passed as text, so that Python does not import from a folder that a command can write to.
     return [sys.executable, "-I", "-S", "-B", "-c", own + _text(), json.dumps(settings), *argv]
 
 

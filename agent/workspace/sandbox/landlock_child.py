@@ -1,8 +1,8 @@
-"""Holds itself back with Landlock, then becomes the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
+"""Restrict this process with Landlock, then execute the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
 
-SETTINGS is JSON: `write` (files and folders), `places` (can be read), `hide` (not even these in them), `read` (but
-these in what is hidden), `network`, `processes` (how many may be).
-Where it cannot hold back what the kernel says that it can, nothing runs. Imports nothing of rundry.
+SETTINGS is a JSON object: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable places
+inside these), `read` (readable places inside hidden ones), `network`, `processes` (the largest number).
+If Landlock is supported but cannot be applied, the command does not run. Imports nothing of rundry.
 """
 
 import ctypes
@@ -18,21 +18,21 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1
 _SET_PDEATHSIG, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKILL = 1, 24, 38, 9  # linux/prctl.h
 _KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 6, 7, 10})
-"""Of root: those over files, users and low ports. With others it reads what other processes hold, mounts, traces."""
+"""Capabilities that root keeps: for files, users and low ports. Others allow mounts and access to other processes."""
 NOT_HELD = 126
-"""Exit code where the command did not run."""
+"""Exit code if the command did not run."""
 
 WRITE_FILE, READ_FILE = 1 << 1, 1 << 2
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _MAKE_AND_REMOVE = sum(1 << bit for bit in range(4, 13))
 _OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-"""The rights that a rule for something that is no folder may name."""
+"""The rights that a rule for a file may contain."""
 _TCP = 1 << 0 | 1 << 1
 _ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1
 
 
 def handled(abi: int, *, network: bool) -> tuple[int, int, int]:
-    """What is refused unless a rule allows it: on files, on the network, towards processes outside (landlock(7))."""
+    """Return the rights that need a rule: for files, the network and other processes (landlock(7))."""
     files = WRITE_FILE | READ_FILE | _MAKE_AND_REMOVE
     files |= (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0) | (IOCTL_DEV if abi >= 5 else 0)
     tcp = _TCP if abi >= 4 and not network else 0
@@ -40,20 +40,21 @@ def handled(abi: int, *, network: bool) -> tuple[int, int, int]:
 
 
 def ruleset_bytes(abi: int, *, network: bool) -> bytes:
-    """`struct landlock_ruleset_attr` as long as this ABI knows it: a longer one would be refused."""
+    """Return `struct landlock_ruleset_attr` in the length that this ABI knows; the kernel refuses a longer one."""
     known = 1 if abi < 4 else 2 if abi < 6 else 3
     return struct.pack(f"={known}Q", *handled(abi, network=network)[:known])
 
 
 def rule_bytes(allowed: int, folder: int) -> bytes:
-    """`struct landlock_path_beneath_attr`, packed."""
+    """Return a packed `struct landlock_path_beneath_attr` that grants the rights for an open folder."""
     return struct.pack("=Qi", allowed, folder)
 
 
 def readable(hide: list[str], beneath: str) -> list[str]:
-    """Folders and files that together hold all that may be read: no rule can take away what another one gave.
+    """Return the readable folders and files below a folder, without the hidden ones.
 
-    Links are left out: what they lead to has its own place.
+    They are listed one by one, because no rule can revoke what another rule grants. Links are left out: the caller
+    lists their targets.
     """
     below = [path for path in hide if path == beneath or path.startswith(beneath.rstrip("/") + "/")]
     if not below:
@@ -67,12 +68,12 @@ def readable(hide: list[str], beneath: str) -> list[str]:
                 if not entry.is_symlink():
                     found += readable(below, entry.path)
     except OSError:
-        pass  # it cannot be read anyway
+        pass  # the folder cannot be read anyway
     return found
 
 
 def abi_here() -> int:
-    """The kernel's Landlock; 0: it has none, or it is switched off."""
+    """Return the Landlock ABI of this kernel; 0 if it has no Landlock, or Landlock is disabled."""
     if sys.platform != "linux":
         return 0
     found = _call(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
@@ -80,7 +81,7 @@ def abi_here() -> int:
 
 
 def hold(settings: dict[str, object], abi: int) -> None:
-    """From now on this process and its children are held. Raises OSError."""
+    """Restrict this process and its future children. Raises OSError."""
     network = bool(settings["network"])
     files = handled(abi, network=network)[0]
     attributes = ruleset_bytes(abi, network=network)
@@ -93,7 +94,7 @@ def hold(settings: dict[str, object], abi: int) -> None:
         _allow_all(ruleset, path, files, hide)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
-    for capability in set(range(64)) - _KEPT_CAPABILITIES:  # refused to all but root, who alone has some
+    for capability in set(range(64)) - _KEPT_CAPABILITIES:  # it fails for users without capabilities
         libc.prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
     if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs")
@@ -102,10 +103,10 @@ def hold(settings: dict[str, object], abi: int) -> None:
 
 
 def _allow_all(ruleset: int, path: str, files: int, hide: list[str]) -> None:
-    """Allow writing, and reading but for what is hidden inside.
+    """Grant write access to a path, and read access to everything in it that is not hidden.
 
-    A rule for a folder holds for all in it. So the folders around a hidden place get no right to read: what a command
-    makes directly in one of them, that command cannot read back.
+    A rule for a folder applies to everything in it, so the folders around a hidden place get no read access: a command
+    cannot read what it creates directly in one of them.
     """
     inside = [place for place in hide if place.startswith(path.rstrip("/") + "/")]
     if not inside:
@@ -120,7 +121,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         folder = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return  # it is gone, or not here: nothing is given
+        return  # the path does not exist: there is nothing to grant
     try:
         mode = os.fstat(folder).st_mode
         if not stat.S_ISLNK(mode):
@@ -149,7 +150,7 @@ def _checked(number: int, *arguments: object) -> int:
 
 
 def _bound(processes: int) -> None:
-    """So many processes more than there are: the limit counts all of the user's."""
+    """Limit the user's processes to the present number plus this many, because the limit counts all of them."""
     try:
         with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
             there = int(file.read().split()[3].partition("/")[2])
@@ -157,11 +158,11 @@ def _bound(processes: int) -> None:
         most = there + processes if hard == resource.RLIM_INFINITY else min(hard, there + processes)
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
     except (OSError, ValueError, IndexError):
-        pass  # a bound for accidents: without it the command's time-out remains
+        pass  # the limit stops accidents only: without it, the time-out of the command remains
 
 
 def main() -> None:
-    """Apply the rules and replace this process by the command."""
+    """Apply the rules, then replace this process with the command."""
     settings, command = json.loads(sys.argv[1]), sys.argv[2:]
     abi = abi_here()
     try:

@@ -1,8 +1,7 @@
-"""One loopback network for all commands of a run, apart from this machine's: a check reaches the server that the model
-started.
+"""A loopback network that all commands of a run share, so that a check can reach a server that the model started.
 
-bubblewrap makes a network namespace for a process that only waits; each command joins it (setns(2), by nsenter of
-util-linux) before bubblewrap puts it into namespaces of its own.
+It is separate from the machine's loopback network. bubblewrap creates the network namespace for a process that only
+waits. Each command joins the namespace (setns(2), with nsenter of util-linux) before its own bubblewrap starts.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from pathlib import Path
 
 _SECONDS = 5.0
 _SHOWN = ("HOME", "LANG", "PATH")
-"""What the process that waits gets of this environment: no key."""
+"""Environment variables that the waiting process gets: none of them holds a key."""
 _PLACES = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 class Loopback:
-    """The namespace, as long as this object lives."""
+    """A network namespace that exists as long as this object."""
 
     def __init__(self, bubblewrap: Path) -> None:
-        """Raises OSError where there is no such namespace to be had; each command then has a network of its own."""
+        """Create the namespace. Raises OSError if that fails; each command then has its own network."""
         nsenter = shutil.which("nsenter", path=_PLACES)
         if nsenter is None:
             raise FileNotFoundError("nsenter (util-linux) is not installed")
@@ -46,18 +45,18 @@ class Loopback:
         self._end = weakref.finalize(self, _stop, waiting)
         with os.fdopen(reading, "rb") as told:
             pid = _child(told.read())
-        if waiting.stdout is None or not waiting.stdout.readline():  # before it speaks, there is nothing to join
+        if waiting.stdout is None or not waiting.stdout.readline():  # after this line, the namespace exists
             self._end()
             raise PermissionError("bubblewrap made no network")
         self.words = [nsenter, "-U", "-n", "--preserve-credentials", "-t", str(pid), "--"]
-        """They stand before the bubblewrap of a command."""
+        """Arguments that come before a command's bubblewrap and join the namespace."""
         nested = [*self.words, str(bubblewrap), "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--", "true"]
         if subprocess.run(nested, capture_output=True, timeout=_SECONDS, check=False).returncode != 0:
             self._end()
             raise PermissionError("this system does not let a sandbox join it")
 
     def close(self) -> None:
-        """The namespace goes with its last process."""
+        """End the waiting process; the namespace ends with its last process."""
         self._end()
 
 

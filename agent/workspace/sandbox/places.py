@@ -1,6 +1,6 @@
-"""Which places the sandbox keeps from a command: what it may read of the workspace and not change, what not even read.
+"""The places of a workspace that a command can read but not change.
 
-What stands in the first is run or obeyed later, outside of the sandbox.
+They are protected because programs outside of the sandbox later execute them or read them as settings.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from .confined.programs import program_places
 _OF_WORKSPACE = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
 _OF_GIT = ("config", "config.worktree", "info/attributes", "commondir")
 _KEPT_IN_GIT = ("info", "objects/info", "modules", "worktrees")
-"""Read-only in the private git folder of commands, besides."""
+"""Further names that are read-only in the private git folder of commands."""
 _PLAIN_IN_GIT = frozenset({"objects", "refs", "logs", "hooks", "info", "rr-cache"})
 _MOST_FOLDERS = 2_000
 
 
 def protected(ws: Path) -> list[Path]:
-    """Of the workspace, whether there or not: git's hooks and config, rundry's own, what editors and shells run."""
+    """Return the protected places, existing or not.
+
+    They are git hooks and config, rundry's own settings, and files that editors and shells execute.
+    """
     found = [ws / name for name in _OF_WORKSPACE]
     git = ws / ".git"
     if is_real_folder(git):
@@ -28,13 +31,16 @@ def protected(ws: Path) -> list[Path]:
 
 
 def is_protected(path: Path, ws: Path) -> bool:
-    """The path is one of these places, or of the folders of programs in the workspace, or in one."""
+    """Return whether the path is a protected place or a folder of programs in the workspace, or is inside one."""
     kept = (ws / ".git" / name for name in _KEPT_IN_GIT)
     return any(path.is_relative_to(place) for place in (*protected(ws), *kept, *program_places(ws)))
 
 
 def obeyed_by_git(git: Path) -> list[Path]:
-    """Return what git runs or obeys in a git folder, whether there or not, also of its submodules and worktrees."""
+    """Return the files in a git folder that git executes or reads as settings, existing or not.
+
+    Those of submodules and worktrees are included.
+    """
     found = [git / name for name in ("hooks", *_OF_GIT)]
     waiting, seen = [git / "modules", git / "worktrees"], 0
     while waiting and seen < _MOST_FOLDERS:
@@ -49,5 +55,5 @@ def obeyed_by_git(git: Path) -> list[Path]:
 
 
 def is_real_folder(path: Path) -> bool:
-    """A folder, and no link to one."""
+    """Return whether the path is a folder and not a link to one."""
     return path.is_dir() and not path.is_symlink()

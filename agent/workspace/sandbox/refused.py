@@ -1,7 +1,7 @@
-"""What the sandbox refused to a command that failed, read from what it printed.
+"""Find out from the output of a failed command what the sandbox refused.
 
-Careful rather than complete: only what programs say of themselves counts, near the end, of a place that the person
-could write to and the command could not. What is not recognized stays a plain failure.
+The search is careful rather than complete. Only error messages that a program prints about itself near the end of the
+output count, and only places that the user can write to and the command cannot. Every other failure is not explained.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .confined.sight import Sight
 from .places import is_protected
 
 _LAST = 60
-"""Lines that are looked at."""
+"""Number of lines at the end of the output that are searched."""
 _NEAR = 4
-"""Lines around the refusal in which some programs name the place."""
+"""Number of lines before and after an error message that may name the place."""
 _LONGEST = 1_000
-"""Characters of a line."""
+"""Characters of each line that are searched."""
 _SPEAKS = re.compile(r"^\s*(?:[\w./+@-]+: |npm (?:error|ERR!) |Caused by)")
-"""A program says it of itself: not a file's line that `grep` shows, not a test's report (`E   OSError: ...`)."""
+"""A program's message about itself, not a line that `grep` shows or a test report (`E   OSError: ...`)."""
 _NETWORK = re.compile(
     r"network is unreachable|ENETUNREACH|temporary failure (?:in name resolution|resolving)|EAI_AGAIN"
     r"|could(?:n't| not) resolve (?:host|proxy)|unable to resolve host",
@@ -36,25 +36,25 @@ _TCP = re.compile(
     r"connect(?:ing)?\b.*(?:permission denied|EACCES)|couldn't connect to server|/dev/tcp/\S+: permission denied",
     re.IGNORECASE,
 )
-"""Landlock's way to refuse it."""
+"""Messages of programs whose TCP connection Landlock refused."""
 _NAMELESS = re.compile(r"^\s*PermissionError: \[Errno 13\] Permission denied$")
-"""Python's, of a `connect` in the lines before."""
+"""Python's message, if one of the lines before names `connect`."""
 _CALL_REFUSED = re.compile(r"connection refused|ECONNREFUSED|(?:couldn't|failed to) connect to", re.IGNORECASE)
-"""Under bubblewrap this machine's own servers are not there: the sandbox has a loopback of its own."""
+"""Messages of programs that called a server of this machine: under bubblewrap the sandbox has its own loopback."""
 _WGET = re.compile(r"^Connecting to .*failed: Connection refused")
 _OWN_PORT = re.compile(r"(?:\blocalhost|\b127(?:\.\d+){3}|\[?::1\]?|\b0\.0\.0\.0)[^\w\n]{1,4}(?:port )?(\d{1,5})\b")
 _LISTENS = "0A"
-"""In /proc/net/tcp."""
+"""State of a listening socket in /proc/net/tcp."""
 _LOOPBACK = re.compile(r"\blocalhost\b|\b127\.\d+\.\d+\.\d+\b|\[?::1\]?")
 _WRITES = {
     "bubblewrap": re.compile(r"read-only file system|\bEROFS\b|device or resource busy|\bEBUSY\b", re.IGNORECASE),
     "landlock": re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE),
 }
 _BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
-"""How a protected file of the workspace, which is a mount, says no to being replaced."""
+"""Messages of programs that tried to replace a protected file of the workspace, which is a mount point."""
 _WORDS = re.compile(r"[\s'\"`‘’“”:;,()<>|=]+")
 _UNWRITTEN = re.compile(r"^\s*(?:Read-only file system|Permission denied) \(os error \d+\)$")
-"""Rust's: the place stands in a line before."""
+"""Rust's message: a line before it names the place."""
 _MORE = (
     (re.compile(r"ptrace.*operation not permitted", re.IGNORECASE), "to trace another process"),
     (re.compile(r"^sudo: .*no new privileges"), "sudo"),
@@ -63,39 +63,39 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`']+)[`']|‘([^’]+)’|“(
 _BARE = re.compile(r"(?:^|(?<=[\s=(]))((?:~|\.\.?)?/[^\s'\"`‘’“”:;,()<>|]+|\.git/[^\s'\"`:;,]+)")
 _NOT_EXECUTABLE = 126
 _OWN = ("/proc", "/sys", "/dev", "/run")
-"""The sandbox has its own: no place of these can be opened in it."""
+"""The sandbox has its own version of these folders, so a place in them cannot be made writable."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command was held back."""
+    """How a command was confined."""
 
     kind: str
     """`bubblewrap` or `landlock`."""
     ws: Path
     temp: Path
     command: str = ""
-    """Its line."""
+    """The command line."""
     network: bool
-    """It was let through."""
+    """Whether the command could use the network."""
     sight: Sight = Sight()
     writable: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was refused, and what would let it through."""
+    """One thing that the sandbox refused, and the permission that would allow it."""
 
     what: str
-    """`the network`, `write to /usr/local/x`."""
+    """For messages: `the network` or `write to /usr/local/x`."""
     network: bool = False
     place: Path | None = None
-    """To be made writable."""
+    """The place that must be made writable."""
     unsandboxed: bool = False
-    """It cannot be let through alone."""
+    """Whether it can be allowed only by running without the sandbox."""
 
 
 def find_need(done: Finished, held: Held) -> Need | None:
-    """What a command was refused last. None: nothing that the sandbox is known to have refused."""
+    """Return what the sandbox refused last; None if no refusal was recognized."""
     if done.restored is not None:
         return _to_write(done.restored)
     if not done.exit_code:
@@ -133,14 +133,14 @@ def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need 
 
 
 def _is_network(line: str, before: Sequence[str], kind: str) -> bool:
-    if kind == "landlock":  # it refuses this machine's own servers too
+    if kind == "landlock":  # Landlock also refuses connections to servers of this machine
         calling = _NAMELESS.match(line) and any("connect" in near for near in before)
         return bool(_NETWORK.search(line) or _TCP.search(line) or calling)
     return bool(_NETWORK.search(line)) and not _LOOPBACK.search(line)
 
 
 def _own_ports(lines: Sequence[str], command: str) -> list[int]:
-    """Ports of this machine that were called by the command, and on which a server outside of the sandbox listens."""
+    """Return the ports that the command called and on which a server outside of the sandbox listens."""
     called = {int(match[1]) for line in (command, *lines) for match in _OWN_PORT.finditer(line)}
     return sorted(called & _listening()) if called else []
 
@@ -162,7 +162,7 @@ def _paths(line: str) -> Iterator[str]:
 
 
 def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
-    """Places that are named, and that the sandbox alone kept from being written."""
+    """Yield the places that the lines name, if only the sandbox prevented writing them."""
     for line in lines:
         words = set(_WORDS.split(line))
         yield from (path for path in held.read_only if _named_in(path, words, held) and _was_kept(path, held))
@@ -176,7 +176,7 @@ def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
 
 
 def _named_in(path: Path, words: set[str], held: Held) -> bool:
-    """A file of the workspace is named as it stands in there."""
+    """Return whether the words contain the path, relative to the workspace or absolute."""
     name = path.relative_to(held.ws).as_posix()
     return name in words or f"./{name}" in words or str(path) in words
 
@@ -194,7 +194,7 @@ def _was_kept(path: Path, held: Held) -> bool:
 
 
 def _existing(path: Path) -> Path:
-    """It, or the nearest folder above it that is there."""
+    """Return the path, or the nearest existing folder above it."""
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 

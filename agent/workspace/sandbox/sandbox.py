@@ -1,7 +1,7 @@
-"""Where commands run: with write access to the workspace and a temp folder only, and no network unless it is allowed.
+"""Run commands with write access to the workspace and a temp folder only, and with the network only if allowed.
 
-bubblewrap where it works, else Landlock where the kernel has it. Where there is neither, `kind` is None and nothing is
-held back: whoever shows it says so.
+bubblewrap is used if it works, otherwise Landlock if the kernel supports it. If neither works, `kind` is None and
+commands are not confined; the views show this.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .probe import AttackStage, probe
 
 _TRIED_SECONDS = 5.0
 WAYS = ("bubblewrap", "landlock")
-"""The better one first."""
+"""Kinds of sandbox, the better one first."""
 
 
 class Sandbox(Confinement):
-    """One way to hold a command back, tried once. `Sandbox()` holds nothing."""
+    """Runs commands in a sandbox of one kind, which was tried once. `Sandbox()` does not confine them."""
 
     _guards: dict[Path, GitGuard] | None = None
     _copies: Copies | None = None
     leftovers = Leftovers(None)
-    """Where the run records files that a kill would leave in the user's git folder."""
+    """The record of files that would stay in the user's git folder if rundry were killed."""
 
     @staticmethod
     async def detect(
@@ -51,7 +51,7 @@ class Sandbox(Confinement):
         workspace: Path | None = None,
         ways: Sequence[str] = WAYS,
     ) -> Sandbox:
-        """What works here: each way is tried. A bubblewrap that stands in the workspace is not taken.
+        """Return the first kind of sandbox that works here. A bubblewrap in the workspace is not used.
 
         `hide`: what commands cannot read although the user may show it (the runs with their journals).
         """
@@ -68,10 +68,10 @@ class Sandbox(Confinement):
         return Sandbox(None, f"no sandbox: {'; '.join(why)}")
 
     def staged(self, stage: Stage, hide: Sequence[Path] = ()) -> Sandbox:
-        """The same sandbox with another folder in place of the workspace, a temp folder and a loopback of its own.
+        """Return a copy that shows another folder in place of the workspace, with its own temp folder and loopback.
 
-        `hide`: what commands may not read besides. Landlock shows nothing in another place: there the command runs in
-        the folder itself, and what the stage mounts can be read although it is hidden.
+        `hide`: further places that commands cannot read. Landlock cannot show a folder at another path: there the
+        command runs in the folder itself, and can read what the stage mounts although it is hidden.
         """
         unseen = msgspec.structs.replace(self._unseen, own=(*self._unseen.own, *hide))
         found = self._another(unseen)
@@ -79,7 +79,7 @@ class Sandbox(Confinement):
         return found
 
     def apart(self) -> Sandbox:
-        """The same sandbox with a temp folder and a loopback of its own, for another tree of the run."""
+        """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._another(self._unseen)
 
     def _another(self, unseen: Unseen, hosts: Sequence[str] | None = None) -> Sandbox:
@@ -97,9 +97,9 @@ class Sandbox(Confinement):
         return found
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
-        """Find out what this sandbox holds here, by attacks from the inside; `missing` and `not_held` then know it.
+        """Attack the sandbox from the inside, so that `missing` and `not_held` report what it does not guarantee here.
 
-        `workspace`: what commands can write to. `fresh`: do not use what an earlier probe found.
+        `workspace`: the folder that commands can write to. `fresh`: ignore the stored result of an earlier probe.
         """
         if self.kind is None:
             return
@@ -135,12 +135,12 @@ class Sandbox(Confinement):
         on_start: Callable[[Family], object] | None = None,
         seen: Sequence[Path] = (),
     ) -> Finished:
-        """`run_process` in the sandbox.
+        """Call `run_process` in the sandbox.
 
         `seen`: folders that the command can read although the sandbox shows something else there.
 
-        `may_configure`: whoever calls judges a `.rundry.toml` that the command made. Else a new one is moved aside, and
-        the output says so: it must not be read as the person's at the next start (CVE-2026-25725).
+        `may_configure`: the caller itself checks a `.rundry.toml` that the command made. Otherwise a new one is moved
+        aside and the output says so, because the next start would treat it as the user's own (CVE-2026-25725).
         """
         argv = shell(command, ws) if isinstance(command, str) else command
         around = Around(ws, writable, judged=may_configure or self._stage is not None, guard=self._git_guard(ws))
@@ -174,18 +174,21 @@ class Sandbox(Confinement):
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
 
     def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
-        """What the sandbox cannot keep from a command besides the protected places."""
+        """Return the places, in addition to the protected ones, that must be restored after a command."""
         if self.kind is None or self._stage is not None:
             return KeptPlaces(), None
         ws = Path(os.path.realpath(ws))
         hidden = [path for path in self._look(ws).hidden if path.is_relative_to(ws)]
-        if self.kind == "bubblewrap":  # a folder with a hidden file in it can be renamed
+        if self.kind == "bubblewrap":  # a command can rename a folder that contains a hidden file
             return KeptPlaces(hidden=hidden), None
         self._copies = self._copies or Copies(self.temp.parent / "kept")
         return KeptPlaces(program_places(ws, self._search_path), hidden), self._copies
 
     def _git_guard(self, ws: Path) -> GitGuard | None:
-        """None: the command is not looked after, because a stage is gone afterwards or a person let all through."""
+        """Return the guard of the git folders.
+
+        None: the command runs on a stage, which is deleted afterwards, or the user disabled the sandbox.
+        """
         if self._stage is not None or (self.kind is None and not self.why_none):
             return None
         ws = Path(os.path.realpath(ws))
@@ -197,7 +200,7 @@ class Sandbox(Confinement):
 
 
 async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) -> tuple[Sandbox | None, str]:
-    """The sandbox, or why it cannot be this one."""
+    """Return the sandbox of this kind, or None and why it cannot be used."""
     if way == "landlock":
         if why := why_no_landlock():
             return None, why
@@ -213,11 +216,11 @@ async def _try(way: str, unseen: Unseen, network: bool, workspace: Path | None) 
     if tried.exit_code == 0:
         return found, ""
     said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
-    return None, f"{way} is there and does not work here ({said})"
+    return None, f"{way} is installed but does not work here ({said})"
 
 
 def _identity(program: Path) -> str:
-    """What changes when bubblewrap is replaced by another version."""
+    """Return a text that differs for another version of the program."""
     try:
         status = program.stat()
     except OSError:

@@ -49,7 +49,7 @@ async def test_an_attack_that_was_not_tried_counts_as_not_held(tmp_path):
     _, verdicts = await attacked(tmp_path, {"prepared": "control read_secret"})
     missing = not_held(verdicts, offline=True, denied=True)
     assert {one.name for one in missing} == set(names())
-    assert all("not tried" in one.line for one in missing if one.name != "read_secret")
+    assert all("not tested" in one.line for one in missing if one.name != "read_secret")
 
 
 async def test_without_the_control_no_answer_counts(tmp_path):
@@ -121,7 +121,7 @@ async def test_a_sandbox_that_stops_to_work_holds_nothing(tmp_path):
     broken = Sandbox("bubblewrap", program=tmp_path / "bwrap")
     await broken.probe(fresh=True)
     assert [one.name for one in broken.missing()] == names()
-    assert broken.not_held[0].startswith("nothing was tried")
+    assert broken.not_held[0].startswith("the sandbox was not tested")
 
 
 def test_a_result_without_verdicts_is_not_held():

@@ -1,4 +1,4 @@
-"""What commands get of the user's surroundings: variables, places, sockets."""
+"""What a command can see: environment variables, files and sockets."""
 
 from .denied_paths import denied_paths, path_globs
 from .environment import OWN_GIT, command_env, left_out

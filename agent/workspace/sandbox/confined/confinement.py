@@ -21,11 +21,11 @@ from .programs import program_places
 from .sight import Sight, Unseen
 
 _PROCESSES = 2_048
-"""At once, of one command: a fork bomb ends there. Root has no such limit (setrlimit(2))."""
+"""Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""
 
 
 class Confinement:
-    """bubblewrap, Landlock, or nothing. `Confinement()` restricts nothing."""
+    """A sandbox of kind bubblewrap or Landlock, or none. `Confinement()` does not restrict commands."""
 
     def __init__(
         self,
@@ -39,17 +39,17 @@ class Confinement:
         probed: Probed | None = None,
         hosts: Sequence[str] = (),
     ) -> None:
-        """`unseen`: what commands cannot read. `network`: they may use it. `program`: where bubblewrap stands.
+        """`unseen`: places that commands cannot read. `network`: commands may use it. `program`: path of bubblewrap.
 
-        `search_path`: the PATH whose folders commands must not change. `probed`: what `probe` found.
-        `hosts`: what commands reach through a proxy although they have no network.
+        `search_path`: the PATH whose folders commands must not change. `probed`: the result of `probe`.
+        `hosts`: hosts that commands without a network reach through a proxy.
         """
         self.kind = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
-        """Why there is no sandbox, or only the second choice: one line that says how to fix it."""
+        """Why there is no sandbox, or why it is not bubblewrap: one line that says how to fix it."""
         self.network = network or kind is None or (kind == "landlock" and not holds_network())
-        """Commands reach the network: they may, or nothing holds it."""
+        """Whether commands reach the network: it is allowed, or the sandbox cannot prevent it."""
         self._may_use_network = network
         self._unseen = unseen
         self._program = program or Path("bwrap")
@@ -61,12 +61,12 @@ class Confinement:
         self._loopback: Loopback | None = None
         self._stage: Stage | None = None
         self.why_apart = ""
-        """Why each command has a loopback network of its own, where that is so."""
+        """Why commands do not share a loopback network; empty if they do."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
-        """Return the guarantees that this sandbox does not give; all of them before `probe`.
+        """Return the guarantees that this sandbox does not give. Before `probe`, these are all guarantees.
 
-        `denied`: a rule denies a path.
+        `denied`: whether a rule denies a path.
         """
         return not_held(self._probed.verdicts, offline=not self._may_use_network, denied=denied)
 
@@ -79,7 +79,10 @@ class Confinement:
 
     @property
     def temp(self) -> Path:
-        """The temp folder of all commands of a run, owner-only, gone with this object; bubblewrap shows it as /tmp."""
+        """The temp folder of all commands of a run, which bubblewrap shows as /tmp.
+
+        Only the user can read it, and it is removed with this object.
+        """
         if self._temp is None:
             self._temp = own_temp(self)
         return self._temp
@@ -96,11 +99,11 @@ class Confinement:
         git: GitMounts | None = None,
         seen: Sequence[Path] = (),
     ) -> list[str]:
-        """The argument list that runs `argv` in the sandbox; `argv` itself where there is none.
+        """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `network`, `writable`: what is let through to this command besides what all may. `read_only`: files of the
-        workspace that only bubblewrap keeps from being written. `empty`: a folder below `temp` that is this command's.
-        `git`: how it sees repositories; without it they are read-only under bubblewrap. `seen`: as in `Sandbox.run`.
+        `network`, `writable`: additional permissions of this command. `read_only`: workspace files that cannot be
+        written; only bubblewrap enforces this. `empty`: a folder below `temp` for this command alone.
+        `git`: how repositories appear; by default bubblewrap makes them read-only. `seen`: as in `Sandbox.run`.
         """
         if self.kind is None:
             return argv
@@ -143,7 +146,7 @@ class Confinement:
         return self._unseen.look(ws, None if seen is None else Path(os.path.realpath(seen)))
 
     def _join(self) -> list[str]:
-        """The words that put a command into the run's loopback; none where there is no such thing here."""
+        """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
         if self._loopback is None and not self.why_apart:
             try:
                 self._loopback = Loopback(self._program)
@@ -152,7 +155,7 @@ class Confinement:
         return [] if self._loopback is None else self._loopback.words
 
     def open_egress(self) -> str:
-        """Start the proxy to the listed hosts, once. Returns why they cannot be reached; empty where they can."""
+        """Start the proxy to the listed hosts, once. Return why they cannot be reached; empty if they can."""
         if not self.hosts.entries or self.network or self._egress is not None:
             return ""
         if self.kind != "bubblewrap":
@@ -175,7 +178,10 @@ class Confinement:
         writable: Sequence[Path] = (),
         read_only: Sequence[Path] = (),
     ) -> Need | None:
-        """What a command that failed was refused, where that can be told; `network`, `writable` as it was run with."""
+        """Return what the sandbox refused to a failed command; None if no refusal was recognized.
+
+        `network`, `writable`: the permissions that the command ran with.
+        """
         if self.kind is None:
             return None
         held_in = Path(os.path.realpath(ws))

@@ -1,4 +1,4 @@
-"""Find the paths of a workspace that `deny` rules name, for a sandbox that hides them from every program."""
+"""Find the workspace paths that `deny` rules match, so that the sandbox can hide them from every program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RUN = "run_command"
 
 
 def path_globs(rules: Sequence[Rule]) -> list[str]:
-    """Return the globs of the `deny` rules that hold for commands, as in `.gitignore`."""
+    """Return the globs, in `.gitignore` syntax, of the `deny` rules that apply to commands."""
     return [
         rule.path.lstrip("!")
         for rule in rules
@@ -21,9 +21,9 @@ def path_globs(rules: Sequence[Rule]) -> list[str]:
 
 
 def denied_paths(rules: Sequence[Rule], root: Path) -> list[str]:
-    """Return what the rules deny below the folder: outermost paths relative to it, and absolute paths elsewhere.
+    """Return the denied paths: the outermost ones below the folder, relative to it, and absolute paths elsewhere.
 
-    git's own folder is left out: without it no git command works.
+    The folder `.git` is left out, because git commands need it.
     """
     globs = path_globs(rules)
     if not globs:

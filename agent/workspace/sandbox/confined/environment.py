@@ -1,4 +1,4 @@
-"""The environment of commands: empty, then filled with the variables that `environment.toml` lists."""
+"""Build the environment of commands from the variables that `environment.toml` lists."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _FIXED = {
     "VISUAL": "true",
     "GIT_EDITOR": "true",
 }
-"""Nothing may wait for an answer that nobody can give: no pager, no prompt, no editor."""
+"""Variables that disable pagers, prompts and editors, because nobody can answer them."""
 _USER_IN_URL = re.compile(r"://(?!git@)[^\s/@]+@")
-"""Credentials in a URL; `ssh://git@host` names only the account that every user of the host shares."""
+"""Credentials in a URL, except `ssh://git@host`: all users of a host share the account `git`."""
 _SHORTEST_KEY = 8
 _WILDCARDS = re.compile(r"[*?\[]")
 OWN_GIT = ("SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
-"""What rundry's own git needs besides, to sign a commit; commands do not get it."""
+"""Further variables that rundry's own git needs to sign a commit. Commands do not get them."""
 
 
 class _Secret(msgspec.Struct, frozen=True):
@@ -63,11 +63,11 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class _Names(msgspec.Struct, frozen=True):
-    """Names and patterns. One expression for all of them would take 60 ms to compile."""
+    """Names and patterns of variables. One regular expression for all would take 60 ms to compile."""
 
     whole: frozenset[str]
     beginnings: tuple[str, ...]
-    """Patterns whose only `*` is at their end, without it."""
+    """Patterns that have one `*`, at their end; stored without it."""
     others: re.Pattern[str]
 
     def match(self, name: str) -> bool:
@@ -75,14 +75,14 @@ class _Names(msgspec.Struct, frozen=True):
 
 
 class _Table(msgspec.Struct, frozen=True):
-    """The file, prepared for matching."""
+    """The content of `environment.toml`, prepared for matching."""
 
     passes: _Names
     never: _Names
     secret_name: re.Pattern[str]
     secret_value: re.Pattern[str]
     listed: frozenset[str]
-    """Names that the table spells out, which are judged by their value alone."""
+    """Names that the file lists in full: only their values are checked for secrets."""
 
 
 def command_env(
@@ -90,15 +90,15 @@ def command_env(
 ) -> dict[str, str]:
     """Return the environment of a command.
 
-    `more`: names and patterns that the user adds. A name that is spelled out passes although it looks like a secret. A
-    provider key never passes, under its own name or as a part of another variable's value.
+    `more`: names and patterns that the user adds. A name that is given in full is passed even if it looks like a
+    secret. A provider key is never passed, neither under its own name nor as a part of another variable's value.
     """
     passing = _passing(env, set(provider_key_names), tuple(more))
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", **{name: env[name] for name in passing}, **_FIXED}
 
 
 def left_out(env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()) -> list[str]:
-    """Return the names of variables that a command may miss, sorted: all that were left out and could be added."""
+    """Return the sorted names of the variables that were left out and that the user can add with `more`."""
     keys = set(provider_key_names)
     passing = _passing(env, keys, tuple(more))
     table = _table()

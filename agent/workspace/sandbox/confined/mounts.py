@@ -1,4 +1,4 @@
-"""bubblewrap's words for what commands see in another way than it is: hidden places, sockets, the temp folder."""
+"""Build the bubblewrap arguments that hide files and sockets and that replace the temp folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .sight import Sight
 from .sockets import sockets_of_services
 
 _REPLACED = (Path("/tmp"), Path("/var/tmp"))
-"""Where commands see their own temp folder."""
+"""Folders that are replaced by the temp folder of commands."""
 _EMPTY = (*_REPLACED, Path("/run"), Path("/var/run"), Path("/dev"))
 _TOOLS = (
     "VIRTUAL_ENV",
@@ -30,31 +30,31 @@ _TOOLS = (
     "XDG_DATA_HOME",
     "XDG_CACHE_HOME",
 )
-"""Variables that name folders of toolchains."""
+"""Variables whose values are folders of toolchains."""
 PACKAGE = Path(__file__).resolve().parents[4]
 """The folder that holds rundry's own code."""
 _KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "NET_BIND_SERVICE")
 
 
 def as_root() -> list[str]:
-    """Take the capabilities from root with which a command could take its mounts away; others have none."""
+    """Return the arguments that drop the capabilities with which a command of root could unmount its mounts."""
     kept = [word for name in _KEPT_BY_ROOT for word in ("--cap-add", f"CAP_{name}")]
     return ["--cap-drop", "ALL", *kept] if os.geteuid() == 0 else []
 
 
 def tool_folders() -> list[Path]:
-    """Return the folders of the user's toolchains and of rundry's own, as the environment names them."""
+    """Return the folders of the user's toolchains, as the environment names them, and of rundry's own code."""
     folders = [sys.prefix, sys.base_prefix, str(PACKAGE)]
     folders += [os.environ.get(name, "") for name in _TOOLS]
     for entry in os.environ.get("PATH", "").split(os.pathsep):
-        # The files of a toolchain stand next to the folder of its programs.
+        # The files of a toolchain are next to the folder of its programs.
         folders.append(str(Path(entry).parent) if Path(entry).name in ("bin", "sbin") else entry)
         folders.append(entry)
     return [Path(folder) for folder in dict.fromkeys(folders) if Path(folder).is_absolute()]
 
 
 def kept_below_temp(temp: Path) -> list[Path]:
-    """Return the folders of the user and of toolchains below a temp folder, which commands would not see otherwise."""
+    """Return the folders of the user and of toolchains inside a replaced temp folder, which must stay visible."""
     places = {Path(os.path.realpath(folder)) for folder in (Path.home(), *tool_folders())}
     kept = [
         place
@@ -68,14 +68,14 @@ def kept_below_temp(temp: Path) -> list[Path]:
 
 
 def above(sight: Sight, ws: Path) -> list[str]:
-    """Hide the folders that the workspace stands in, before it is mounted."""
+    """Return the arguments that hide the parent folders of the workspace, before it is mounted."""
     return [word for place in sight.hidden if ws.is_relative_to(place) for word in ("--tmpfs", str(place))]
 
 
 def hide(sight: Sight, ws: Path, blank: Path, *, root: Path | None = None) -> list[str]:
-    """Mount something empty on all other hidden places; `blank` is an empty file.
+    """Return the arguments that mount an empty file or folder on all other hidden places.
 
-    `root`: where the files stand that are seen at `ws`.
+    `blank`: an empty file. `root`: the folder that commands see at `ws`.
     """
     words = list[str]()
     for place in sight.hidden:
@@ -94,9 +94,9 @@ def hide(sight: Sight, ws: Path, blank: Path, *, root: Path | None = None) -> li
 
 
 def hide_sockets(blank: Path, visible: Iterable[Path], hidden: Sequence[Path], *, but: Sequence[Path]) -> list[str]:
-    """Mount an empty file on each socket that would be reachable.
+    """Return the arguments that mount an empty file on each socket that would otherwise be reachable.
 
-    `visible`: folders of /tmp that are seen all the same. `but`: where the run's own servers may listen.
+    `visible`: folders of /tmp that stay visible. `but`: folders where the run's own servers may listen.
     """
     seen = list(visible)
     words = list[str]()

@@ -1,4 +1,4 @@
-"""The folders inside a workspace from which programs run outside of the sandbox: those of PATH, and rundry's own."""
+"""Find the folders in a workspace whose programs also run outside of the sandbox: those of PATH, and rundry's own."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CODE = ("agent", "tui", "themes")
 
 
 def program_places(ws: Path, path: str | None = None) -> list[Path]:
-    """Return these folders as they exist now, links resolved. The workspace itself is never one of them.
+    """Return the folders in the workspace whose programs also run outside, with links resolved.
 
-    `path`: the value of PATH, by default that of this process.
+    The workspace itself is never one of them. `path`: the value of PATH; by default that of this process.
     """
     entries = [entry for entry in (path or os.environ.get("PATH", "")).split(os.pathsep) if entry]
     folders = [ws / entry for entry in entries]

@@ -1,4 +1,4 @@
-"""The places that commands can read under Landlock, whose rules can only give."""
+"""The places that commands can read under Landlock, whose rules can only grant access."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .sight import Sight
 
 _FILE = Path(__file__).with_name("landlock_places.toml")
 _LEAST_DEEP = 3
-"""Parts of a path below which a folder from the environment is too much to give: `/home` is not a toolchain."""
+"""Minimum number of parts of a path from the environment: `/home` is not the folder of a toolchain."""
 _INTERPRETERS = ("python3", "node", "ruby")
-"""Links in a folder of PATH that lead to where the toolchain stands."""
+"""Links in a folder of PATH that lead to the folder of a toolchain."""
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,9 +35,9 @@ def devices() -> list[Path]:
 
 
 def readable_places(sight: Sight, more: Iterable[Path] = ()) -> list[Path]:
-    """Return folders and files that commands can read but for what is hidden in them; links are resolved.
+    """Return the folders and files that commands can read, except for hidden places in them; links are resolved.
 
-    `more`: what the user shows.
+    `more`: places that the user shows to commands.
     """
     table = _table()
     given = [Path(name) for name in (*table.system, *table.kernel, *table.runtime)]

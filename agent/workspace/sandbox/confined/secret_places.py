@@ -1,4 +1,4 @@
-"""Where this user's programs keep keys, tokens and passwords: the places of `secret_places.toml` that exist here."""
+"""Find the files in which the user's programs store keys, tokens and passwords, as `secret_places.toml` lists them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = re.compile(
     rb"(?:passw|token|secret|_auth\b|api_?key|authorization)[^\n]*[=:>]\s*\S|://[^\s/@:]*:[^\s/@]+@|://(?!git@)[^\s/@:]{12,}@",
     re.IGNORECASE,
 )
-"""A line of a settings file that looks like it holds a secret."""
+"""A line of a settings file that looks like a secret."""
 _XDG = {"config": ".config", "data": ".local/share", "state": ".local/state", "cache": ".cache"}
 
 
@@ -47,7 +47,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def secret_places(env: Mapping[str, str]) -> list[Path]:
-    """Return the existing files and folders with secrets of the user whose environment this is, links resolved."""
+    """Return the existing files and folders with secrets, links resolved. `env`: the environment of the user."""
     home = Path.home()
     found = {Path(os.path.realpath(path)) for path in _candidates(home, env)}
     real_home = Path(os.path.realpath(home))
@@ -101,7 +101,7 @@ def _holds_a_secret(path: str) -> bool:
         return False
     try:
         return _LINE.search(read_plain(path)) is not None
-    except OSError:  # it is too large for settings, or a command cannot read it either
+    except OSError:  # too large for a settings file, or unreadable for commands too
         return True
 
 

@@ -1,4 +1,4 @@
-"""What the commands of a run cannot read: secrets, journals, and what the user hides or denies."""
+"""The places that commands cannot read: secrets, journals, and those that the user hides or denies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .secret_places import outermost, secret_places
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """The places as they are right before one command; links are resolved, and all of them exist."""
+    """The hidden places as they are directly before a command. All of them exist, and links are resolved."""
 
     hidden: Sequence[Path] = ()
-    """None is inside another one."""
+    """Hidden places, none inside another."""
     shown: Sequence[Path] = ()
-    """Inside of hidden folders, and readable all the same."""
+    """Places inside hidden folders that are readable."""
 
     def covers(self, path: Path) -> bool:
         """Return whether commands cannot read the path."""
@@ -25,19 +25,19 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for, before a look at the machine."""
+    """The places to hide, as the settings name them."""
 
     own: tuple[Path, ...] = ()
-    """Of rundry: hidden whatever the user shows."""
+    """rundry's own places, which stay hidden even if the user shows them."""
     hide: tuple[Path, ...] = ()
     show: tuple[Path, ...] = ()
     denied: Callable[[Path], Sequence[str]] | None = None
     """Return the paths below a folder, relative to it, that a rule of the user denies."""
 
     def look(self, ws: Path, root: Path | None = None) -> Sight:
-        """Look where these places are now. The workspace itself is never one of them.
+        """Return the places that exist now. The workspace itself is never one of them.
 
-        `root`: the folder that commands see at `ws`, where that is another one.
+        `root`: the folder that commands see at `ws`, if it is another one.
         """
         show = _real(self.show)
         always = [*_real(self.own), *self._denied(ws, root or ws)]
@@ -49,7 +49,7 @@ class Unseen(msgspec.Struct, frozen=True, kw_only=True):
         return Sight(outermost([path for path in kept if path.exists() or root is not None]), shown)
 
     def _denied(self, ws: Path, root: Path) -> list[Path]:
-        """Links count as what they lead to."""
+        """Return the denied paths, with links resolved."""
         found = list[Path]()
         for name in self.denied(root) if self.denied is not None else ():
             real = Path(os.path.realpath(root / name))
@@ -58,7 +58,7 @@ class Unseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def expanded(places: Iterable[str]) -> tuple[Path, ...]:
-    """Return paths that a user wrote, with the home folder in place of `~`."""
+    """Return the paths that a user wrote, with `~` replaced by the home folder."""
     return tuple(Path(place).expanduser() for place in places)
 
 

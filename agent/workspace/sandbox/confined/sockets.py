@@ -28,7 +28,7 @@ class _Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def sockets_of_services() -> list[Path]:
-    """Return sockets, and folders of sockets, that exist on this machine; links are resolved."""
+    """Return the sockets of services, and the folders of such sockets, that exist here; links are resolved."""
     found = {Path(os.path.realpath(path)) for path in _known()}
     found |= {path for path in (*_listening(), *_mounted()) if _is_socket(path)}
     return sorted(path for path in found if path.is_dir() or _is_socket(path))
@@ -63,7 +63,7 @@ def _listening() -> Iterator[Path]:
 
 
 def _mounted() -> Iterator[Path]:
-    """Sockets that a container was given as mounts: their service listens in another namespace."""
+    """Yield sockets that are mounted into this container, whose services listen in another namespace."""
     try:
         rows = _MOUNTS.read_bytes().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Let the commands of a run reach a list of hosts, and nothing else of the network."""
+"""Let the commands of a run connect to a list of hosts and to no other part of the network."""
 
 from .hosts import HostList
 from .proxy import Egress

@@ -10,7 +10,7 @@ _USUAL = frozenset({80, 443})
 
 
 class HostList:
-    """Exact names and `*.` suffixes; the ports 80 and 443 unless an entry names one."""
+    """Host names and `*.` suffixes. An entry without a port stands for the ports 80 and 443."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         """Parse the entries. Raises ValueError for an invalid one."""
@@ -22,10 +22,10 @@ class HostList:
             table = self._below if is_suffix else self._exact
             table.setdefault(host, set()).update(_USUAL if port is None else {port})
         self.addresses = frozenset(a for entry in self.entries if (a := named_address(entry)) is not None)
-        """Addresses that the list itself names: they need not be public."""
+        """Addresses that are listed themselves, which may be private."""
 
     def allows(self, target: Target) -> bool:
-        """Whether the list has this host with this port. `*.x.org` has each name below x.org, but not x.org."""
+        """Return whether the list allows this host and port. `*.x.org` matches each name below x.org, but not x.org."""
         if target.port in self._exact.get(target.host, ()):
             return True
         parts = target.host.split(".")

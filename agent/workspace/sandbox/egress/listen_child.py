@@ -4,11 +4,11 @@ import socket
 import sys
 
 _WAITING = 128
-"""Connections that wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 
 def main() -> None:
-    """Send the socket over the given descriptor."""
+    """Open the socket and send it over the descriptor that `argv` names."""
     with (
         socket.socket(fileno=int(sys.argv[1])) as parent,
         socket.create_server(("127.0.0.1", 0), backlog=_WAITING) as server,

@@ -1,7 +1,7 @@
 """An HTTP proxy in the loopback network of a run, which connects commands to the listed hosts.
 
-Commands have a network of their own without a way out. The proxy's socket listens there, but its connections are made
-here: nothing else has to run in the sandbox. It lives in a thread, as long as the object.
+Commands have their own network, which is not connected to any other. The proxy listens in that network but makes its
+connections from this process, so that no other program has to run in the sandbox. It runs in a thread.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .requests import Request, read_request
 _CHILD = Path(__file__).with_name("listen_child.py")
 _SECONDS = 5.0
 MOST = 64
-"""Connections at the same time."""
+"""Maximum number of concurrent connections."""
 _LONGEST_HEAD = 32_000
 _HEAD_SECONDS, _CONNECT_SECONDS, _IDLE_SECONDS = 10.0, 20.0, 300.0
 _PIECE = 1 << 16
 _MOST_LINES = 12
-"""Servers that are named after a command."""
+"""Maximum number of servers that are listed after a command."""
 _MOST_SERVERS = 1_000
 _NOT_LISTED = "not in [sandbox] hosts"
 _BYPASS = "localhost,127.0.0.1,::1"
@@ -41,17 +41,17 @@ class _Refused(Exception):
 
 
 class Egress:
-    """The proxy. Raises OSError where it cannot listen."""
+    """A running proxy. Raises OSError if it cannot listen."""
 
     def __init__(self, hosts: HostList, join: Sequence[str]) -> None:
-        """`join`: the words that run a command in the network of the commands."""
+        """Start the proxy. `join`: the arguments that run a program in the network of the commands."""
         listening = _listen(join)
         port = listening.getsockname()[1]
         url = f"http://127.0.0.1:{port}"
         names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
         self.env = {name: url for upper in names for name in (upper, upper.lower())}
         self.env |= {"NO_PROXY": _BYPASS, "no_proxy": _BYPASS, "NODE_USE_ENV_PROXY": "1"}
-        """Variables of a command that make its programs use the proxy."""
+        """Environment variables that make the programs of a command use the proxy."""
         self._record = _Record()
         server = _Server(hosts, listening, self._record)
         self._end = weakref.finalize(self, server.stop)
@@ -61,11 +61,11 @@ class Egress:
         self._end()
 
     def mark(self) -> dict[str, int]:
-        """Return what happened so far, for `lines`."""
+        """Return the number of connections to each server so far, for `lines`."""
         return self._record.now()
 
     def lines(self, since: dict[str, int]) -> list[str]:
-        """Return a line for each server that was asked for since the mark, as far as they are few."""
+        """Return a line for each server that commands asked for since the mark. A long list is cut."""
         new = Counter(self._record.now())
         new.subtract(since)
         found = [f"{what} ({count} times)" if count > 1 else what for what, count in new.items() if count > 0]
@@ -74,7 +74,7 @@ class Egress:
 
 
 class _Record:
-    """What was connected and refused, in order, with how often. Written by the proxy's thread."""
+    """Counts of the connections that were made and refused, in order. The proxy's thread writes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,7 +91,7 @@ class _Record:
 
 
 class _Server:
-    """Accepts and relays connections in a thread of its own."""
+    """Accepts and relays connections in its own thread."""
 
     def __init__(self, hosts: HostList, listening: socket.socket, record: _Record) -> None:
         self._hosts, self._listening, self._record = hosts, listening, record
@@ -136,7 +136,7 @@ class _Server:
             with suppress(OSError):
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client went away, or sent nothing that can be read
+            pass  # the client disconnected or sent an unreadable request
         finally:
             self._open -= 1
             writer.close()
@@ -158,11 +158,11 @@ class _Server:
             to_server.close()
 
     async def _connect(self, request: Request) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to an address that was checked: a second look-up could return another."""
+        """Connect to an address that was checked, because a second look-up could return another one."""
         target = request.target
         if not self._hosts.allows(target):
             raise _Refused(f"refused {target}: {_NOT_LISTED}")
-        why = "its name is not known"
+        why = "its name cannot be resolved"
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 for address in await self._addresses(target):
@@ -201,7 +201,7 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 def _listen(join: Sequence[str]) -> socket.socket:
-    """Open the socket in the network of the commands."""
+    """Return a listening socket in the network of the commands."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         argv = [*join, sys.executable, "-I", "-S", "-B", "-c", _text(), str(theirs.fileno())]

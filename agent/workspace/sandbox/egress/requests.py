@@ -1,4 +1,4 @@
-"""Read what a client asks of an HTTP proxy (RFC 9110, 7.6 and 9.3.6)."""
+"""Read requests to an HTTP proxy (RFC 9110, 7.6 and 9.3.6)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ....system import Target, read_target
 _LINE = re.compile(r"([A-Z]{1,20}) (\S{1,8000}) HTTP/1\.[01]")
 _URL = re.compile(r"http://([^/?#\s@]+)(/[^\s#]*|\?[^\s#]*)?", re.IGNORECASE)
 _OWN = frozenset({"host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"})
-"""Headers that are not forwarded: they concern this connection only, or the proxy writes its own."""
+"""Headers that are not forwarded, because they concern this connection only or the proxy writes its own."""
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
 class Request(NamedTuple):
-    """One request to the proxy."""
+    """A request from a client to the proxy."""
 
     target: Target
     head: bytes
-    """What is sent to the server; empty for a tunnel."""
+    """Bytes that are sent to the server; empty for a tunnel."""
 
 
 def read_request(head: bytes) -> Request | None:
-    """Return the request; None: it is not one that a proxy can carry out."""
+    """Return the request; None if a proxy cannot carry it out."""
     lines = head.decode("latin-1").split("\r\n")[:-2]
     first = _LINE.fullmatch(lines[0]) if lines else None
     if first is None or not all(_HEADER.fullmatch(line) for line in lines[1:]):

@@ -1,4 +1,4 @@
-"""Protect what the sandbox itself cannot, by checks before and after a command."""
+"""Protect the places that the sandbox itself cannot protect, by checks before and after a command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Settled(NamedTuple):
     """Results of the checks after a command."""
 
     lines: list[str]
-    """One line for each thing that was repaired."""
+    """One line for each repair."""
     repositories: tuple[NewRepository, ...]
     changed_programs: Path | None = None
-    """A folder of programs that the command changed and that was restored."""
+    """A folder of programs that the command changed and rundry restored."""
 
 
 class Around:
-    """Protect what the sandbox itself cannot, by checks before and after a command."""
+    """The checks before and after one command."""
 
     def __init__(self, ws: Path, writable: Sequence[Path], *, judged: bool, guard: GitGuard | None) -> None:
         self._ws = Path(os.path.realpath(ws))
@@ -37,7 +37,10 @@ class Around:
         self._names: HiddenNames | None = None
 
     async def begin(self, *, put_back: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
-        """`put_back`: the sandbox cannot protect these places and `more`, so they are restored afterwards."""
+        """Record the places and prepare the git folders.
+
+        `put_back`: the sandbox cannot protect the places and `more`, so they are restored afterwards.
+        """
         if more.hidden:
             self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
         if self._guard is not None:
@@ -48,7 +51,7 @@ class Around:
         return self._git
 
     async def _begin(self, guard: GitGuard) -> GitMounts:
-        """Ensure that each begin has its end, even when cancelled."""
+        """Begin in a thread, and ensure that each begin is followed by an end, even when cancelled."""
         beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
         try:
             return await asyncio.shield(beginning)

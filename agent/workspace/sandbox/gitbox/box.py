@@ -1,4 +1,4 @@
-"""The private git folder of one workspace: mounted for its commands, brought up to date before, imported after."""
+"""The private git folder of a workspace: updated before each command, mounted for it, and imported after it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .refs import stat_of
 from .state import OPERATION_FOLDERS, RepositoryState, StateReader
 
 _CONFIGS = ("config", "config.worktree", "info/exclude", "info/attributes", "objects/info/alternates")
-_MISSING = "the command damaged its private .git: the repository is as it was before"
+_MISSING = "the command damaged its private .git: the repository is unchanged"
 _HEAD = "HEAD of .git names neither a branch nor a commit"
 
 
 class GitBox:
-    """The private git folder that all commands of a run share, also concurrent ones."""
+    """The private git folder that all commands of a run share, even concurrent ones."""
 
     def __init__(self, ws: Path, temp: Path, leftovers: Leftovers) -> None:
         """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
@@ -34,7 +34,10 @@ class GitBox:
         self._waiting: list[str] = []
 
     def begin(self) -> list[str]:
-        """Return the words of bubblewrap for a command that starts now; `end` follows. Empty: `.git` is read-only."""
+        """Return the bubblewrap arguments for a command that starts now; empty if `.git` is read-only.
+
+        Call `end` after the command.
+        """
         with self._lock:
             self._running += 1
             found = find_folders(self._ws)
@@ -55,7 +58,7 @@ class GitBox:
                 return []
 
     def end(self) -> list[str]:
-        """Import what the command changed. Returns a line for each thing that was not imported."""
+        """Import the changes of the command. Return a line for each change that was not imported."""
         with self._lock:
             self._running -= 1
             lines, self._waiting = self._waiting, []
@@ -63,19 +66,19 @@ class GitBox:
                 try:
                     lines += self._box.settle(is_last=self._running == 0)
                 except OSError as error:
-                    lines.append(f"what was changed in .git was not imported: {error}")
+                    lines.append(f"the changes in .git were not imported: {error}")
                     self._box = None
             return lines
 
     def concerns(self, places: Sequence[Path]) -> bool:
-        """Return whether a place is in the git folder: it was allowed, so the command gets the real one."""
+        """Return whether one of the allowed places is in the git folder: then the command gets the real folder."""
         found = find_folders(self._ws)
         folders = [self._ws / ".git", *([found.own, found.common] if found else [])]
         return any(place.is_relative_to(folder) for place in places for folder in folders)
 
 
 class _Box:
-    """The private folder and its sources."""
+    """The private folder and the repository that it is made from."""
 
     def __init__(self, ws: Path, real: GitFolders, place: Path, leftovers: Leftovers) -> None:
         self.real = real
@@ -98,11 +101,11 @@ class _Box:
         self._base: RepositoryState | None = None
         self._is_dropped = False
         self._held = False
-        """An operation is in progress in the private folder only."""
+        """Whether an operation is in progress in the private folder only."""
 
     @property
     def is_usable(self) -> bool:
-        """Return False if the object stores of the repository changed, or the private folder is damaged."""
+        """Return False if the object stores of the repository changed or the private folder is damaged."""
         return not self._is_dropped and self._stores == [self.real.objects, *self.real.alternates]
 
     def refresh(self) -> None:
@@ -120,7 +123,7 @@ class _Box:
         self._base = state
 
     def settle(self, *, is_last: bool) -> list[str]:
-        """Import what commands changed. `is_last`: no command runs any more."""
+        """Import the changes of commands. `is_last`: no other command is running."""
         base = self._base
         if base is None or self._is_dropped:
             return []
@@ -132,7 +135,7 @@ class _Box:
         if is_last and not self._is_dropped:
             allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset[str]()
             if strange := self._layer.clear_strange(allowed):
-                lines.append(f"not imported into .git: {', '.join(strange[:5])} (git may run or obey it)")
+                lines.append(f"not imported into .git: {', '.join(strange[:5])} (git might execute or obey it)")
         return lines
 
     def _import(self, made: RepositoryState, base: RepositoryState, *, is_last: bool) -> list[str]:
@@ -140,23 +143,23 @@ class _Box:
         if self._held:
             if self._reader.read() != base:
                 self._is_dropped = True
-                return ["a rebase (or a series of picks) in the private .git was dropped: the repository has changed"]
-            what = "a rebase, a series of picks or a bisection is in progress in the private .git of commands"
-            return [] if was_held else [f"{what}: the repository gets its result when it is finished or aborted"]
+                return ["a rebase or cherry-pick in the private .git was dropped, because the repository changed"]
+            what = "a rebase, cherry-pick or bisection is in progress in the private .git of commands"
+            return [] if was_held else [f"{what}: its result is imported when it is finished or aborted"]
         if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._box):
-            return []  # another command is at it: when that one ends
+            return []  # another command is still running: import when it ends
         importer = Importer(self.real, self._box, self._git, base, self._leftovers)
         importer.run(made, self._reader.read(), self._objects)
         self._is_dropped = importer.is_damaged
         after = self._reader.read()
-        # What another command changed in this moment stays in the private folder: it is imported after that one.
+        # A change that another command made meanwhile stays in the private folder and is imported when that one ends.
         if after != made:
             self._layer.lay_state(after, made)
         self._base = after
         return importer.lines
 
     def words(self) -> list[str]:
-        """Return the mounts. Lists of files that git would follow out of a store are seen empty."""
+        """Return the mount arguments. Lists of further object stores appear empty, so that git does not follow them."""
         common, own = str(self.real.common), str(self.real.own)
         words = ["--bind", str(self._box.common), common]
         for n, store in enumerate(self._stores):
@@ -177,5 +180,5 @@ class _Box:
 
 
 def _is_unsupported(found: GitFolders) -> bool:
-    """Return whether the refs are stored in another format than files."""
+    """Return whether the refs are not stored as files."""
     return (found.common / "reftable").exists()

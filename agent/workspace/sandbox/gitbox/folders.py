@@ -1,4 +1,4 @@
-"""The git folders of a workspace, found without starting git."""
+"""Find the git folders of a workspace without starting git."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ....system import read_plain
 from ..places import is_real_folder
 
 _SMALL = 10_000
-"""Bytes of a file that names a folder."""
+"""Maximum bytes of a file that names a git folder."""
 
 
 class GitFolders(NamedTuple):
-    """Where the repository of one working tree has its files."""
+    """The folders of a repository, as one working tree uses them."""
 
     own: Path
     """HEAD, index and operations of this working tree."""
@@ -23,7 +23,7 @@ class GitFolders(NamedTuple):
 
     @property
     def is_linked(self) -> bool:
-        """Whether the working tree was made by `git worktree`."""
+        """Return whether `git worktree` made the working tree."""
         return self.own != self.common
 
     @property
@@ -33,7 +33,7 @@ class GitFolders(NamedTuple):
 
     @property
     def alternates(self) -> list[Path]:
-        """Further object stores, of any depth (gitrepository-layout(5), objects/info/alternates)."""
+        """Return all further object stores, also indirect ones (gitrepository-layout(5), objects/info/alternates)."""
         found = list[Path]()
         waiting = [self.objects]
         while waiting and len(found) < 32:
@@ -47,7 +47,7 @@ class GitFolders(NamedTuple):
 
 
 def find_folders(ws: Path) -> GitFolders | None:
-    """Return the folders of the repository whose top is this folder; None: there is none that can be read."""
+    """Return the folders of the repository whose top is this folder; None if it cannot be read or does not exist."""
     git = ws / ".git"
     own = git
     if git.is_symlink() or not git.exists():
@@ -64,7 +64,10 @@ def find_folders(ws: Path) -> GitFolders | None:
 
 
 def repository_places(ws: Path) -> list[Path]:
-    """Return the folders outside of the workspace that git reads there: of a linked working tree, of one above it."""
+    """Return the git folders outside of the workspace that git reads in it.
+
+    They belong to a linked working tree, or to a repository whose top is above the workspace.
+    """
     tops = (folder for folder in (ws, *ws.parents) if folder != Path("/") and os.path.lexists(folder / ".git"))
     top = next(tops, ws)
     found = find_folders(top)

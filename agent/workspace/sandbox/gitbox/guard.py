@@ -1,4 +1,4 @@
-"""Handle git around a command: its private git folder, and the repositories that it made."""
+"""Guard git around a command: provide its private git folder, and move repositories aside that it made."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .box import GitBox
 from .nested import NestedGit, Repositories, move_aside, new_ones
 
 MOST_READ_ONLY = 200
-"""Git folders of nested repositories that get a mount: each costs the start of a command 1 ms."""
+"""Maximum number of nested git folders that get a mount: each one delays the start of a command by 1 ms."""
 
 
 class GitMounts(msgspec.Struct, frozen=True):
     """How a command sees the repositories of the workspace."""
 
     words: list[str] | None = None
-    """The private git folder, as words of bubblewrap. Empty: `.git` is read-only. None: the real one is seen."""
+    """bubblewrap arguments for the private git folder. Empty: `.git` is read-only. None: the real one is visible."""
     read_only: list[Path] = []
-    """Git folders of nested repositories."""
+    """Nested git folders that are mounted read-only."""
     before: list[NestedGit] = []
-    """All repositories, before the command."""
+    """All nested repositories before the command."""
 
 
 class GitGuard:
@@ -37,7 +37,7 @@ class GitGuard:
         self._repositories = Repositories(ws)
 
     def begin(self, writable: Sequence[Path]) -> GitMounts:
-        """Prepare a command; `end` follows. `writable`: what was let through to it."""
+        """Prepare a command; call `end` later. `writable`: places that the command may also write to."""
         before = self._repositories.look()
         nested = [_folder_of(one) for one in before if one.path.parent != self._ws]
         nested = [path for path in nested if not any(_meet(path, place) for place in writable)]
@@ -46,7 +46,7 @@ class GitGuard:
         return GitMounts(self._box.begin(), nested[:MOST_READ_ONLY], before)
 
     def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[NewRepository]]:
-        """Import what the command changed; move new repositories aside. Returns a line for each thing of note."""
+        """Import the changes of the command, and move new repositories aside. Return a line for each problem."""
         lines = self._box.end() if self._box is not None and mounts.words is not None else []
         made = list[NewRepository]()
         is_restored = self._box is None or mounts.words is None
@@ -67,7 +67,7 @@ class GitGuard:
 
 
 def _folder_of(one: NestedGit) -> Path:
-    """What is mounted read-only: the git folder or file, or the whole bare repository."""
+    """Return the path to mount read-only: the git folder or file, or the whole bare repository."""
     return one.path.parent if one.path.name == "HEAD" else one.path
 
 

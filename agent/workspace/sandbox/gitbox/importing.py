@@ -1,4 +1,4 @@
-"""Import what a command changed in its private git folder into the user's repository, as data from a stranger."""
+"""Import the changes in a command's private git folder into the user's repository, as untrusted data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_NAMED = 5
 
 
 class Importer:
-    """One import. `lines` says what was not imported, and why."""
+    """One import. `lines` names the changes that were not imported, and why."""
 
     def __init__(
         self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
@@ -33,10 +33,13 @@ class Importer:
         self._leftovers = leftovers
         self.lines: list[str] = []
         self.is_damaged = False
-        """The objects are damaged: the private folder must be made again."""
+        """Whether objects are damaged, so that the private folder must be made again."""
 
     def run(self, made: RepositoryState, now: RepositoryState, objects: Objects) -> None:
-        """Import objects, refs, HEAD, the index, files of an operation and reflogs. `now`: the user's repository."""
+        """Import objects, refs, HEAD, the index, files of an operation and reflogs.
+
+        `made`: state of the private folder. `now`: state of the user's repository.
+        """
         if not self._import_objects(objects, id_width(made)):
             self.is_damaged = True
             return
@@ -54,7 +57,7 @@ class Importer:
             self._import_log(self._box.own / "logs/HEAD", self._real.own / "logs/HEAD", head_log)
 
     def _import_objects(self, objects: Objects, width: int) -> bool:
-        """False: they are not in order, so nothing that names them may be imported."""
+        """Return False if the objects are invalid: then nothing that names them may be imported."""
         loose, packs = objects.new_loose(), objects.new_packs()
         try:
             for pack in packs:
@@ -66,9 +69,7 @@ class Importer:
             if loose:
                 self._git.run("unpack-objects", "-q", "--strict", stdin=pack_of(loose, width))
         except (OSError, RealGitFailed, TooMany) as error:
-            self.lines.append(
-                f"what was changed in .git was not imported, because new objects are not in order: {error}"
-            )
+            self.lines.append(f"the changes in .git were not imported, because new objects are invalid: {error}")
             return False
         objects.imported(loose, packs)
         return True
@@ -90,10 +91,10 @@ class Importer:
             elif new and current != new:
                 kept = f"{KEPT_AS}{name.removeprefix('refs/')}-{new[:8]}"
                 orders.append((kept, new, now.refs.get(kept, "")))
-                self.lines.append(f"{name} was changed by someone else meanwhile: the command's commit is {kept}")
+                self.lines.append(f"{name} was changed by another program meanwhile: the command's commit is at {kept}")
         if refused:
             self.lines.append(f"not imported into .git: {_named(refused)} (only branches, tags, notes and stashes are)")
-        # A branch may be replaced by one below it (`a` by `a/b`): first what is deleted.
+        # Deletions come first, because a branch can be replaced by one below it (`a` by `a/b`).
         for name, new, old in sorted(orders, key=lambda order: bool(order[1])):
             if self._set_ref(name, new, old) and not name.startswith(KEPT_AS):
                 moved.append(name)
@@ -112,12 +113,12 @@ class Importer:
         return True
 
     def _import_head(self, made: RepositoryState, now: RepositoryState) -> bool:
-        """Import HEAD; return whether it changed."""
+        """Import HEAD. Return whether it changed."""
         if made.head == self._base.head:
             return False
         if now.head != self._base.head or not made.head:
             if now.head != made.head:
-                self.lines.append("HEAD was not imported: it was changed by someone else meanwhile, or is damaged")
+                self.lines.append("HEAD was not imported: another program changed it meanwhile, or it is damaged")
             return False
         try:
             if ID.fullmatch(made.head):
@@ -131,7 +132,7 @@ class Importer:
 
     def _import_index(self, now: RepositoryState, width: int) -> None:
         if now.index != self._base.index:
-            self.lines.append("the index was not imported: it was changed by someone else meanwhile")
+            self.lines.append("the index was not imported: another program changed it meanwhile")
             return
         data = read_index(self._box)
         try:
@@ -146,7 +147,7 @@ class Importer:
 
         try:
             if not replace_locked(index, checked, self._leftovers, is_unchanged):
-                self.lines.append("the index was not imported: it was changed by someone else meanwhile")
+                self.lines.append("the index was not imported: another program changed it meanwhile")
         except FileExistsError:
             self.lines.append(f"the index was not imported: another git process holds {index}.lock")
 
@@ -156,23 +157,23 @@ class Importer:
             if new == old or current == new:
                 continue
             if current != old:
-                self.lines.append(f".git/{name} was not imported: it was changed by someone else meanwhile")
+                self.lines.append(f".git/{name} was not imported: another program changed it meanwhile")
             elif new is not None and not (has_form(name, new) and self._all_there(name, new)):
-                self.lines.append(f".git/{name} was not imported: it does not have the form that git gives it")
+                self.lines.append(f".git/{name} was not imported: it is not in the format that git writes")
             else:
                 self._set_file(name, new, made)
 
     def _set_file(self, name: str, data: bytes | None, made: RepositoryState) -> None:
         place = (self._real.common if name == STASH_LOG else self._real.own) / name
         if name == STASH_LOG and read_refs(self._real.common).get("refs/stash") != made.refs.get("refs/stash"):
-            return  # the ref was not imported, and that was said
+            return  # the ref was not imported, and a line reports that already
         if data is None:
             place.unlink(missing_ok=True)
         else:
             replace_file(place, data, self._leftovers)
 
     def _all_there(self, name: str, data: bytes) -> bool:
-        """Return whether the commits of a list of stashes exist."""
+        """Return whether all commits of a list of stashes exist."""
         if name != STASH_LOG:
             return True
         asked = "".join(f"{value}\n" for value in log_ids(data)).encode()
@@ -182,7 +183,7 @@ class Importer:
             return False
 
     def _end_operation(self, made: RepositoryState, now: RepositoryState) -> None:
-        """An operation of the user's that the command finished is no longer in progress."""
+        """Remove the files of the user's operation, if the command finished it."""
         if made.operation or not self._base.operation or now.operation != self._base.operation:
             return
         for name in now.operation:
@@ -192,7 +193,7 @@ class Importer:
                 shutil.rmtree(self._real.own / name)
 
     def _import_log(self, source: Path, target: Path, before: bytes) -> None:
-        """Lines that were added replace the one that setting the ref wrote."""
+        """Replace the line that setting the ref wrote with the lines that the command added."""
         made = read_log(source)
         if made is not None and made != before and made.startswith(before) and is_log(made[len(before) :]):
             replace_file(target, made, self._leftovers)

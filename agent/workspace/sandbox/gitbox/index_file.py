@@ -1,6 +1,6 @@
-"""git's index: parsed, checked and written again without extensions (gitformat-index(5)).
+"""Parse git's index, check it, and write it without extensions (gitformat-index(5)).
 
-git checks the paths of entries when they are added, and not when it reads an index: a forged one could make the next
+git checks the paths of entries when it adds them, but not when it reads an index: a forged index could make the next
 `git checkout -- .` write `.git/hooks/post-checkout`.
 """
 
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     """One path of the index."""
 
     stat: bytes
-    """As in the file, with the mode."""
+    """The stat fields and the mode, as in the file."""
     sha: bytes
     flags: int
     extended: int
@@ -38,17 +38,17 @@ class Entry(NamedTuple):
 
     @property
     def mode(self) -> int:
-        """The type and the permissions."""
+        """Return the file type and the permissions."""
         return int.from_bytes(self.stat[_MODE_AT : _MODE_AT + 4], "big")
 
     @property
     def key(self) -> tuple[bytes, int, int, bytes, int]:
-        """What counts: everything but the stat fields of the file."""
+        """Return all of the entry except for the stat fields, for comparisons."""
         return self.path, self.flags & ~_LENGTH, self.mode, self.sha, self.extended
 
 
 def parse(data: bytes, width: int) -> list[Entry]:
-    """Return the entries; `width`: bytes of an object id. Raises BadIndex for whatever git would not write."""
+    """Return the entries. `width`: bytes of an object id. Raises BadIndex for anything that git would not write."""
     try:
         return _parse(data, width)
     except (struct.error, IndexError):
@@ -56,7 +56,7 @@ def parse(data: bytes, width: int) -> list[Entry]:
 
 
 def render(entries: list[Entry], width: int) -> bytes:
-    """Return an index of version 2, or 3 where an entry needs it."""
+    """Return an index of version 2, or of version 3 if an entry needs it."""
     version = 3 if any(entry.extended for entry in entries) else 2
     parts = [_HEADER.pack(b"DIRC", version, len(entries))]
     for entry in entries:
@@ -83,7 +83,7 @@ def _parse(data: bytes, width: int) -> list[Entry]:
         at += len(fixed)
         extended = 0
         if flags & _EXTENDED:
-            if version == 2:  # git reads the flags all the same: the two would see different paths
+            if version == 2:  # git reads these flags, so that it would see other paths than rundry
                 raise BadIndex("an entry has flags that version 2 does not have")
             (extended,) = struct.unpack_from(">H", data, at)
             at += 2
@@ -104,10 +104,10 @@ def _parse(data: bytes, width: int) -> list[Entry]:
 
 
 def _checked(entry: Entry, last: tuple[bytes, int], is_whole: bool) -> tuple[bytes, int]:
-    """Return the place of the entry in the order. Raises BadIndex."""
+    """Return the sort key of the entry. Raises BadIndex if the entry is invalid or not in order."""
     place = (entry.path, entry.flags & _STAGE)
     if not is_whole or place <= last:
-        raise BadIndex("its entries are cut off or not in order")
+        raise BadIndex("its entries are truncated or not in order")
     if entry.mode not in _MODES or entry.extended & ~_KNOWN_EXTENDED:
         raise BadIndex(f"an entry has the mode {entry.mode:o}")
     if not is_plain_path(entry.path):
@@ -116,7 +116,7 @@ def _checked(entry: Entry, last: tuple[bytes, int], is_whole: bool) -> tuple[byt
 
 
 def is_plain_path(path: bytes) -> bool:
-    """A path that stays below the top, and enters no git folder on any file system."""
+    """Return whether the path stays below the top, and outside of git folders on any file system."""
     if b"git" not in path.lower() and path.isascii() and b"//" not in path and b"." not in path:
         return bool(path) and path[:1] != b"/" and path[-1:] != b"/"
     parts = path.decode("utf-8", "surrogateescape").replace("\\", "/").split("/")
@@ -124,20 +124,20 @@ def is_plain_path(path: bytes) -> bool:
 
 
 def _is_git(part: str) -> bool:
-    """NTFS also reads `.git::$INDEX_ALLOCATION` and `git~1` as `.git`."""
+    """Return whether a file system may read the name as `.git`; NTFS does so for `git~1` and names with `:`."""
     return fold(part.partition(":")[0]) in (".git", "git~1")
 
 
 def _no_required_extension(data: bytes, at: int, end: int) -> None:
     while at + 8 <= end:
         name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "big")
-        if name[:1].islower():  # a split or a sparse index: the entries are not all
+        if name[:1].islower():  # a split or sparse index, which does not hold all entries
             raise BadIndex(f"it needs the extension {name.decode('ascii', 'replace')!r}")
         at += 8 + size
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number of bytes to drop, as in a pack's offsets."""
+    """Return the number of bytes to drop, encoded as the offsets of a pack, and the position after it."""
     byte = data[at]
     value, at = byte & 0x7F, at + 1
     while byte & 0x80:

@@ -13,9 +13,9 @@ from .settings import render_config
 from .state import STASH_LOG, RepositoryState
 
 STORE = "objects-of-the-repository"
-"""Where a command sees the user's objects, read-only."""
+"""Folder in which a command sees the user's objects, read-only."""
 EMPTY_FOLDERS = ("hooks", "info", "modules", "worktrees")
-"""Of them, the last two show the user's, and none can be changed."""
+"""Read-only folders of a private git folder. The last two show those of the user's repository."""
 _COPIED_INFO = ("exclude", "attributes", "sparse-checkout")
 _COMMON = frozenset({"HEAD", "packed-refs", "refs", "logs", "objects", "config", "description", *EMPTY_FOLDERS})
 _HARMLESS = frozenset(
@@ -44,15 +44,15 @@ _HARMLESS = frozenset(
 
 
 class Layer:
-    """Build each part next to the private folder and move it in: nothing follows a link that a command made."""
+    """Writes the parts of a private git folder. It moves each finished part in, so that it does not follow links."""
 
     def __init__(self, real: GitFolders, box: GitFolders, aside: Path) -> None:
-        """`aside`: a folder on the same file system that no command sees."""
+        """`aside`: a folder on the same file system that commands cannot see."""
         self._real, self._box, self._aside = real, box, aside
         self._count = 0
 
     def lay_folders(self, stores: int) -> None:
-        """Make a new private folder. `stores`: how many object stores are mounted in it."""
+        """Make a new private folder. `stores`: number of object stores to be mounted in it."""
         box, common = self._box, self._box.common
         for name in (*EMPTY_FOLDERS, "objects/info", "objects/pack", "refs/heads", "refs/tags", "logs"):
             (common / name).mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ class Layer:
             (box.own / "gitdir").write_bytes(read_plain(self._real.own / "gitdir"))
 
     def lay_settings(self, listed: bytes) -> None:
-        """Write the config and what is in `info`. `listed`: what `git config --list -z` printed."""
+        """Write the config and the folder `info`. `listed`: output of `git config --list -z`."""
         for name in _COPIED_INFO:
             for folder in {self._real.common, self._real.own}:
                 with suppress(FileNotFoundError):
@@ -74,7 +74,7 @@ class Layer:
         self._file(self._box.common / "config", render_config(listed))
 
     def lay_state(self, state: RepositoryState, old: RepositoryState | None) -> None:
-        """Write HEAD, refs, logs, index and operation; what is the same as in `old` stays as it is."""
+        """Write HEAD, refs, logs, index and the files of an operation, except for those that are the same in `old`."""
         own, common = self._box.own, self._box.common
         if old is None or old.refs != state.refs:
             self._refs(state)
@@ -96,7 +96,7 @@ class Layer:
         self._copy(self._real.common / "shallow", common / "shallow")
 
     def clear_strange(self, allowed: frozenset[str]) -> list[str]:
-        """Remove what a private folder does not have, and lock files of commands that ended. Returns the names."""
+        """Remove unknown entries and the lock files of commands that ended. Return the names of the unknown entries."""
         strange = list[str]()
         for folder in {self._box.common, self._box.own}:
             for path in sorted(folder.iterdir()):
@@ -115,7 +115,7 @@ class Layer:
         return strange
 
     def _other_head(self) -> bytes | None:
-        """Of the main working tree, where this is another one."""
+        """Return the HEAD of the main working tree, if this is a linked one."""
         return read_plain(self._real.common / "HEAD") if self._box.is_linked else None
 
     def _refs(self, state: RepositoryState) -> None:
@@ -168,7 +168,7 @@ class Layer:
             return
         status = source.stat()
         self._file(target, data)
-        # git compares the time stamps of files with that of the index.
+        # git compares the time stamps of files with that of the index, so the copy keeps it.
         with suppress(FileNotFoundError):
             os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
 
@@ -188,7 +188,7 @@ class Layer:
         return place / name
 
     def _into(self, fresh: Path, target: Path) -> None:
-        """Where the folder of the target is not one any more, a command is at it: the part is missing."""
+        """Move a part to its place. The part is dropped if a command replaced the folder of the target."""
         if fresh.is_dir() or target.is_dir():
             self._drop(target)
         if target.parent.resolve() == target.parent:

@@ -1,4 +1,4 @@
-"""Git folders, git files and bare repositories below a workspace: the user's next git command may enter them."""
+"""Find git folders, git files and bare repositories below a workspace, which the user's git commands may read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..places import is_real_folder
 from .refs import stat_of
 
 MOST_FOLDERS = 300_000
-"""Most folders that are searched."""
+"""Maximum number of folders that are searched."""
 _BARE = frozenset({"HEAD", "objects", "refs"})
 
 
 class NestedGit(NamedTuple):
-    """A repository that was found below the workspace."""
+    """A repository below the workspace."""
 
     path: Path
     """`.git`, or `HEAD` of a bare repository."""
@@ -29,21 +29,21 @@ class _Folder(NamedTuple):
     mark: tuple[int, ...]
     folders: tuple[str, ...]
     found: tuple[str, ...]
-    """Names in it."""
+    """Names of git folders, git files and bare repositories in it."""
 
 
 class Repositories:
-    """The repositories at and below a folder. A folder that did not change is not read again."""
+    """The repositories at and below a folder. Unchanged folders are not read again."""
 
     def __init__(self, ws: Path) -> None:
         self._ws = str(ws)
         self._known: dict[str, _Folder] = {}
         self._lock = threading.Lock()
         self.is_complete = True
-        """False: there are more folders than rundry searches."""
+        """False if there are more folders than rundry searches."""
 
     def look(self) -> list[NestedGit]:
-        """Return all of them, in the order of their paths."""
+        """Return all repositories, sorted by path."""
         with self._lock:
             known, found = dict[str, _Folder](), list[NestedGit]()
             waiting = [self._ws]
@@ -81,9 +81,10 @@ class Repositories:
 
 
 def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_restored: bool) -> list[NestedGit]:
-    """Return those that came meanwhile; one that moved with its folder is not new.
+    """Return the repositories that were added; one that moved with its folder is not new.
 
-    `is_restored`: what git obeys in a folder that stands where one stood before is as it was.
+    `is_restored`: in a git folder at the path of an earlier one, the files that git executes or reads as settings were
+    restored.
     """
     inodes, paths = {one.inode for one in before}, {one.path for one in before}
     new = (one for one in after if one.inode not in inodes)
@@ -91,7 +92,7 @@ def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_restored: bo
 
 
 def move_aside(one: NestedGit) -> Path:
-    """Rename it, so that git does not take it for its own; return where it is. Raises OSError."""
+    """Rename a repository so that git does not find it, and return its new path. Raises OSError."""
     aside = one.path.with_name(f"{one.path.name}.untrusted-{secrets.token_hex(4)}")
     one.path.rename(aside)
     return aside

@@ -1,4 +1,4 @@
-"""New objects of a private git folder, read as data: git hashes and checks each of them when they are imported."""
+"""Read the new objects of a private git folder as data; git hashes and checks each one during the import."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _REST = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
 _KINDS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 _MOST_BYTES = 512_000_000
-"""Most bytes of content of all objects that one command made."""
+"""Maximum size, in bytes, of the content of all objects that one command made."""
 _HEADER = re.compile(rb"(commit|tree|blob|tag) (\d{1,12})\0")
 
 
 class TooMany(ValueError):
-    """There are more new objects than rundry imports at once."""
+    """The new objects are larger than rundry imports in one step."""
 
 
 class Objects:
-    """The object store of a private folder, and which objects were imported."""
+    """The object store of a private folder, with a record of the imported objects."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class Objects:
 
 
 def pack_of(loose: list[Path], width: int) -> bytes:
-    """Return one pack of these loose objects. What cannot be read as one is left out. Raises TooMany."""
+    """Return a pack of these loose objects, without the unreadable ones. Raises TooMany."""
     parts, room = list[bytes](), _MOST_BYTES
     for path in loose:
         data = _content(path, room)
@@ -89,7 +89,7 @@ def _content(path: Path, room: int) -> tuple[int, bytes] | None:
 
 
 def _entry_head(kind: int, size: int) -> bytes:
-    """gitformat-pack(5): the type, and the size in pieces of 4 and 7 bits."""
+    """Return the head of a pack entry: the type, and the size in groups of 4 and 7 bits (gitformat-pack(5))."""
     out = bytearray()
     byte, size = kind << 4 | size & 15, size >> 4
     while size:

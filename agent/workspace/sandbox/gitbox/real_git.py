@@ -1,4 +1,4 @@
-"""git in the user's repository, for the import: no hook, no config of anyone else, never in a private folder."""
+"""Run git in the user's repository for the import, without hooks and without settings that a command wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IDENTITY = {f"GIT_{who}_{what}": "rundry" for who in ("AUTHOR", "COMMITTER") fo
 
 
 class RealGitFailed(Exception):
-    """A git command failed; the message has git's own words."""
+    """A git command failed. The message contains git's own message."""
 
 
 class RealGit:
@@ -30,7 +30,7 @@ class RealGit:
         self._env = {**env, **SAFE_ENV, **_IDENTITY, **settings, "LC_ALL": "C"}
 
     def run(self, *argv: str, stdin: bytes | IO[bytes] = b"") -> bytes:
-        """Return what git printed. Raises RealGitFailed."""
+        """Run a git command and return its output. Raises RealGitFailed."""
         if self._git is None:
             raise RealGitFailed("git is not on the PATH outside of the workspace")
         line = [str(self._git), f"--git-dir={self._folders.own}", *argv]
@@ -54,5 +54,5 @@ class RealGit:
         return done.stdout
 
     def listed_config(self) -> bytes:
-        """Return the settings of the repository and of this working tree, with the files that they include."""
+        """Return the settings of the repository and of this working tree, including those of included files."""
         return self.run("config", "--list", "-z", "--includes")

@@ -1,4 +1,4 @@
-"""Replace a file of the user's git folder in one step. What a kill leaves is removed when the run is resumed."""
+"""Replace a file of the user's git folder atomically. If rundry is killed, resuming the run removes temporary files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...files.beneath import folder_of, rename_new
 from ...leftovers import Leftovers
 
 _NOTHING = b"rundry\n"
-"""In the lock of a file that is removed: an empty lock could be one that git makes at this moment."""
+"""Content of the lock of a file that is removed. An empty lock file could be one that git is making."""
 
 
 def replace_file(place: Path, data: bytes, leftovers: Leftovers) -> None:
-    """Write the file without git's lock. Raises OSError."""
+    """Replace the file without git's lock. Raises OSError."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with _written_beside(place, data, leftovers) as beside:
         beside.replace(place)
@@ -25,9 +25,9 @@ def replace_file(place: Path, data: bytes, leftovers: Leftovers) -> None:
 
 
 def replace_locked(place: Path, data: bytes, leftovers: Leftovers, is_unchanged: Callable[[], bool]) -> bool:
-    """Write the file under git's lock, or remove it where `data` is empty. False: it was changed meanwhile.
+    """Replace the file while holding git's lock, or remove it if `data` is empty. Return False if it changed meanwhile.
 
-    Raises FileExistsError where another process holds the lock, OSError.
+    Raises FileExistsError if another process holds the lock, or another OSError.
     """
     lock, content = place.with_name(f"{place.name}.lock"), data or _NOTHING
     noted = leftovers.noted(place, lock.name, "lock", new=hashlib.sha256(content).hexdigest())

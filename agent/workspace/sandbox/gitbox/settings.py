@@ -1,4 +1,4 @@
-"""The config of a private git folder: data settings of the user's repository, and nothing that names a program."""
+"""Build the config of a private git folder from the settings of the user's repository that do not name a program."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _FIXED = (
 
 
 def render_config(listed: bytes) -> bytes:
-    """Return a config with the data settings among these. `listed`: what `git config --list -z` printed."""
+    """Return a config with those settings that are only data. `listed`: output of `git config --list -z`."""
     pairs = list[tuple[str, str]]()
     for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
         key, has_value, value = entry.partition("\n")
         if filtered := _FILTER.fullmatch(key):
-            # Without its program git would store other bytes than the user's git.
+            # git must fail: without the program of the filter it would store other bytes than the user's git.
             pairs.append((f"filter.{filtered[1]}.required", "true"))
         elif _DATA.fullmatch(key):
             pairs.append((key, _WITH_PASSWORD.sub(r"\1", value) if has_value else "true"))

@@ -1,4 +1,4 @@
-"""The parts of a repository that a command may change: HEAD, refs, index, the files of an operation."""
+"""Read the parts of a repository that a command may change: HEAD, refs, the index, and the files of an operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .index_file import BadIndex, parse
 from .refs import ID, head_of, is_log, read_refs, ref_marks, stat_of
 
 STASH_LOG = "logs/refs/stash"
-"""The list of stashes, in the common folder."""
+"""File with the list of stashes, in the common folder."""
 _IDS = re.compile(rb"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?\n?)*")
 _TEXT = re.compile(rb"[^\0]*", re.DOTALL)
 FILES = {
@@ -28,7 +28,7 @@ FILES = {
     "REVERT_HEAD": _IDS,
     "ORIG_HEAD": _IDS,
 }
-"""Files of one working tree that git only reads as data, and the form that each must have."""
+"""Files of a working tree that git only reads as data, and the format that each must have."""
 OPERATION_FOLDERS = ("rebase-merge", "rebase-apply", "sequencer")
 _OPERATION_FILES = re.compile(r"BISECT_\w+")
 _MOST_FILE = 1_000_000
@@ -37,20 +37,20 @@ _MOST_FILES = 2_000
 
 
 class RepositoryState(msgspec.Struct, frozen=True):
-    """One repository as seen from one working tree."""
+    """The state of a repository, as seen from one working tree."""
 
     head: str
     refs: dict[str, str]
     index: bytes
-    """A digest of the entries without the stat fields of the files; empty: there is no index."""
+    """A digest of the entries without the stat fields of the files; empty if there is no index."""
     files: dict[str, bytes]
-    """`FILES` and the list of stashes."""
+    """Contents of `FILES` and of the list of stashes."""
     operation: dict[str, bytes]
-    """What is in the folders of a rebase, a series of picks, and the files of a bisection."""
+    """Contents of the files of a rebase, a cherry-pick or a bisection."""
 
 
 class StateReader:
-    """Read the state of a repository; what did not change since the last time is not read again."""
+    """Reads the state of a repository, and skips files that did not change since the last time."""
 
     def __init__(self, folders: GitFolders) -> None:
         self._folders = folders
@@ -59,7 +59,7 @@ class StateReader:
         self._index: tuple[tuple[int, ...], bytes] = ((), b"")
 
     def read(self) -> RepositoryState:
-        """Return the state. Nothing in it is trusted but its form."""
+        """Return the state. Its format was checked, but its content is untrusted."""
         own, common = self._folders.own, self._folders.common
         files = {name: data for name in FILES if (data := _file(own / name)) is not None}
         stashes = _file(common / STASH_LOG)
@@ -68,7 +68,7 @@ class StateReader:
         return RepositoryState(head_of(own), self._read_refs(), self._index_digest(), files, _operation(own))
 
     def _read_refs(self) -> dict[str, str]:
-        """A change within the resolution of a time stamp is seen because new marks are compared twice."""
+        """Return all refs. Recent marks are compared twice, because time stamps have a limited resolution."""
         marks = {name: stat_of(name) for name in ref_marks(self._folders.common)}
         if marks != self._marks or not _are_old(marks):
             self._refs = read_refs(self._folders.common)
@@ -84,7 +84,7 @@ class StateReader:
 
 
 def read_index(folders: GitFolders) -> bytes:
-    """Return the bytes of the index; empty: there is none."""
+    """Return the bytes of the index; empty if there is none."""
     try:
         return read_plain(folders.own / "index", _MOST_INDEX)
     except OSError:
@@ -92,7 +92,7 @@ def read_index(folders: GitFolders) -> bytes:
 
 
 def index_digest(data: bytes) -> bytes:
-    """Return a digest of what the index says; of one that cannot be parsed, of its bytes."""
+    """Return a digest of the entries of the index, or of its bytes if it cannot be parsed."""
     if not data:
         return b""
     for width in (20, 32):
@@ -105,13 +105,13 @@ def index_digest(data: bytes) -> bytes:
 
 
 def id_width(state: RepositoryState) -> int:
-    """Return the bytes of an object id: 20, or 32 in a repository with SHA-256."""
+    """Return the size of an object id: 20 bytes, or 32 bytes in a repository with SHA-256."""
     values = (value for value in (state.head, *state.refs.values()) if ID.fullmatch(value))
     return len(next(values, "0" * 40)) // 2
 
 
 def has_form(name: str, data: bytes) -> bool:
-    """The file of an operation has the form that git writes."""
+    """Return whether the file of an operation has the format that git writes."""
     return is_log(data) if name == STASH_LOG else FILES[name].fullmatch(data) is not None
 
 
@@ -136,6 +136,6 @@ def _operation(own: Path) -> dict[str, bytes]:
 
 
 def _are_old(marks: dict[str, tuple[int, ...]]) -> bool:
-    """The newest time stamp is old enough: a later change has another one."""
+    """Return whether the newest time stamp is so old that a later change has another one."""
     newest = max((mark[-1] for mark in marks.values() if mark), default=0)
     return newest < time.time_ns() - 50_000_000

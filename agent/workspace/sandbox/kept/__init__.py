@@ -1,4 +1,4 @@
-"""Keep places of the workspace as they are, for a sandbox that cannot keep commands from them."""
+"""Restore places of the workspace after a command, if the sandbox cannot protect them."""
 
 from .copies import Copies
 from .other_names import HiddenNames

@@ -1,4 +1,4 @@
-"""Copies of files, made once and again only where a file changed."""
+"""Copies of files, which are made again only for changed files."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ import msgspec
 from ....system import read_plain
 
 _SMALL = 1_000_000
-"""Bytes up to which a file is kept in memory."""
+"""Maximum size, in bytes, of a file whose copy is kept in memory."""
 _MOST_IN_MEMORY = 32_000_000
 _MOST_ON_DISK = 200_000_000
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """One entry as it was."""
+    """A file, link or folder as it was before a command."""
 
     mode: int
     data: bytes | None
-    """Of a small file; of a link, where it leads."""
+    """The content of a small file, or the target of a link."""
     copy: Path | None
-    """Of a large file."""
+    """The path of the copy of a large file."""
     stamp: tuple[int, ...]
 
     @property
     def is_lost(self) -> bool:
-        """Whether the content could not be kept."""
+        """Return whether the content could not be copied."""
         return self.data is None and self.copy is None
 
 
 class Copies:
-    """What files held when they were last looked at, for all commands of a run."""
+    """The copies of files for all commands of a run."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder`: for copies of large files, where commands cannot see them; without it they are not kept."""
+        """`folder`: for copies of large files, hidden from commands; without it, large files are not copied."""
         self._folder = folder
         self.reported = set[Path]()
-        """Places that are too large to be kept, and were reported."""
+        """Places that are too large to copy and were reported."""
         self._known: dict[Path, Kept] = {}
         self._in_memory = self._on_disk = self._made = 0
 
     def look(self, path: Path) -> Kept:
-        """Return the entry as it is now. The content is read again only where the entry changed. Raises OSError."""
+        """Return the entry as it is now. Its content is read again only if the entry changed. Raises OSError."""
         status = path.lstat()
         known = self._known.get(path)
         stamp = _stamp(status)
@@ -78,10 +78,10 @@ class Copies:
     def _forget(self, path: Path) -> None:
         known = self._known.pop(path, None)
         if known is not None:
-            self._in_memory -= len(known.data or b"")  # a copy on disk stays: a file may be restored from it
+            self._in_memory -= len(known.data or b"")  # a copy on disk stays for `restore`
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """What changes when the entry does; of a folder, only what it is."""
+    """Return the stat fields that change with the entry; for a folder, only its type and permissions."""
     times = (status.st_mtime_ns, status.st_ctime_ns, status.st_size) if not stat.S_ISDIR(status.st_mode) else ()
     return (status.st_mode, status.st_dev, status.st_ino, *times)

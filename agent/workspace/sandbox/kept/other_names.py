@@ -1,4 +1,4 @@
-"""Names that a command gave to files that it must not read: the next command could read them there."""
+"""Remove the names that a command gave to hidden files, because the next command could read them there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MOST = 300_000
-"""Entries of the workspace that are looked at."""
+"""Maximum number of workspace entries that are searched."""
 
 
 class _Was(NamedTuple):
@@ -25,7 +25,7 @@ class HiddenNames:
         self._before = {path: _Was(s.st_ino, s.st_nlink) for path in _files(hidden) if (s := _status(path)) is not None}
 
     def take_back(self) -> list[str]:
-        """Rename files that were moved, and remove further names. Returns a line for each, and for what failed."""
+        """Rename moved files back, and remove their additional names. Return a line for each, also for failures."""
         if not any(self._has_another_name(path, was) for path, was in self._before.items()):
             return []
         places = {was.inode: path for path, was in self._before.items()}
@@ -37,7 +37,7 @@ class HiddenNames:
                 why = error.strerror or error
                 lines.append(f"{name.relative_to(self._ws)} is a name of a hidden file, and cannot be removed: {why}")
             else:
-                lines.append(f"{name.relative_to(self._ws)} was a name of a hidden file: put back")
+                lines.append(f"{name.relative_to(self._ws)} was a name of a hidden file: restored")
         return lines
 
     def _has_another_name(self, path: Path, was: _Was) -> bool:
@@ -79,7 +79,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _names_of(ws: Path, inodes: Container[int], but: Container[Path]) -> Iterator[tuple[int, Path]]:
-    """Yield each name of these inodes in the workspace that is none of the known ones. Links are not followed."""
+    """Yield each name of these inodes in the workspace, except for the known names. Links are not followed."""
     waiting, seen = [str(ws)], 0
     while waiting and seen < _MOST:
         try:

@@ -1,4 +1,4 @@
-"""Protected places of the workspace as they were before a command, for a sandbox that cannot keep it from them."""
+"""Restore the protected places of the workspace after a command, if the sandbox cannot make them read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..places import is_real_folder, obeyed_by_git, protected
 from .copies import Copies, Kept
 
 _MOST = 5_000
-"""Entries: of hooks, configs and programs that is more than there is."""
+"""Maximum number of entries of one place; hooks, configs and programs usually have fewer."""
 _MOST_BYTES = 16_000_000
 _ASIDE = ".untrusted"
 _TODO = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
@@ -29,19 +29,19 @@ _RUNS = re.compile(rb"^\s*(?:x|exec)\s.*$", re.MULTILINE)
 
 
 class KeptPlaces(msgspec.Struct, frozen=True):
-    """What is kept as it is besides the protected places."""
+    """Places that are restored in addition to the protected ones."""
 
     programs: Sequence[Path] = ()
     """Folders from which programs run outside of the sandbox."""
     hidden: Sequence[Path] = ()
-    """What commands must not read."""
+    """Places that commands must not read."""
 
 
 _NO_PLACES = KeptPlaces()
 
 
 class Protected:
-    """What stood in the protected places when this was made."""
+    """The content of the protected places at the time when this object was made."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Protected:
         more: KeptPlaces = _NO_PLACES,
         copies: Copies | None = None,
     ) -> None:
-        """`but`: what was let through this once. `nested`: git folders of repositories below `ws`."""
+        """`but`: places that this command may write. `nested`: git folders of repositories below `ws`."""
         self._more, self._copies = more, copies or Copies()
         self.changed_programs: Path | None = None
         """A folder of programs that the command changed."""
@@ -68,7 +68,7 @@ class Protected:
         self._before = self._look()
 
     def put_back(self) -> list[str]:
-        """What was changed is as it was, what was added is gone. A line for each that moved, or could not."""
+        """Restore changed entries and remove added ones. Return a line for each, also for failures."""
         lines: list[str] = []
         if self._had_git and not is_real_folder(self._git):
             return [self._another_repository()]
@@ -77,7 +77,7 @@ class Protected:
             lines.append(self._told(path, "removed", self._remove))
         for path in sorted(path for path in self._before if not self._is_left_out(path)):
             if path not in now or now[path].stamp != self._before[path].stamp:
-                lines.append(self._told(path, "put back", self._restore))
+                lines.append(self._told(path, "restored", self._restore))
         if self._commands_of_rebase() - self._commands:
             lines.append(self._end_rebase())
         for place in sorted(self._too_large - self._copies.reported):
@@ -86,7 +86,7 @@ class Protected:
         return [line for line in lines if line]
 
     def _commands_of_rebase(self) -> set[bytes]:
-        """What `git rebase --continue` would run."""
+        """Return the command lines that `git rebase --continue` would execute."""
         found = set[bytes]()
         for name in _TODO if self._had_git else ():
             with suppress(OSError):
@@ -99,10 +99,10 @@ class Protected:
             (self._git / "rebase-merge").rename(self._git / aside)
         except OSError as error:
             return f"the rebase in progress would run commands, and cannot be moved: {error.strerror}"
-        return f"the rebase in progress would run commands: moved to .git/{aside}, it does not count"
+        return f"the rebase in progress would run commands: moved to .git/{aside}, where git ignores it"
 
     def _places(self) -> list[Path]:
-        """What was there before, and in git folders also what is there now."""
+        """Return the places that existed before, and in git folders also those that exist now."""
         inside = [place for folder in self._folders for place in obeyed_by_git(folder)]
         return [
             place
@@ -111,7 +111,7 @@ class Protected:
         ]
 
     def _look(self) -> dict[Path, Kept]:
-        """All entries of the places. A place with too many of them is left out, now and later."""
+        """Return all entries of the places. A place with too many entries is left out, now and later."""
         found: dict[Path, Kept] = {}
         for place in self._places():
             if place in self._too_large or not _beneath(place, self._ws):
@@ -148,8 +148,8 @@ class Protected:
                     (p for p in self._more.programs if path.is_relative_to(p)), self.changed_programs
                 )
         except OSError as error:
-            return f"{name} changed while this ran, and cannot be {done}: {error.strerror or error}"
-        return f"{name} must not change: {done}" if changed else ""
+            return f"the command changed {name}, and it cannot be {done}: {error.strerror or error}"
+        return f"{name} must not be changed: {done}" if changed else ""
 
     def _remove(self, path: Path) -> bool:
         if not _beneath(path, self._ws):
@@ -161,14 +161,14 @@ class Protected:
         return True
 
     def _restore(self, path: Path) -> bool:
-        """True where it was another one; touched, and with the same bytes, it is left."""
+        """Restore an entry. Return False, and do nothing, if its content is unchanged."""
         kept = self._before[path]
         if self._is_the_same(path, kept):
             return False
         if not _beneath(path, self._ws):
-            raise OSError(errno.ELOOP, "a link stands in its way")
+            raise OSError(errno.ELOOP, "a folder on its path is a link")
         if kept.is_lost:
-            raise OSError(errno.EFBIG, "it was too large to keep")
+            raise OSError(errno.EFBIG, "it was too large to copy")
         if stat.S_ISDIR(kept.mode):
             if not is_real_folder(path):
                 path.unlink(missing_ok=True)
@@ -206,31 +206,31 @@ class Protected:
             return False
 
     def _another_repository(self) -> str:
-        """Its hooks must not be obeyed."""
+        """Move a git folder aside that replaced the repository, so that git does not run its hooks."""
         if not os.path.lexists(self._git):
-            return ".git was taken away while this ran"
+            return "the command removed .git"
         aside = self._git.with_name(f".git.untrusted-{secrets.token_hex(4)}")
         try:
             self._git.rename(aside)
         except OSError as error:
-            return f".git is another one since this ran, and cannot be moved: {error.strerror}"
-        return f".git was another one after this ran: moved to {aside.name}, it does not count"
+            return f"the command replaced .git, and the new one cannot be moved: {error.strerror}"
+        return f"the command replaced .git: the new one was moved to {aside.name}, where git ignores it"
 
 
 def _beneath(path: Path, ws: Path) -> bool:
-    """No folder on the way to it is a link: what leads out of the workspace is not ours to change."""
+    """Return whether no folder on the path is a link: files outside of the workspace must not be changed."""
     return path.parent.resolve().is_relative_to(ws) and path.parent.resolve() == path.parent
 
 
 def moved_aside(config: Path) -> str:
-    """Rename a config that came while a command ran; return a line that says so."""
+    """Rename a config that a command created. Return a line that reports it."""
     aside = config.with_name(config.name + _ASIDE)
     try:
         try:
             config.replace(aside)
-        except OSError:  # what ran put a folder in the way
+        except OSError:  # the command made a folder of this name
             aside = aside.with_name(f"{aside.name}-{secrets.token_hex(4)}")
             config.replace(aside)
     except OSError as error:
-        return f"{config.name} came while this ran, and cannot be moved: {error.strerror}"
-    return f"{config.name} came while this ran: moved to {aside.name}, it does not count"
+        return f"the command created {config.name}, and it cannot be moved: {error.strerror}"
+    return f"the command created {config.name}: moved to {aside.name}, where rundry ignores it"

@@ -1,4 +1,4 @@
-"""Find out what a sandbox holds on this machine, by attacking it from the inside."""
+"""Test the guarantees of a sandbox on this machine by attacking it from the inside."""
 
 from .guarantees import NotHeld, Verdict, in_short, not_held
 from .run import Probed, cache_folder, probe

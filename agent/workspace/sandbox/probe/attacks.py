@@ -1,7 +1,7 @@
 """Attack the sandbox from the inside: `python -I -S -c TEXT TARGETS`, one attack for each guarantee.
 
-TARGETS is JSON: the places that the stage prepared outside (stage.py). Prints JSON: for each attack, true where it
-succeeded and false where the system refused it. An attack that failed in another way is left out: it was not tried.
+TARGETS is a JSON object: the targets that the stage prepared outside (stage.py). Prints a JSON object: for each attack,
+true if it succeeded and false if the system refused it. An attack that failed in another way is left out.
 Imports nothing of rundry.
 """
 
@@ -19,15 +19,15 @@ _MARK = b"changed"
 
 
 class Target(dict[str, str]):
-    """The prepared places, by name."""
+    """The prepared targets, by name."""
 
     @property
     def pid(self) -> int:
-        """Pid of a process outside the sandbox."""
+        """Return the pid of a process outside of the sandbox."""
         return int(self["pid"])
 
     def shows(self, path: str) -> bool:
-        """Whether the file can be read and holds the secret."""
+        """Return whether the file can be read and contains the secret."""
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 5 ms here
             return self["secret"].encode() in file.read(100_000)
 
@@ -40,7 +40,7 @@ def overwrite(path: str) -> bool:
 
 
 def any_of(*attacks: Callable[[], bool]) -> bool:
-    """Whether one of the attacks succeeds."""
+    """Return whether one of the attacks succeeds."""
     found = False
     for attack in attacks:
         try:
@@ -51,7 +51,7 @@ def any_of(*attacks: Callable[[], bool]) -> bool:
 
 
 def control(t: Target) -> bool:
-    """Write in the workspace: this must succeed, or no other answer means anything."""
+    """Write in the workspace. If this fails, the results of the other attacks are not valid."""
     return overwrite("inside")
 
 
@@ -61,7 +61,7 @@ def write_outside(t: Target) -> bool:
 
 
 def truncate_outside(t: Target) -> bool:
-    """Cut a file outside short."""
+    """Truncate a file outside."""
     os.truncate(t["cut"], 0)
     return True
 
@@ -72,7 +72,7 @@ def attributes_outside(t: Target) -> bool:
 
 
 def write_protected(t: Target) -> bool:
-    """Change what the user's shell and git run."""
+    """Change files that the user's shell and git execute."""
     return any_of(lambda: overwrite(".envrc"), lambda: overwrite(".git/hooks/pre-commit"))
 
 
@@ -82,7 +82,7 @@ def write_programs(t: Target) -> bool:
 
 
 def read_secret(t: Target) -> bool:
-    """Read a hidden file, also after an attempt to take its mount away."""
+    """Read a hidden file, also after an attempt to unmount what hides it."""
     folder = os.path.dirname(t["hidden"])  # noqa: PTH120
     ctypes.CDLL(None).umount2(folder.encode(), _DETACH_MOUNT)
     return any_of(lambda: t.shows(t["hidden"]), lambda: t.shows(f"/proc/self/root{t['hidden']}"))
@@ -94,13 +94,13 @@ def read_temp(t: Target) -> bool:
 
 
 def read_denied(t: Target) -> bool:
-    """Read a denied file, also by a link."""
+    """Read a denied file directly and through a link."""
     ways = [lambda: t.shows("denied"), lambda: os.link("denied", "hard") is None and t.shows("hard")]
     return any_of(*ways)
 
 
 def write_denied(t: Target) -> bool:
-    """Overwrite a denied file, or put another one in its place."""
+    """Overwrite a denied file or replace it with another one."""
     return any_of(lambda: overwrite("denied"), lambda: os.rename("inside", "denied") is None)  # noqa: PTH104
 
 
@@ -123,7 +123,7 @@ def unix_socket(t: Target) -> bool:
 
 
 def abstract_socket(t: Target) -> bool:
-    """Connect to a service outside by a name without a file."""
+    """Connect to a service outside through an abstract socket, which has no file."""
     return connects(socket.AF_UNIX, "\0" + t["abstract"])
 
 
@@ -133,14 +133,14 @@ def tcp(t: Target) -> bool:
 
 
 def udp(t: Target) -> bool:
-    """Send a datagram to a server on this machine; whether it arrives is seen outside."""
+    """Send a datagram to a server on this machine. The stage checks whether it arrives."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
         sending.sendto(_MARK, ("127.0.0.1", int(t["udp"])))
     return False
 
 
 def connects(family: int, address: object) -> bool:
-    """Whether a connection is made."""
+    """Return whether a connection can be made."""
     with socket.socket(family, socket.SOCK_STREAM) as connecting:
         connecting.settimeout(0.5)
         connecting.connect(address)  # pyright: ignore[reportArgumentType]
@@ -148,7 +148,7 @@ def connects(family: int, address: object) -> bool:
 
 
 def terminal(t: Target) -> bool:
-    """Open another terminal of the user, for both or for one of reading and writing."""
+    """Open another terminal of the user for reading, writing or both."""
     return any_of(*(lambda mode=mode: opens(t["terminal"], mode) for mode in (os.O_RDWR, os.O_RDONLY, os.O_WRONLY)))
 
 
@@ -191,12 +191,12 @@ def command_lines(t: Target) -> bool:
 
 
 def shared_memory(t: Target) -> bool:
-    """Open the shared memory of a process outside, POSIX and System V."""
+    """Open the POSIX or System V shared memory of a process outside."""
     libc = ctypes.CDLL(None, use_errno=True)
     return any_of(lambda: t.shows(t["shm"]), lambda: libc.shmget(int(t["shmkey"]), 0, 0) >= 0)
 
 
-# The attack that changes most comes last: those before it need the files as they were.
+# The most destructive attack comes last, because the others need unchanged files.
 ATTACKS = {
     "control": control,
     "read_secret": read_secret,

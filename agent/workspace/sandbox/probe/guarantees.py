@@ -1,4 +1,4 @@
-"""What a sandbox guarantees, and the words for a guarantee that is missing."""
+"""The guarantees of a sandbox, and the lines that describe a missing one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....system import read_table
 _FILE = Path(__file__).with_name("guarantees.toml")
 
 Verdict = Literal["held", "restored", "open", "untried"]
-"""What an attack showed. `restored`: it succeeded, and rundry put the place back afterwards."""
+"""Result of an attack. `restored`: the attack succeeded, but rundry restored the file afterwards."""
 
 
 class _Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class NotHeld(msgspec.Struct, frozen=True):
 
     name: str
     line: str
-    """What a command can do."""
+    """What a command can do because the guarantee is missing."""
     short: str
     """The same in at most five words."""
 
@@ -40,9 +40,9 @@ def names() -> list[str]:
 
 
 def not_held(verdicts: Mapping[str, Verdict], *, offline: bool, denied: bool) -> list[NotHeld]:
-    """Return the guarantees that are missing; one without a verdict counts as missing.
+    """Return the missing guarantees; one without a verdict counts as missing.
 
-    `offline`: commands are to have no network. `denied`: a rule denies a path.
+    `offline`: whether commands must not use the network. `denied`: whether a rule denies a path.
     """
     conditions = {"": True, "offline": offline, "denied": denied}
     found = list[NotHeld]()
@@ -55,14 +55,14 @@ def not_held(verdicts: Mapping[str, Verdict], *, offline: bool, denied: bool) ->
 
 
 def in_short(missing: Iterable[NotHeld]) -> str:
-    """Return the missing guarantees in few words."""
+    """Return a short list of the missing guarantees."""
     return ", ".join(one.short for one in missing)
 
 
 def _line(guarantee: _Guarantee, verdict: Verdict) -> str:
     if verdict == "restored":
         return guarantee.restored
-    return guarantee.line if verdict == "open" else f"{guarantee.line} (not tried: it counts as not held)"
+    return guarantee.line if verdict == "open" else f"{guarantee.line} (not tested, so it counts as not held)"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Run the attacks in a sandbox, and remember what they showed until the machine or the program changes."""
+"""Run the attacks in a sandbox, and store the results until the machine or the program changes."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ _MOST_KEPT = 8
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 RunAttacks = Callable[[AttackStage, list[str]], Awaitable[Finished]]
-"""Run a command on a stage, in the sandbox to be judged."""
+"""Run a command on a stage in the sandbox that is being tested."""
 
 
 class Probed(msgspec.Struct, frozen=True):
-    """What the attacks showed, by the name of the guarantee."""
+    """The results of the attacks, by the name of the guarantee."""
 
     verdicts: dict[str, Verdict] = {}
     why: str = ""
-    """Why there are no verdicts."""
+    """Why there are no verdicts; empty if there are."""
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be found out again."""
+    """Return the folder for data that can be computed again."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "rundry"
 
 
 async def probe(run: RunAttacks, about: str, *, workspace: Path | None, fresh: bool) -> Probed:
-    """Return what the sandbox holds.
+    """Return which guarantees the sandbox gives.
 
-    `about`: what tells this sandbox from another one. `workspace`: commands can write to it, so nothing is remembered
-    there. `fresh`: attack, whatever is remembered.
+    `about`: identifies this sandbox. `workspace`: a folder that commands can write to, so results are not stored there.
+    `fresh`: ignore stored results.
     """
     kept = cache_folder() / _FILE
     if workspace is not None and _is_below(kept, workspace):
@@ -74,7 +74,7 @@ async def _attack(run: RunAttacks) -> Probed:
             done = await run(stage, [sys.executable, "-I", "-S", "-B", "-c", _text(), targets])
             return _judge(stage, done)
     except OSError as error:
-        return Probed(why=f"nothing was tried: {error.strerror or error}")
+        return Probed(why=f"the sandbox was not tested: {error.strerror or error}")
 
 
 def _judge(stage: AttackStage, done: Finished) -> Probed:
@@ -82,13 +82,13 @@ def _judge(stage: AttackStage, done: Finished) -> Probed:
         inside = msgspec.json.decode(done.output.strip().rpartition(b"\n")[2], type=dict[str, bool])
     except BROKEN_JSON:
         said = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
-        return Probed(why=f"nothing was tried: the attacks did not run ({said})")
+        return Probed(why=f"the sandbox was not tested: the attacks did not run ({said})")
     verdicts = stage.verdicts(inside)
-    return Probed(verdicts, "" if verdicts else "nothing was tried: a command cannot write in its workspace")
+    return Probed(verdicts, "" if verdicts else "the sandbox was not tested: a command cannot write in its workspace")
 
 
 def _stage_folder() -> Path | None:
-    """Return a folder that commands see as it is; a temp folder is replaced, so nothing there shows much."""
+    """Return a folder that commands can see. A temp folder is not suitable, because the sandbox replaces it."""
     try:
         cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -97,7 +97,7 @@ def _stage_folder() -> Path | None:
 
 
 def _key(about: str) -> str:
-    """What the result depends on: the kernel, its namespaces, the program, the user, the sandbox."""
+    """Return a key of everything the result depends on: kernel, namespaces, program, user and sandbox."""
     facts = [about, VERSION, _text(), os.uname().release, str(os.getuid())]
     with suppress(OSError):
         facts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
@@ -108,7 +108,7 @@ def _key(about: str) -> str:
 
 
 def _read(path: Path) -> dict[str, Probed]:
-    """Return what is remembered; nothing where that is damaged."""
+    """Return the stored results; none if the file is damaged."""
     try:
         return msgspec.json.decode(read_plain(path), type=dict[str, Probed])
     except (OSError, *BROKEN_JSON):
@@ -116,7 +116,7 @@ def _read(path: Path) -> dict[str, Probed]:
 
 
 def _write(path: Path, known: dict[str, Probed]) -> None:
-    """Remember a few results. Where that is not possible, the next start attacks again."""
+    """Store the newest results. If that fails, the next start runs the attacks again."""
     kept = dict(list(known.items())[-_MOST_KEPT:])
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with suppress(OSError):

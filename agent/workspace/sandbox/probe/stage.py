@@ -1,4 +1,4 @@
-"""Prepare what the attacks aim at, and look from the outside at what they did."""
+"""Prepare the targets of the attacks, and check from the outside which attacks succeeded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...own_temp import temp_folder
 from .guarantees import Verdict
 
 _LONGEST = 100
-"""Bytes of the path of a unix socket (unix(7): 108)."""
+"""Maximum length, in bytes, of the path of a unix socket (unix(7) allows 108)."""
 _CREATE, _REMOVE = 0o1000, 0
 _PLAIN = b"plain"
 _CONTROL = "control"
@@ -30,7 +30,7 @@ class AttackStage:
     """A workspace, files, servers, a terminal and a process outside of the sandbox. Used as a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: where the stage is built, removed by the caller."""
+        """`folder`: the folder for all files of the stage; the caller removes it."""
         self.ws = folder / "work"
         self.hidden = folder / "hidden"
         self.programs = self.ws / "bin"
@@ -39,10 +39,10 @@ class AttackStage:
         self._open = ExitStack()
         self._prepared = [_CONTROL]
         self._seen: dict[str, Callable[[], bool]] = {}
-        """For an attack: whether it was seen outside to succeed."""
+        """For each attack, a function that checks from the outside whether it succeeded."""
 
     def __enter__(self) -> Self:
-        """Build all parts. The attacks on a part that cannot be built count as not tried."""
+        """Build all parts. If a part cannot be built, the attacks on it count as not tried."""
         self.ws.mkdir(parents=True)
         self.hidden.mkdir()
         parts = (self._files, self._workspace, self._repository, self._local_servers, self._network, self._terminals)
@@ -60,7 +60,7 @@ class AttackStage:
         self._open.close()
 
     def verdicts(self, inside: Mapping[str, bool]) -> dict[str, Verdict]:
-        """Return what the attacks showed. `inside`: what they report; without their control, nothing counts."""
+        """Return the results of the attacks. `inside`: what the attacks report; not valid if their control failed."""
         if not inside.get(_CONTROL):
             return {}
         found: dict[str, Verdict] = {}
@@ -76,7 +76,7 @@ class AttackStage:
         try:
             return look is not None and look()
         except OSError:
-            return True  # what the attack was to leave alone is gone
+            return True  # the attack removed its target
 
     def _add(self, name: str, seen: Callable[[], bool] | None = None, /, **targets: object) -> None:
         self.targets |= {key: str(value) for key, value in targets.items()}
@@ -183,7 +183,7 @@ class AttackStage:
 
 
 def _is_ready(server: socket.socket) -> bool:
-    """Whether something arrived at a server."""
+    """Return whether data arrived at a server."""
     return bool(select.select([server], [], [], 0)[0])
 
 
