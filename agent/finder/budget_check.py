@@ -19,12 +19,12 @@ def no_room(kit: Kit, more: int = 0) -> str | None:
     budget = msgspec.structs.replace(kit.facts.budget, tokens=None, usd=None)
     end = admit(
         budget,
-        kit.spent() + Spent(steps=more),
+        kit.usage.spent() + Spent(steps=more),
         0,
-        price=kit.model.price,
+        price=kit.models.current.price,
         margin=Margin([]),
-        reserve=reserve_for(budget, kit.model.price, kit.model.window),
-        window=kit.model.window,
+        reserve=reserve_for(budget, kit.models.current.price, kit.models.current.window),
+        window=kit.models.current.window,
         max_output=None,
         now=kit.clock.now(),
     )

@@ -57,12 +57,10 @@ class Finder:
         self.leads = Leads(kit, spec, self.frontier)
         self.has_model = has_model
         self._scope = Scope(kit.workspace, spec)
-        self._asking = Asking(kit, spec, self.books, self.leads.told)
-        self._asking.open_model = open_model
+        self._asking = Asking(kit, spec, self.books, self.leads.told, open_model)
         self._items = ItemWorks(kit, self.books, worker, self._asking)
         self._worker = worker
         self._migrate = Migrate(kit, spec, self.books) if spec.check is not None else None
-        kit.on_ending = self._asking.ended
 
     @property
     def spec(self) -> FinderSpec:
@@ -78,15 +76,15 @@ class Finder:
     def begin(self) -> None:
         """Record the seeds as seen and queue them."""
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
-        with self.kit.together():
-            self.books.items(seeds, "seed", self.kit.record, reason="seed")
+        with self.kit.events.together():
+            self.books.items(seeds, "seed", self.kit.events.record, reason="seed")
 
     def take_up(self, *, again: bool = False) -> None:
         """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
 
         `again`: the run had ended, so what failed permanently is tried again.
         """
-        with self.kit.together():
+        with self.kit.events.together():
             self.frontier.roll_back()
         if again:
             if not self.spec.leads.work and any(lens.missed for lens in self.facts.lenses.values()):
@@ -98,11 +96,11 @@ class Finder:
     def _try_again(self) -> None:
         """Retry what failed permanently: items with all of their attempts, lenses with one."""
         while rows := self.frontier.page(State.SET_ASIDE, limit=CHUNK):
-            with self.kit.together():
+            with self.kit.events.together():
                 for row in rows:
                     self.frontier.requeue(row.key, "resume", attempts=0)
                     was = row.state.value
-                    self.kit.record(
+                    self.kit.events.record(
                         ItemQueued(
                             key=row.key, kind=row.kind, value=row.value, source="resume", reason="retry", was=was
                         )
@@ -110,7 +108,7 @@ class Finder:
         names = [lens.name for lens in self.facts.lenses.values() if lens.failed is not None]
         if names:
             text = f"{', '.join(names)} failed before: one more try, because the run was resumed"
-            self.kit.record(CriticSpoke(half="code", lenses=names, text=text))
+            self.kit.events.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         """Record what has happened, then return the state that the loop decides from."""
@@ -132,9 +130,9 @@ class Finder:
             return await self._items.perform(work)
         if work.kind != "lens":
             return await self._asking.perform(work)
-        self._scope.begin(self.kit.record)
+        self._scope.begin(self.kit.events.record)
         result = await self._asking.perform(work)
-        await self._scope.place(self.facts, work.about, self.kit.record)
+        await self._scope.place(self.facts, work.about, self.kit.events.record)
         return result
 
     def skip(self, key: str) -> bool:
@@ -142,7 +140,7 @@ class Finder:
         if any(flight.about == key for flight in self.facts.flights.values()):
             return False
         self._items.offered.pop(key, None)
-        return self.books.skipped(key, self.kit.record)
+        return self.books.skipped(key, self.kit.events.record)
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
@@ -218,7 +216,7 @@ class Finder:
             self._record_item_passes(state)
 
     def _judge(self, state: FinderState) -> None:
-        record = self.kit.record
+        record = self.kit.events.record
         asked = self.spec.sceptics if self.has_model else 0
         for finding in [self.facts.findings[key] for key in self.facts.unjudged]:
             if finding.wants_evidence is not None or len(finding.votes) + len(finding.failures) < asked:
@@ -247,7 +245,7 @@ class Finder:
     def _book_passes_of_lenses(self, state: FinderState) -> None:
         facts = self.facts
         if is_pass_over(state):
-            with self.kit.together():
+            with self.kit.events.together():
                 self.leads.finish()
                 self._finish_pass(streak_after(facts))
             state = self._look(state.busy, None)
@@ -256,14 +254,14 @@ class Finder:
         who = next_pass(state)
         if not who and (names := without_a_chance(facts)):
             text = f"{', '.join(names)} failed: one more try before this is dry"
-            self.kit.record(CriticSpoke(half="code", lenses=names, text=text))
+            self.kit.events.record(CriticSpoke(half="code", lenses=names, text=text))
             who = next_pass(self._look(state.busy, None))
         if who:
-            with self.kit.together():
+            with self.kit.events.together():
                 self.leads.take(state.ready)
-                self.kit.record(PassStarted(number=facts.pass_number + 1, lenses=who))
+                self.kit.events.record(PassStarted(number=facts.pass_number + 1, lenses=who))
         elif facts.critic is None:
-            self.kit.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
+            self.kit.events.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
 
     def _record_item_passes(self, state: FinderState) -> None:
         """Record the passes of items; those of a worker are recorded with its items."""
@@ -273,10 +271,10 @@ class Finder:
         passes = ItemPasses(self.facts, self.spec)
         if state.is_drained or self.facts.pass_done >= self.spec.concurrency:
             for event in passes.end():
-                self.kit.record(event)
+                self.kit.events.record(event)
         if state.ready and self._worker is None:
             for event in passes.begin():
-                self.kit.record(event)
+                self.kit.events.record(event)
 
     def _record_scan_passes(self, state: FinderState) -> None:
         """Record passes of a migration: one full scan and the work on what it found."""
@@ -284,11 +282,11 @@ class Finder:
         if facts.pass_open and state.is_drained and facts.scan_pass == facts.pass_number:
             self._finish_pass(0 if facts.pass_new or facts.pass_done else facts.streak + 1)
         if not facts.pass_open and state.is_drained and facts.scanned is None:
-            self.kit.record(PassStarted(number=facts.pass_number + 1))
+            self.kit.events.record(PassStarted(number=facts.pass_number + 1))
 
     def _finish_pass(self, streak: int) -> None:
         facts = self.facts
-        self.kit.record(
+        self.kit.events.record(
             PassFinished(
                 number=facts.pass_number, new=facts.pass_new, dry_streak=streak, dry_passes=self.spec.dry_passes
             )

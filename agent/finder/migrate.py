@@ -70,12 +70,12 @@ class Migrate:
 
     async def scan(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
-        record, tally = self._kit.recorder(None, work.work), _Tally()
+        record, tally = self._kit.events.bound(None, work.work), _Tally()
         record(WorkStarted(kind=SCAN, about=SCAN))
         try:
-            with self._kit.watch.running():
-                async with asyncio.timeout(self._kit.seconds_for_work()):
-                    await self._kit.interruptible(self._compare_guarded(record, tally))
+            with self._kit.usage.running():
+                async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+                    await self._kit.activity.interruptible(self._compare_guarded(record, tally))
         except (PersonInterrupted, TimeoutError) as how:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
@@ -96,10 +96,10 @@ class Migrate:
 
     async def fix(self, work: Work, item: Item) -> WorkResult:
         """Work a file until it passes its check, or queue it again, or mark it as failed permanently."""
-        kit, record = self._kit, self._kit.recorder(None, work.work)
-        with kit.together():
+        kit, record = self._kit, self._kit.events.bound(None, work.work)
+        with kit.events.together():
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
-        kit.stalls.pop(work.work, None)
+        kit.stalls.forget(work.work)
         try:
             return await self._fix(work, item, record)
         except PersonInterrupted:
@@ -143,9 +143,9 @@ class Migrate:
         """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
-        with self._kit.watch.running():
-            async with asyncio.timeout(self._kit.seconds_for_work()):
-                checked = await self._kit.interruptible(check(self._kit, self._command, path, record))
+        with self._kit.usage.running():
+            async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+                checked = await self._kit.activity.interruptible(check(self._kit, self._command, path, record))
         return self._accepted(key, path, checked)
 
     def _order(self, work: Work, prompt: str) -> Work:
@@ -184,7 +184,7 @@ class Migrate:
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
         """Set the item aside until a user decides. The model's changes stay in its file."""
         path, error = path_of(item.key, self._kit.workspace.root), _why(checked)
-        with self._kit.together():
+        with self._kit.events.together():
             record(checked)
             content = self._content(path)
             record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
@@ -193,7 +193,7 @@ class Migrate:
         return WorkResult(work=work.work)
 
     def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
-        with self._kit.together():
+        with self._kit.events.together():
             record(checked)
             self._books.frontier.finish(item.key)
             reason = "the check passes" if steps else "the check passes already"
@@ -209,14 +209,14 @@ class Migrate:
 
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
         final = final or item.attempts >= self._kit.facts.search.retries
-        with self._kit.together():
+        with self._kit.events.together():
             self._books.failed(item, error, record, final=final)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
         return WorkResult(work=work.work)
 
     def _return_to_queue(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
         """Return the item to the front of the queue: nothing was learned about it."""
-        with self._kit.together():
+        with self._kit.events.together():
             self._books.frontier.roll_back([item.key])
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
@@ -281,7 +281,7 @@ class Migrate:
         row = self._books.frontier.find(key)
         if row is None:
             tally.new += 1
-            with self._kit.together():
+            with self._kit.events.together():
                 self._books.items([Candidate("file", path)], SCAN, record)
             return
         tally.known += 1
@@ -295,12 +295,12 @@ class Migrate:
             self._requeue(row, "regressed", record)
             return
         error = f"it fails again each time, after it was done {times + 1} times: {_why(checked)}"
-        with self._kit.together():
+        with self._kit.events.together():
             self._books.frontier.set_aside(row.key, error, times + 1)
             record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
 
     def _requeue(self, row: Row, reason: str, record: Record) -> None:
-        with self._kit.together():
+        with self._kit.events.together():
             self._books.frontier.requeue(row.key, SCAN, attempts=0)
             record(
                 ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)

@@ -57,7 +57,7 @@ async def evidence_at_end(kit: Kit) -> Evidence | None:
     guarded = kit.guarded
     await guarded.tolerate_outputs(await guarded.differences(full=True))
     with suppress(PersonInterrupted):  # restores everything
-        await guarded.settle(kit.recorder(None, None), "the last check", full=True)
+        await guarded.settle(kit.events.bound(None, None), "the last check", full=True)
     return evidence_of(kit.facts, await guarded.report())
 
 

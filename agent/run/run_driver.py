@@ -19,7 +19,6 @@ from ..protocol import (
     LoopKind,
     Outcome,
     Paused,
-    Prompted,
     Reason,
     RunResumed,
     Said,
@@ -32,21 +31,22 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit, PersonInterrupted, perform, verify, wrap_up
+from ..step.resources.program_messages import ProgramMessages
 from ..workspace import Finished
 from .commands.control import give_back, wheel_taken
 from .evidence import evidence_at_end
 from .outcome import outcome_of
 from .passes.passes import Passes, has_passes
 from .pool import Pool
-from .setup.concurrent_runs import neighbours
+from .setup.concurrent_runs import concurrent_runs
 from .suspect import settled_by_person
 
 
 class RunDriver:
     """Drive one run. The inbox records what the user asked for, and the driver acts on it between two steps."""
 
-    def __init__(self, kit: Kit, tools: Sequence[str], finder: Finder | None = None) -> None:
-        self.kit = kit
+    def __init__(self, kit: Kit, messages: ProgramMessages, tools: Sequence[str], finder: Finder | None = None) -> None:
+        self.kit, self.messages = kit, messages
         self.tools = tools
         self.finder = finder
         """The search of an until-dry run; else None."""
@@ -60,7 +60,6 @@ class RunDriver:
         self.stop: str | None = None
         """`wrap_up` or `now` after a stop was requested."""
         self.stop_detail = ""
-        self._undelivered: list[Prompted] = []
         self.steers: set[int] = set()
         """Ids of queued messages that interrupted the step."""
         self.wheel_asked = False
@@ -71,7 +70,6 @@ class RunDriver:
         """Nothing happens until the user does something."""
         self.files_at_rest = asyncio.Lock()
         """Held during an undo, so that no step begins."""
-        kit.background.tell = self.tell
         self.look: Callable[[], Awaitable[None]] = _nothing
         """Handle the commands in the inbox."""
         self.hand_over: Callable[[str], Awaitable[bool]] = _nobody
@@ -91,7 +89,7 @@ class RunDriver:
             self.pool.take_stir()
             budget, detail = self._exhausted
             finder = self.finder.state(self.pool.busy, detail if budget == self.facts.budget else None)
-        now, price = self.kit.clock.now(), self.kit.model.price
+        now, price = self.kit.clock.now(), self.kit.models.current.price
         return LoopState(self.facts, results, self.kit.watched(), finder, self.pool.busy, now, price)
 
     def ask_to_stop(self, how: str, detail: str) -> None:
@@ -99,8 +97,8 @@ class RunDriver:
         if self.stop != "now":
             self.stop, self.stop_detail = how, detail
         self.kit.gate.cancel_all(detail)
-        self.kit.interrupt("stop")
-        self.kit.news.set()
+        self.kit.activity.interrupt("stop")
+        self.kit.activity.wake()
 
     def stop_asked(self) -> Finish | None:
         """Return the end that the user asked for, or None."""
@@ -111,18 +109,21 @@ class RunDriver:
     async def between_steps(self) -> None:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         await self.look()
-        await self.until(lambda: not self.facts.paused or self.kit.step_once or self.kit.deadline_passed())
+        await self.until(self._may_go_on)
         await self._give_control()
         self.deliver()
         if self.facts.verdicts.is_check_due and self.stop is None:
             await self.ask_checks()
 
+    def _may_go_on(self) -> bool:
+        return not self.facts.paused or self.kit.activity.one_step or self.kit.usage.deadline_passed()
+
     async def _give_control(self) -> None:
         """Give control to the user if they asked for it, and wait until they return it."""
         if self.wheel_asked and not self.is_driven and self.can_be_driven:
-            self.kit.record(await wheel_taken(self.kit))
+            self.kit.events.record(await wheel_taken(self.kit))
         self.wheel_asked = False
-        self.kit.news.set()
+        self.kit.activity.wake()
         await self.until(lambda: not self.is_driven)
         if self.is_driven:
             await give_back(self.kit, "", by="program")
@@ -140,19 +141,12 @@ class RunDriver:
     async def ask_checks(self) -> None:
         """Run the predicates outside of a step: before the first one, and after an undo."""
         async with self.files_at_rest:
-            with self.kit.activity():
+            with self.kit.activity.in_progress():
                 try:
-                    self.kit.facts.world = await self.kit.look_at_world()
-                    await verify(self.kit, self.kit.recorder(None, None), claim=False, baseline=True)
+                    await self.kit.world.refresh()
+                    await verify(self.kit, self.kit.events.bound(None, None), claim=False, baseline=True)
                 except PersonInterrupted:
                     self.rest()
-
-    def tell(self, prompted: Prompted) -> None:
-        """Send a message of the program to the model before its next call; record it immediately if no step runs."""
-        if self.kit.active:
-            self._undelivered.append(prompted)
-        else:
-            self.kit.record(prompted)
 
     def deliver(self) -> None:
         """Add waiting messages to the conversation: the program's, then the user's, beginning with those that
@@ -162,24 +156,22 @@ class RunDriver:
         """
         if self.facts.main.unanswered():
             return
-        for prompted in self._undelivered:
-            self.kit.record(prompted)
-        self._undelivered.clear()
+        self.messages.deliver()
         queue = self.facts.queue
         if queue:
-            self.kit.stall_watch(None).person_said()
+            self.kit.stalls.of(None).person_said()
         for queued_id in sorted(queue, key=lambda i: (i not in self.steers, i)):
             kind = "steer" if queued_id in self.steers else "say"
             if not self.facts.spec.task and not any(m.role == "user" for m in self.facts.main.messages):
                 kind = "task"
             queued = queue[queued_id]
-            self.kit.record(Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images))
+            self.kit.events.record(Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images))
         self.steers.clear()
 
     async def perform(self, again: Again) -> list[WorkResult]:
         """Start this work. Returns the results of finished work, as soon as any running work has finished."""
-        if self.kit.step_once and again.works:
-            self.kit.step_once = False
+        if self.kit.activity.one_step and again.works:
+            self.kit.activity.end_one_step()
             self.pool.start(again.works[:1])
         else:
             self.pool.start(again.works)
@@ -196,7 +188,7 @@ class RunDriver:
     async def _perform(self, work: Work) -> WorkResult:
         async with self.files_at_rest:
             pass
-        with self.kit.activity():
+        with self.kit.activity.in_progress():
             if self.finder is not None:
                 return await self.finder.perform(work)
             if self.passes is not None and work.kind != "main":
@@ -216,7 +208,7 @@ class RunDriver:
             return
         if decision.seconds is not None:
             sleep = asyncio.ensure_future(self.kit.clock.sleep(decision.seconds))
-            sleep.add_done_callback(lambda _: self.kit.news.set())
+            sleep.add_done_callback(lambda _: self.kit.activity.wake())
             try:
                 await self.until(
                     lambda: sleep.done() or bool(self.facts.queue) or self.pool.take_stir(), of_person=False
@@ -224,16 +216,16 @@ class RunDriver:
             finally:
                 sleep.cancel()
             return
-        self.kit.record(Waiting(why=decision.why))
+        self.kit.events.record(Waiting(why=decision.why))
         await self.until(lambda: bool(self.facts.queue))
 
     async def _sleep(self, asleep: Sleeping) -> None:
         """Sleep between two passes. The user, a message or the deadline ends it early."""
         clock = self.kit.clock
-        self.kit.record(asleep)
+        self.kit.events.record(asleep)
         began = clock.monotonic()
         timer = asyncio.ensure_future(clock.sleep(asleep.seconds))
-        timer.add_done_callback(lambda _: self.kit.news.set())
+        timer.add_done_callback(lambda _: self.kit.activity.wake())
         self.is_asleep, self.woken = True, False
         try:
             by = await self._roused(timer)
@@ -241,8 +233,8 @@ class RunDriver:
             self.is_asleep = False
             timer.cancel()
         if by is not None:
-            self.kit.record(Woken(by=by, slept=clock.monotonic() - began))
-            self.kit.stalls.pop(None, None)  # the same calls after a sleep are not a stall
+            self.kit.events.record(Woken(by=by, slept=clock.monotonic() - began))
+            self.kit.stalls.forget(None)  # the same calls after a sleep are not a stall
 
     async def _roused(self, timer: asyncio.Future[None]) -> str | None:
         """Return what ended the sleep, or None if the run has to stop."""
@@ -252,7 +244,7 @@ class RunDriver:
                 return "person"
             if self.facts.queue:
                 return "message"
-            if self.kit.deadline_passed():
+            if self.kit.usage.deadline_passed():
                 return "deadline"
             return "clock" if timer.done() else None
 
@@ -287,7 +279,7 @@ class RunDriver:
             self.facts,
             decision,
             answer=answer,
-            seconds=self.kit.uncounted(),
+            seconds=self.kit.usage.uncounted(),
             journal=self.kit.journal.path,
             failed_items=self.finder.failed_items() if self.finder is not None else (),
             evidence=await evidence_at_end(self.kit),
@@ -307,10 +299,10 @@ class RunDriver:
         await self.until(lambda: moved() or not self.kit.watched(), of_person=False)
         if self.stop is not None or not moved():
             return False
-        notes = neighbours(facts.spec, self.kit.journal.path, self.kit.clock.now())
-        self.kit.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
+        notes = concurrent_runs(facts.spec, self.kit.journal.path, self.kit.clock.now())
+        self.kit.events.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
         if facts.handoff is not None:
-            self.kit.record(HandoffClosed(by="person"))
+            self.kit.events.record(HandoffClosed(by="person"))
         return True
 
     async def close(self) -> None:
@@ -327,7 +319,7 @@ class RunDriver:
 
         If a message, a stop or a deadline came with the interrupt, the run continues immediately.
         """
-        if self.stop is not None or self.facts.queue or self.kit.deadline_passed():
+        if self.stop is not None or self.facts.queue or self.kit.usage.deadline_passed():
             return
         if self.facts.spec.loop is not LoopKind.CHAT and not self.wheel_asked:
             self.pause("interrupted", by="person")
@@ -335,24 +327,24 @@ class RunDriver:
     def pause(self, why: str, *, by: str) -> None:
         """Pause the run until someone continues it."""
         if not self.facts.paused:
-            self.kit.record(Paused(by=by, why=why))
+            self.kit.events.record(Paused(by=by, why=why))
 
     def unpause(self) -> None:
         """Continue the run."""
         if self.facts.paused:
-            self.kit.record(Unpaused())
+            self.kit.events.record(Unpaused())
 
     async def _until_more(self, detail: str) -> None:
         """Wait, in a chat whose budget is exhausted, for the next message or a changed limit."""
         limits = self.facts.budget, self.facts.spec
-        self.kit.record(Waiting(why="message", detail=detail))
+        self.kit.events.record(Waiting(why="message", detail=detail))
         await self.until(lambda: bool(self.facts.queue) or (self.facts.budget, self.facts.spec) != limits)
 
     async def until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
         """Wait until `enough` or a stop, checking after each event. `of_person`: only the user can end the wait."""
         self.waits = of_person
         try:
-            await self.kit.until(lambda: self.stop is not None or self.wheel_asked or enough())
+            await self.kit.activity.until(lambda: self.stop is not None or self.wheel_asked or enough())
         finally:
             self.waits = False
 

@@ -10,7 +10,7 @@ from ..facts.search.suspects import work_of
 from ..facts.verdicts import SUSPECT_QUESTION, result_of
 from ..protocol import CheckAccepted, CheckFinished, ItemQueued, Prompted, QuestionAnswered, QuestionAsked, Waiting
 from ..step.checks.feedback import suspect_words
-from ..step.kit import Kit
+from ..step.resources.kit import Kit
 
 if TYPE_CHECKING:
     from .run_driver import RunDriver
@@ -41,12 +41,12 @@ async def settled_by_person(run: RunDriver) -> bool:
     seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
     name = f"{SUSPECT_QUESTION}{seq}"
     if name not in facts.asking.questions:  # otherwise an earlier runner asked it
-        kit.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
-    kit.record(Waiting(why="question"))
+        kit.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
+    kit.events.record(Waiting(why="question"))
     await run.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not kit.watched())
     if name in facts.asking.questions:
         is_heard = bool(facts.queue) or run.stop is not None or run.wheel_asked
-        kit.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
+        kit.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
         if not is_heard:
             return False
     answer = facts.asking.answers[name].strip()
@@ -75,7 +75,7 @@ def _accept(run: RunDriver, found: Sequence[CheckFinished]) -> None:
         _queue_items(run, is_accepted=True)
         return
     for check in found:
-        run.kit.record(CheckAccepted(command=check.command))
+        run.kit.events.record(CheckAccepted(command=check.command))
 
 
 def _queue_items(run: RunDriver, *, is_accepted: bool, said: str = "") -> None:
@@ -83,16 +83,16 @@ def _queue_items(run: RunDriver, *, is_accepted: bool, said: str = "") -> None:
     kit, finder = run.kit, run.facts.finder
     assert run.finder is not None and finder is not None  # only a migration has such items
     frontier = run.finder.frontier
-    with kit.together():
+    with kit.events.together():
         for key, one in list(finder.suspects.waiting.items()):
             row = frontier.find(key)
             if row is None:
                 continue
             if is_accepted:
-                kit.recorder(None, work_of(key))(CheckAccepted(command=one.check.command))
+                kit.events.bound(None, work_of(key))(CheckAccepted(command=one.check.command))
             frontier.requeue(key, "person", attempts=0)
             was = row.state.value
-            kit.record(
+            kit.events.record(
                 ItemQueued(
                     key=key, kind=row.kind, value=row.value, source="person", reason="person", was=was, said=said
                 )
@@ -104,7 +104,7 @@ def accept_same_results(kit: Kit) -> None:
     verdicts = kit.facts.verdicts
     for check in verdicts.suspects:
         if result_of(check) in verdicts.accepted_results:
-            kit.record(CheckAccepted(command=check.command))
+            kit.events.record(CheckAccepted(command=check.command))
 
 
 def tell_suspects(run: RunDriver, more: str = "") -> None:
@@ -113,7 +113,7 @@ def tell_suspects(run: RunDriver, more: str = "") -> None:
     if run.finder is not None:
         _queue_items(run, is_accepted=False, said=more.strip())
     elif found:
-        run.kit.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
+        run.kit.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
 
 
 def _accepts(answer: str) -> bool:

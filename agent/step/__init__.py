@@ -5,7 +5,6 @@ from __future__ import annotations
 from .checks.feedback import feedback, unconfirmed
 from .checks.verify import verify
 from .constrained import NOTHING
-from .kit import Kit, PersonInterrupted
 from .model_call.images_shown import accepts_images, shown_to
 from .model_call.lost import charge_lost_calls
 from .model_call.summarise import NotSummarised, summarise
@@ -13,6 +12,8 @@ from .model_call.wrap_up import wrap_up
 from .observe import hint
 from .perform import perform
 from .prompt import instructions, system_prompt
+from .resources.activity import PersonInterrupted
+from .resources.kit import Kit
 from .tool_calls.commands import file_changed, note_lost_command, settle_lost_command
 from .tool_calls.perform_calls import OVER_QUOTA, perform_calls
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..protocol import Record, StallDetected
 from ..stops import Call, Observation, one_spelling
 from ..tools import TOOLS
-from .kit import Kit
 from .model_call.stream import Reply
+from .resources.kit import Kit
 from .tool_calls.perform_calls import Acted
 
 
@@ -15,7 +15,7 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
     4.5).
     """
     root = str(kit.workspace.root)
-    finding = kit.stall_watch(work).observe(
+    finding = kit.stalls.of(work).observe(
         Observation(
             calls=[
                 Call(

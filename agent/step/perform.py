@@ -22,12 +22,14 @@ from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
 from .fitting.context import Fitted
 from .fitting.turn import file_space, note_shortened, too_small
-from .kit import Kit, PersonInterrupted
 from .model_call.call import Failed, call, prepare
 from .model_call.stream import Reply
 from .observe import hint, look_for_stalls
+from .resources.activity import PersonInterrupted
+from .resources.kit import Kit
+from .tool_calls.acted import Acted, OnEnding
 from .tool_calls.commands import notice_background
-from .tool_calls.perform_calls import Acted, act
+from .tool_calls.perform_calls import act
 
 CUT_CALLS = (
     "Your answer was too long and was cut off: the first {count} of its calls were run, "
@@ -35,34 +37,34 @@ CUT_CALLS = (
 )
 
 
-async def perform(kit: Kit, work: Work, tools: Sequence[str]) -> WorkResult:
+async def perform(kit: Kit, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None) -> WorkResult:
     """Run steps until the work's cap, its ending tool, a fault, an exhausted budget, or a user.
     Never raises for these.
     """
     if work.system is not None and not kit.facts.conversation(work.work).messages:
-        kit.record(Prompted(kind="system", text=work.system), work=work.work)
+        kit.events.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
-        kit.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
+        kit.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
     form = kit.constrained if work.work is None else None
     specs = offered(work.tools if work.tools is not None else tools) if form is None else []
     for done in range(work.step_cap):
-        if done and not await kit.rest_between_steps():
+        if done and not await kit.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
         if form is not None:
             shown = await asyncio.to_thread(form.show, file_space(kit))
             if shown is None:
                 return WorkResult(work=work.work, steps=done, fault=NO_FILE)
-            kit.record(Prompted(kind="file", text=shown))
+            kit.events.record(Prompted(kind="file", text=shown))
         fitted, grant = prepare(kit, work.work, specs, form)
         if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
-            kit.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
+            kit.events.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
             fitted, grant = prepare(kit, work.work, specs, form)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         if not fitted.fits:
             return WorkResult(work=work.work, steps=done, fault=too_small(kit, work.work, specs))
-        note_shortened(kit, fitted.fixed, work.work, kit.recorder(None, work.work))
-        result = await _step(kit, work, specs, fitted, grant, form)
+        note_shortened(kit, fitted.fixed, work.work, kit.events.bound(None, work.work))
+        result = await _step(kit, work, specs, fitted, grant, form, on_ending)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -84,11 +86,17 @@ def _has_last_word(kit: Kit, work: str | None) -> bool:
 
 
 async def _step(
-    kit: Kit, work: Work, specs: Sequence[ToolSpec], fitted: Fitted, grant: Grant, form: Constrained | None
+    kit: Kit,
+    work: Work,
+    specs: Sequence[ToolSpec],
+    fitted: Fitted,
+    grant: Grant,
+    form: Constrained | None,
+    on_ending: OnEnding | None,
 ) -> Acted | WorkResult:
     """Run one step and record it from start to end."""
     number = kit.facts.next_step
-    record = kit.recorder(number, work.work)
+    record = kit.events.bound(number, work.work)
     record(StepStarted(number=number))
     runs = "model"
     try:
@@ -98,9 +106,9 @@ async def _step(
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
-        await kit.interruptible(kit.before_acting())
+        await kit.activity.interruptible(kit.before_acting())
         names = [spec.name for spec in specs] if form is None else TOOLS
-        acted = await act(kit, reply, record, step=number, work=work.work, names=names)
+        acted = await act(kit, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
         if acted.left_open:
             return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
         runs = "check"
@@ -110,7 +118,7 @@ async def _step(
         record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
     finally:
-        record(StepFinished(number=number, seconds=kit.count_seconds(), world=kit.facts.world))
+        record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=kit.facts.world))
 
 
 def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
@@ -130,7 +138,7 @@ def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | 
         return None
     if stall.response != "hint":
         return WorkResult(work=work.work, steps=1, fault=f"it went in circles ({stall.kind}: {stall.signature})")
-    kit.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
+    kit.events.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
     return None
 
 
@@ -140,9 +148,9 @@ async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: R
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
-    kit.facts.world = await kit.look_at_world()
+    await kit.world.refresh()
     claim = not reply.calls or acted.ended_with == "finish"
     await verify(kit, record, claim=claim)
     stall = look_for_stalls(kit, reply, acted, record, work=work.work)
-    kit.heed()
+    kit.activity.raise_if_interrupted()
     return stall

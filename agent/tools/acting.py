@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -98,13 +99,19 @@ def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResul
     return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.root)
 
 
-async def land(draft: Draft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
-    """Carry out exactly what was approved; if nothing was, say why."""
+OnOutput = Callable[[bytes], None]
+
+
+async def land(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: OnOutput | None = None) -> ToolResult:
+    """Carry out exactly what was approved; if nothing was, say why.
+
+    `on_output` gets a command's output while it runs.
+    """
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
     if isinstance(decided, CommandDraft):
-        done = await _run(decided, ctx)
+        done = await _run(decided, ctx, on_output)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if decided.landed is not None:
         return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
@@ -174,7 +181,7 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
     return ["It now reads:", *shown] if shown else []
 
 
-async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
+async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
     sandbox = Sandbox() if draft.unsandboxed else ctx.sandbox
     done = await sandbox.run(
@@ -183,7 +190,7 @@ async def _run(draft: CommandDraft, ctx: ToolContext) -> ToolResult:
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,
-        on_output=ctx.on_output,
+        on_output=on_output,
         network=draft.network,
         writable=draft.writable,
         read_only=ctx.read_only(),

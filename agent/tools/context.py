@@ -41,8 +41,6 @@ class ToolContext:
     """Characters of a result."""
     command_seconds: Callable[[], float] = lambda: 120.0
     """Time-out for a command that does not set one."""
-    on_output: Callable[[bytes], None] | None = None
-    """Receives a command's output while it runs."""
     fetcher: Fetcher | None = None
     """Makes web requests; None: `fetch_url` is off."""
     background: Callable[[], Sequence[str]] = lambda: ()

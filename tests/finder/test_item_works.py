@@ -32,7 +32,8 @@ from rundry.agent.protocol import (
     WorkStarted,
 )
 from rundry.agent.run.client.start_request import Order
-from rundry.agent.run.setup.assemble import Outside, outfit
+from rundry.agent.run.setup.assemble import assemble
+from rundry.agent.run.setup.inputs import Inputs, Outside
 
 
 class Held:
@@ -89,9 +90,18 @@ async def search(tmp_path: Path):
         journal = Journal.create(tmp_path / "run.db", made)
         opened.append(journal)
         outside = Outside()
-        kit = await outfit(journal, facts_of(journal), Order(journal=str(journal.path)), outside, lambda stamped: None)
+        order = Order(journal=str(journal.path))
+        assembled = await assemble(
+            Inputs(
+                journal=journal,
+                facts=facts_of(journal),
+                order=order,
+                outside=outside,
+                on_event=lambda stamped: None,
+            )
+        )
         worker = worker or Held()
-        finder = Finder(kit, finding, worker, has_model=False, open_model=outside.open_model)
+        finder = Finder(assembled.kit, finding, worker, has_model=False, open_model=outside.open_model)
         finder.begin()
         return Search(journal, finder, worker)
 

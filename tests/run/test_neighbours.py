@@ -15,7 +15,7 @@ from fakes.turns import call, finish
 
 from rundry.agent.journal import claim
 from rundry.agent.protocol import FinderSpec, LoopKind, Recipe
-from rundry.agent.run.setup.concurrent_runs import neighbours
+from rundry.agent.run.setup.concurrent_runs import concurrent_runs
 
 Make = Callable[..., Driven]
 READ = call("read_file", path="a.txt")
@@ -95,7 +95,7 @@ def test_a_folder_full_of_journals_costs_a_start_next_to_nothing(driven: Make, w
     newest = other.path.rename(other.path.with_name("20261121-999999-aaaaa.db"))
     with claim(newest), claim(runs / "20261121-000399-aaaaa.db"):
         began = time.perf_counter()
-        (line,) = neighbours(run.spec, run.path, time.time())
+        (line,) = concurrent_runs(run.spec, run.path, time.time())
         took = time.perf_counter() - began
     assert other.spec.run_id in line, "what cannot be read is passed over"
     assert took < 0.1, f"{took * 1000:.1f} ms"  # about 8 ms here

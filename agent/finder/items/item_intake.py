@@ -39,7 +39,7 @@ class Brought:
 
 
 class Books:
-    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `kit.together()`."""
+    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `kit.events.together()`."""
 
     def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
         self.frontier = frontier
@@ -76,7 +76,7 @@ class Books:
         """
         total = Brought()
         for chunk in in_chunks(found):
-            with self._kit.together():
+            with self._kit.events.together():
                 total += self.items(chunk, source, record)
             await asyncio.sleep(0)
         return total

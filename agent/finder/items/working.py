@@ -92,7 +92,9 @@ class ItemWorks:
             steps.append(step)
             begun.append(step)
         if steps:
-            self._kit.record_all(_frame(self._passes().begin()) + [one for step in steps for one in step.take_notes()])
+            self._kit.events.record_all(
+                _frame(self._passes().begin()) + [one for step in steps for one in step.take_notes()]
+            )
         return begun
 
     def _passes(self) -> ItemPasses:
@@ -102,7 +104,7 @@ class ItemWorks:
 
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
-            with self._kit.watch.running():
+            with self._kit.usage.running():
                 worked = await self._worked(worker, step.item)
         except PersonInterrupted:
             await self._end(_End(step, None))
@@ -113,8 +115,8 @@ class ItemWorks:
             return WorkResult(work=step.work, steps=1, exhausted=end)
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
-            record = self._kit.recorder(step.number, step.work)
-            with self._kit.watch.running():  # writing a million items takes a minute
+            record = self._kit.events.bound(step.number, step.work)
+            with self._kit.usage.running():  # writing a million items takes a minute
                 end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
@@ -124,8 +126,8 @@ class ItemWorks:
         """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1)
         try:
-            async with asyncio.timeout(self._kit.seconds_for_work()):
-                return await self._kit.interruptible(worker.work(order))
+            async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+                return await self._kit.activity.interruptible(worker.work(order))
         except TimeoutError:
             return None
 
@@ -135,7 +137,7 @@ class ItemWorks:
         """
         for some in _in_commits(ends):
             entries, passes = list[Entry](), self._passes()
-            with self._kit.together():
+            with self._kit.events.together():
                 brought = [(end.last, end.step.item.key) for end in some]
                 for end, surfaced in zip(some, self._books.surface_all(brought), strict=True):
                     entries += _frame(passes.begin())
@@ -148,7 +150,7 @@ class ItemWorks:
                     self.offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
                     self._books.frontier.finish_all(done)
-                self._kit.record_all(entries)
+                self._kit.events.record_all(entries)
         return [None] * len(ends)
 
     def _note_end(self, end: _End, surfaced: Surfaced) -> int:
@@ -175,7 +177,7 @@ class ItemWorks:
                     error=worked.error,
                 )
             )
-        note(StepFinished(number=step.number, seconds=self._kit.count_seconds()))
+        note(StepFinished(number=step.number, seconds=self._kit.usage.count_seconds()))
         return new
 
 

@@ -44,15 +44,22 @@ _NO_REPORT = "it used all of its steps without calling `{tool}`"
 class Asking:
     """Give work to models and record what they answer."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, leads: Sequence[Item]) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        spec: FinderSpec,
+        books: Books,
+        leads: Sequence[Item],
+        open_model: Callable[[ModelSpec], Awaitable[Model]],
+    ) -> None:
+        """`open_model` opens the model of a lens that has its own."""
         self._kit, self._spec, self._books, self._leads = kit, spec, books, leads
+        self._open_model = open_model
         self._open: dict[str, tuple[Work, Item | None]] = {}
         """Work whose ending call has not come."""
         self._models: dict[str, Model] = {}
         self.retryable = False
         """Whether the newest permanent failure may succeed later."""
-        self.open_model: Callable[[ModelSpec], Awaitable[Model]] | None = None
-        """Opens the model of a lens that has its own."""
 
     @property
     def _facts(self) -> FinderFacts:
@@ -61,21 +68,21 @@ class Asking:
 
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
         """Do the work to its end. A failure of a model is a failed work order, not an empty one."""
-        name, record = work.work or work.about, self._kit.recorder(None, work.work)
+        name, record = work.work or work.about, self._kit.events.bound(None, work.work)
         briefing = self._brief(work) if work.kind == "lens" else None
-        with self._kit.together():
+        with self._kit.events.together():
             record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
             if briefing is not None:
                 record(briefing.record)
         self._open[name] = (work, item)
-        self._kit.stalls.pop(work.work, None)  # a lens may report the same in every pass
+        self._kit.stalls.forget(work.work)  # a lens may report the same in every pass
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
                 self._failed(work, item, result, record)
         finally:
             self._open.pop(name, None)
-            self._kit.stalls.pop(work.work, None)
+            self._kit.stalls.forget(work.work)
         return WorkResult(
             work=work.work,
             steps=result.steps,
@@ -90,7 +97,7 @@ class Asking:
         if found is None:
             return
         order, item = found
-        record = self._kit.recorder(None, work)
+        record = self._kit.events.bound(None, work)
         match order.kind:
             case "lens" | "item":
                 self._reported(order, item, arguments, record)
@@ -109,7 +116,7 @@ class Asking:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
         if lens is not None and lens.model is not None:
             try:
-                self._kit.speak_with(await self._model(lens.model))
+                self._kit.models.use_in_task(await self._model(lens.model))
             except RundryError as error:
                 return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
         ending = work.ends_with or "report"
@@ -122,12 +129,11 @@ class Asking:
             tools=tools,
             step_cap=self._step_cap(work),
         )
-        return await perform(self._kit, order, tools)
+        return await perform(self._kit, order, tools, on_ending=self.ended)
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
-            assert self.open_model is not None  # the runner sets it together with the lenses
-            model = await self.open_model(_like(self._kit.facts.spec.model, name))
+            model = await self._open_model(_like(self._kit.facts.spec.model, name))
             self._keep_limit(model)
             self._models[name] = model
         return self._models[name]
@@ -142,7 +148,7 @@ class Asking:
             return
         if facts.spec.usd_asked:
             raise UserError(f"no price is known, so the limit of {limit} USD cannot be kept")
-        self._kit.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
+        self._kit.events.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
 
     def _step_cap(self, work: Work) -> int:
         """Return how many steps the work may take. A lead may not take more than the leads' budget has left."""
@@ -187,7 +193,7 @@ class Asking:
         error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
         hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
         self.retryable = result.retryable
-        with self._kit.together():
+        with self._kit.events.together():
             set_aside = False
             if item is not None:
                 if is_cut:

@@ -58,16 +58,18 @@ class Leads:
         for key in keys:
             if not self._frontier.finish(key):
                 continue  # a user skipped it meanwhile
-            self._kit.record(WorkStarted(kind="item", about=key))
-            self._kit.record(WorkFinished(kind="item", about=key, ok=True, reason=f"sent to {', '.join(sent_to)}"))
+            self._kit.events.record(WorkStarted(kind="item", about=key))
+            self._kit.events.record(
+                WorkFinished(kind="item", about=key, ok=True, reason=f"sent to {', '.join(sent_to)}")
+            )
 
     def send_again(self) -> None:
         """Queue the leads again, because a lens that runs again was not sent some of them."""
         while rows := self._frontier.page(State.DONE, limit=CHUNK):
-            with self._kit.together():
+            with self._kit.events.together():
                 for row in rows:
                     self._frontier.requeue(row.key, "resume")
-                    self._kit.record(
+                    self._kit.events.record(
                         ItemQueued(
                             key=row.key, kind=row.kind, value=row.value, source="resume", reason="retry", was="done"
                         )

@@ -15,23 +15,23 @@ async def compact(run: RunDriver, command: Compact) -> str | None:
     kit, loop = run.kit, run.facts.spec.loop
     if loop not in LOOPS:
         return f"{loop.a_run} starts new conversations by itself"
-    if kit.active:
+    if kit.activity.is_running:
         return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:
         return _restore_rounds(run)
     async with run.files_at_rest:
-        if kit.active or run.facts.main.unanswered():
+        if kit.activity.is_running or run.facts.main.unanswered():
             return "a step runs: interrupt it first, or wait until it ends"
-        with kit.activity():
+        with kit.activity.in_progress():
             cut = await summarise(kit)
     if isinstance(cut, NotSummarised):
         return cut.why
-    kit.record(cut)
+    kit.events.record(cut)
     return None
 
 
 def _restore_rounds(run: RunDriver) -> str | None:
     if not run.facts.main.cuts:
         return "there is no compaction or clearing to undo"
-    run.kit.record(ConversationRestored())
+    run.kit.events.record(ConversationRestored())
     return None

@@ -53,12 +53,12 @@ async def take_wheel(run: RunDriver) -> str | None:
     if (why := _why_not(run)) is not None:
         return why
     if run.facts.handoff is not None and run.facts.ended is None:
-        kit.record(HandoffClosed(by="person", note="they took the wheel"))
+        kit.events.record(HandoffClosed(by="person", note="they took the wheel"))
     run.wheel_asked = True
     kit.gate.cancel_all("the person took the wheel")
-    kit.interrupt("wheel")
-    kit.news.set()
-    await kit.until(lambda: run.is_driven or not run.wheel_asked)
+    kit.activity.interrupt("wheel")
+    kit.activity.wake()
+    await kit.activity.until(lambda: run.is_driven or not run.wheel_asked)
     if run.is_driven:
         return None
     return "the run came to its end first" if run.passes is None or run.stop is not None else BETWEEN_PASSES
@@ -83,12 +83,12 @@ async def give_wheel(run: RunDriver, note: str) -> str | None:
     """Return control to the model. Returns None, or why that is not possible."""
     if not run.is_driven:
         return "you are not in control"
-    if run.kit.active:
+    if run.kit.activity.is_running:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
         await give_back(run.kit, note, by="person")
     run.unpause()
-    run.kit.news.set()
+    run.kit.activity.wake()
     return None
 
 
@@ -100,26 +100,27 @@ async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> 
     changes: Sequence[Change] = []
     if taken.world is not None and world is not None:
         changes = await kit.snapshots.changes(taken.world, world)
-    with kit.together():
-        kit.record(WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished))
+    with kit.events.together():
+        kit.events.record(
+            WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
+        )
         if (done or changes or note) and not finished:
-            kit.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
-    kit.changed = True
+            kit.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
+    kit.files.mark_changed()
     kit.background.account(world)
-    for watch in kit.stalls.values():
-        watch.person_said()
+    kit.stalls.person_said()
 
 
 async def settle_hands(kit: Kit) -> None:
     """Clean up after an earlier runner: return control, and record that its background processes ended."""
     hands, why = kit.facts.hands, "the program stopped, and it with it"
     for shell_id in list(hands.shells):
-        kit.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
+        kit.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
     if names := list(hands.background):
         for name in names:
-            kit.record(BackgroundEnded(name=name, how=why))
+            kit.events.record(BackgroundEnded(name=name, how=why))
         no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
-        kit.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
+        kit.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
     if hands.wheel is not None:
         await give_back(kit, "", by="program")
 
@@ -188,10 +189,10 @@ async def act(run: RunDriver, command: Act) -> str | None:
         return f"{command.tool} cannot be used in manual control: use {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
         return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel returns control"
-    if run.kit.active:
+    if run.kit.activity.is_running:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
-        with run.kit.activity():
+        with run.kit.activity.in_progress():
             return await _UserAction(run).use(command)
 
 
@@ -200,7 +201,7 @@ class _UserAction:
 
     def __init__(self, run: RunDriver) -> None:
         self._run, self._kit = run, run.kit
-        self._record = run.kit.recorder(None, None)
+        self._record = run.kit.events.bound(None, None)
         self._tools = copy.copy(run.kit.tools)
         self._tools.seconds_left = lambda: None  # the user's time does not count as the run's
 
@@ -239,7 +240,7 @@ class _UserAction:
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
         match TOOLS[call.tool].kind:
             case "read":
-                return await self._kit.interruptible(read(call.tool, arguments, self._tools))
+                return await self._kit.activity.interruptible(read(call.tool, arguments, self._tools))
             case "finish":
                 checked = " The check decides." if self._kit.facts.spec.predicates.exist else ""
                 return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
@@ -259,14 +260,14 @@ class _UserAction:
         if isinstance(draft, CommandDraft):
             before = await kit.snapshots.take()
             try:
-                result = await kit.interruptible(land(draft, ruling, self._tools))
+                result = await kit.activity.interruptible(land(draft, ruling, self._tools))
                 return result.with_notes(_refused(kit, draft, result))
             finally:
-                kit.changed = True
+                kit.files.mark_changed()
                 await note_lost_command(kit, before, self._record)
-        result = await kit.interruptible(land(draft, ruling, self._tools))
+        result = await kit.activity.interruptible(land(draft, ruling, self._tools))
         for change in result.files:
-            kit.changed = True
+            kit.files.mark_changed()
             self._record(
                 FileChanged(
                     path=change.path,
@@ -286,7 +287,7 @@ class _UserAction:
         run = self._run
         kit = self._kit
         if run.facts.spec.predicates.exist:
-            kit.facts.world = await kit.look_at_world()
+            await kit.world.refresh()
             try:
                 await verify(kit, self._record, claim=True, baseline=True)
             except PersonInterrupted:

@@ -104,10 +104,12 @@ async def _act_for_user(
         case Act():
             return await act(run, command)
         case StopCommand(name=name):
-            stopped = await run.kit.background.stop(name, "person", run.kit.record)
+            stopped = await run.kit.background.stop(name, "person", run.kit.events.record)
             if stopped is None:
                 return f"nothing runs in the background under `{name}`"
-            run.tell(Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background."))
+            run.messages.send(
+                Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background.")
+            )
             return None
 
 
@@ -125,7 +127,7 @@ def _wake(run: RunDriver) -> str | None:
     if not run.is_asleep:
         return "the run does not sleep"
     run.woken = True
-    run.kit.news.set()
+    run.kit.activity.wake()
     return None
 
 
@@ -146,17 +148,17 @@ def _take_message(
                 return "the message is empty: remove it from the queue instead"
             if refused := refuse_images(kit, images):
                 return refused
-            kit.record(Queued(queued_id=queued_id, text=text, images=images))
+            kit.events.record(Queued(queued_id=queued_id, text=text, images=images))
         case Unqueue(queued_id=queued_id):
             if queued_id not in run.facts.queue:
                 return "that message was already delivered"
-            kit.record(Unqueued(queued_id=queued_id))
+            kit.events.record(Unqueued(queued_id=queued_id))
         case Decide():
             return _decide(run, command)
         case Answer(question_id=question_id, text=text):
             if question_id not in run.facts.asking.questions:
                 return "there is no open question with that id"
-            kit.record(QuestionAnswered(question_id=question_id, text=text))
+            kit.events.record(QuestionAnswered(question_id=question_id, text=text))
         case Clear():
             return _clear(run)
     return None
@@ -173,7 +175,7 @@ def _decide(run: RunDriver, command: Decide) -> str | None:
         return None
     refused = gate.decide(command)
     if refused is None and command.proposal_id in gate.later.given and run.facts.handoff is not None:
-        run.kit.record(HandoffClosed(by="person"))
+        run.kit.events.record(HandoffClosed(by="person"))
     return refused
 
 
@@ -182,7 +184,7 @@ def _queue(run: RunDriver, command_id: int, said: Say | Steer) -> str | None:
         return "the message is empty"
     if refused := refuse_images(run.kit, said.images):
         return refused
-    run.kit.record(Queued(queued_id=command_id, text=said.text, images=said.images))
+    run.kit.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
     run.unpause()
     return None
 
@@ -192,7 +194,7 @@ def _steer(run: RunDriver, command_id: int, said: Steer) -> str | None:
     if refused is None:
         run.steers.add(command_id)
         run.kit.gate.cancel_all(f"the person said instead: {said.text}")
-        run.kit.interrupt("steer")
+        run.kit.activity.interrupt("steer")
     return refused
 
 
@@ -200,9 +202,9 @@ def _clear(run: RunDriver) -> str | None:
     """Clear the conversation, but only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
         return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
-    if run.kit.active:
+    if run.kit.activity.is_running:
         return "a step runs: interrupt it first, then clear"
-    run.kit.record(ConversationCut())
+    run.kit.events.record(ConversationCut())
     return None
 
 
@@ -210,28 +212,28 @@ def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Sto
     kit = run.kit
     match command:
         case Pause(now=now):
-            kit.step_once = False
+            kit.activity.end_one_step()
             if not run.facts.paused:
-                kit.record(Paused())
+                kit.events.record(Paused())
             if now:
                 kit.gate.cancel_all("the person paused the run")
-                kit.interrupt("pause")
+                kit.activity.interrupt("pause")
         case Unpause():
             if run.facts.handoff is not None and run.facts.ended is None:
-                kit.record(HandoffClosed(by="person"))
+                kit.events.record(HandoffClosed(by="person"))
             elif not run.facts.paused:
                 return "the run is not paused"
             run.unpause()
         case StepOnce():
             if not run.facts.paused:
-                kit.record(Paused(why="one step was asked for"))
-            kit.step_once = True
+                kit.events.record(Paused(why="one step was asked for"))
+            kit.activity.allow_one_step()
         case Interrupt():
             if interrupt_shells(run):
                 return None
-            kit.step_once = False
+            kit.activity.end_one_step()
             kit.gate.cancel_all("the person interrupted the step")
-            return None if kit.interrupt("interrupt") else "nothing is running that could be interrupted"
+            return None if kit.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
             if how not in ("wrap_up", "now"):
                 return f"unknown stop `{how}`: use `wrap_up` or `now`"

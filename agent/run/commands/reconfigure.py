@@ -41,10 +41,10 @@ def set_limit(run: RunDriver, name: str, value: LimitValue) -> str | None:
         return _set_other(run, name, value)
     if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
         return f"invalid limit {value}: give a number of 0 or more, or none"
-    model = run.kit.model
+    model = run.kit.models.current
     if name == "usd" and value is not None and model.price is None:
         return f"no price is known for {model.name}, so a limit in USD cannot be kept"
-    run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
+    run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
     return None
 
 
@@ -55,7 +55,7 @@ def _set_other(run: RunDriver, name: str, value: LimitValue) -> str | None:
         return str(error)
     if why := misfit(run.facts.spec, name):
         return why
-    run.kit.record(LimitsChanged(limits=limits))
+    run.kit.events.record(LimitsChanged(limits=limits))
     if run.finder is not None:
         run.pool.stir()
     return None
@@ -74,8 +74,8 @@ async def switch_model(
         return model
     tokens, usd = cold(run, model)
     if ask_above is not None and tokens and (usd is None or usd > ask_above):
-        warm = run.kit.run_model.bill(Tokens(in_=tokens, cached=tokens))
-        run.kit.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
+        warm = run.kit.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
+        run.kit.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
         return None
     _adopt(run, model, spec, by="person")
     run.unpause()
@@ -90,7 +90,7 @@ async def hand_to_model(run: RunDriver, spec: ModelSpec, open_model: OpenModel, 
     if spec == run.facts.model_spec:
         return f"{spec.name} is already in use"
     _adopt(run, model, spec, by=by)
-    run.kit.stall_watch(None).person_said()
+    run.kit.stalls.of(None).person_said()
     return None
 
 
@@ -120,11 +120,11 @@ async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> Mod
 
 def _adopt(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
     event = switched(run, model, spec, by=by)
-    run.kit.use(model, key_from=spec.key_from)
-    run.kit.record(event)
+    run.kit.models.switch(model, key_from=spec.key_from)
+    run.kit.events.record(event)
     limit = run.facts.budget.usd
     if model.price is None and limit is not None:
-        run.kit.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
+        run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
 def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
@@ -152,7 +152,7 @@ def add_rule(run: RunDriver, rule: Rule) -> str | None:
         return wrong
     if rule in gate.rules:
         return "the run has this rule already"
-    run.kit.record(RuleAdded(rule=rule))
+    run.kit.events.record(RuleAdded(rule=rule))
     gate.restrict(rule)
     return None
 
@@ -164,5 +164,5 @@ def set_mode(run: RunDriver, mode: GateMode, *, unsandboxed_ok: bool) -> str | N
         return "no sandbox works here: in `auto` commands would run unsandboxed; confirm it to switch"
     gate.mode = mode
     gate.unsandboxed_ok = gate.unsandboxed_ok or unsandboxed_ok
-    run.kit.record(GateModeChanged(mode=mode))
+    run.kit.events.record(GateModeChanged(mode=mode))
     return None

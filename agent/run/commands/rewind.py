@@ -20,12 +20,12 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
     everything.
     """
     kit = run.kit
-    if kit.active:
+    if kit.activity.is_running:
         return MID_STEP
     async with run.files_at_rest:
-        if kit.active or is_mid_step(run.facts):
+        if kit.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
-        ground = Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record)
+        ground = Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record)
         going = asyncio.ensure_future(_rewind(ground, command))
         try:
             gone = await asyncio.shield(going)
@@ -35,8 +35,7 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
         if isinstance(gone, str):
             return gone
         _record(run, gone)
-    for watch in kit.stalls.values():
-        watch.person_said()
+    kit.stalls.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
         run.pause("rewound; a message or /resume continues from here", by="person")
     return None
@@ -45,10 +44,10 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
 def _record(run: RunDriver, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
-    with run.kit.together():
+    with run.kit.events.together():
         for event in gone:
-            run.kit.record(event)
-    run.kit.changed = True
+            run.kit.events.record(event)
+    run.kit.files.mark_changed()
 
 
 async def rewind_alone(ground: Ground, command: Rewind) -> str | None:

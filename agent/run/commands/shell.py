@@ -26,7 +26,7 @@ async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str
         return "the command is empty"
     kit = run.kit
     before, known = await kit.snapshots.take(), dict(kit.facts.changes.files)
-    kit.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
+    kit.events.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
     kept = HeadTail(_KEPT)
     began = kit.clock.monotonic()
     running = asyncio.ensure_future(
@@ -45,10 +45,10 @@ async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str
         raise
     finally:
         run.shells.discard(running)
-        kit.changed = True
+        kit.files.mark_changed()
         text = kept.value().decode("utf-8", "replace").rstrip()
         output = head_and_tail(text, _SHOWN)
-        kit.record(
+        kit.events.record(
             ShellFinished(
                 shell_id=command_id,
                 how=how,
@@ -61,7 +61,7 @@ async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str
         )
         if command.tell:
             said = f"The person ran `{command.command}` ({how}):\n{output or '(no output)'}"
-            run.tell(Prompted(kind="shell", text=said))
+            run.messages.send(Prompted(kind="shell", text=said))
     return None
 
 
@@ -94,7 +94,9 @@ async def _files(run: RunDriver, before: str, known: dict[str, tuple[str | None,
     files = kit.facts.changes.files
     mine = [change for change in changes if files.get(change.path) == known.get(change.path)]
     for change in mine:
-        kit.person_made[change.path] = None if change.after is None else kit.journal.keep(change.after)
-    if not kit.active and not kit.background.names():  # otherwise a command of the model may have changed it
-        await kit.guarded.approve_persons([change.path for change in mine])
+        kit.files.person_made[change.path] = None if change.after is None else kit.journal.keep(change.after)
+    if (
+        not kit.activity.is_running and not kit.background.names()
+    ):  # otherwise a command of the model may have changed it
+        await kit.guarded.approve_persons([change.path for change in mine], kit.events.record)
     return [change.path for change in mine]

@@ -37,13 +37,13 @@ async def undo(run: RunDriver, command: Undo) -> str | None:
     began is completed.
     """
     kit = run.kit
-    if kit.active:
+    if kit.activity.is_running:
         return MID_STEP
     async with run.files_at_rest:
-        if kit.active or is_mid_step(run.facts):
+        if kit.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(
-            take_back(Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.record), command)
+            take_back(Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record), command)
         )
         try:
             taken = await asyncio.shield(taking)
@@ -57,12 +57,11 @@ async def undo(run: RunDriver, command: Undo) -> str | None:
 def _tell(run: RunDriver, taken: str | Undone) -> str | None:
     if isinstance(taken, str):
         return taken
-    with run.kit.together():
-        run.kit.record(taken)
-        run.tell(told_of(taken, run.facts))
-    run.kit.changed = True
-    for watch in run.kit.stalls.values():
-        watch.person_said()
+    with run.kit.events.together():
+        run.kit.events.record(taken)
+        run.messages.send(told_of(taken, run.facts))
+    run.kit.files.mark_changed()
+    run.kit.stalls.person_said()
     return None
 
 

@@ -14,7 +14,7 @@ import msgspec
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
-from ...step import Kit
+from ...step.resources.recorder import Recorder
 from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, dependency_folders, record
 from .not_set_up import NotSetUp
 
@@ -26,17 +26,16 @@ _NAMED = 3
 class Dependencies:
     """Record the dependency folders of one run in the background."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, events: Recorder, journal: Journal, facts: RunFacts, root: Path) -> None:
+        self._events, self._journal, self._facts, self._root = events, journal, facts, root
         self._task: asyncio.Task[None] | None = None
         self._closed = threading.Event()
 
     def begin(self) -> None:
         """Start to read them, unless an earlier runner did or a tool may have changed them already."""
-        facts = self._kit.facts
+        facts = self._facts
         if facts.spec.predicates.confirming and facts.verdicts.dependencies is None and not facts.actions:
             self._task = asyncio.ensure_future(self._record())
-            self._kit.before_acting = self.ready
 
     async def ready(self) -> None:
         """Wait until they are recorded."""
@@ -51,13 +50,13 @@ class Dependencies:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _record(self) -> None:
-        kit, root = self._kit, self._kit.workspace.root
+        root = self._root
         began = time.monotonic()
         found = await asyncio.to_thread(dependency_folders, root)
         if found:
-            kit.record(DependenciesFound(paths=sorted(found)))
+            self._events.record(DependenciesFound(paths=sorted(found)))
         folders = [await self._folder(root, path, kind) for path, kind in sorted(found.items())]
-        kit.record(DependenciesRecorded(folders=folders, seconds=time.monotonic() - began), durable=True)
+        self._events.record(DependenciesRecorded(folders=folders, seconds=time.monotonic() - began), durable=True)
 
     async def _folder(self, root: Path, path: str, kind: FolderKind) -> DependencyFolder:
         def wanted() -> bool:
@@ -69,7 +68,7 @@ class Dependencies:
             return DependencyFolder(path=path, why_not=str(error))
         except OSError as error:
             return DependencyFolder(path=path, why_not=f"{error.filename}: {error.strerror}")
-        blob = self._kit.journal.keep(msgspec.msgpack.encode(manifest))
+        blob = self._journal.keep(msgspec.msgpack.encode(manifest))
         return DependencyFolder(path=path, files=len(manifest.files), bytes=manifest.bytes, manifest=blob)
 
 

@@ -24,12 +24,12 @@ async def confirm(run: RunDriver) -> None:
     """Run the confirming commands once and record the result. The user can interrupt it."""
     kit = run.kit
     async with run.files_at_rest:
-        with kit.activity():
+        with kit.activity.in_progress():
             try:
-                await kit.interruptible(kit.before_acting())
+                await kit.activity.interruptible(kit.before_acting())
                 await _confirm(kit)
             except PersonInterrupted:
-                if kit.deadline_passed():
+                if kit.usage.deadline_passed():
                     _finish(kit, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
                 else:
                     run.rest()
@@ -45,7 +45,7 @@ async def _confirm(kit: Kit) -> None:
         _finish(kit, same, 0.0, mark=mark, left_out=before.left_out, repeated=True)
         return
     wanted = kit.facts.spec.predicates
-    kit.record(ConfirmationStarted(command=_joined(kit)))
+    kit.events.record(ConfirmationStarted(command=_joined(kit)))
     result = Result(
         journal=kit.journal,
         facts=kit.facts,
@@ -56,11 +56,11 @@ async def _confirm(kit: Kit) -> None:
         tree=tree,
         guard=kit.guard,
     )
-    left = kit.seconds_for_work()
+    left = kit.usage.seconds_for_work()
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
-    with kit.watch.running():
-        trial = await kit.interruptible(try_out(result, wanted.confirming, seconds, any_=wanted.any))
+    with kit.usage.running():
+        trial = await kit.activity.interruptible(try_out(result, wanted.confirming, seconds, any_=wanted.any))
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the run's time allowed only {seconds:.0f} s for it")
@@ -73,7 +73,7 @@ async def _confirm(kit: Kit) -> None:
 def _finish(
     kit: Kit, trial: Trial, seconds: float, *, mark: str = "", left_out: list[str] | None = None, repeated: bool = False
 ) -> None:
-    kit.record(
+    kit.events.record(
         ConfirmationFinished(
             command=_joined(kit),
             result=trial.result,

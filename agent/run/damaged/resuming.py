@@ -16,9 +16,8 @@ _NOTE = (
 )
 
 
-async def note_damage(kit: Kit, resumed: RunResumed) -> RunResumed:
+async def note_damage(kit: Kit, resumed: RunResumed, damage: Damage) -> RunResumed:
     """Return the resume event with the damage and the files that differ from the journal."""
-    damage = kit.damage
     if not damage:
         return resumed
     steps, seconds = _unrecorded(kit, damage)
@@ -33,20 +32,20 @@ async def note_damage(kit: Kit, resumed: RunResumed) -> RunResumed:
     )
 
 
-def settle_spend(kit: Kit, notes: list[str]) -> None:
+def settle_spend(kit: Kit, damage: Damage, notes: list[str]) -> None:
     """Hold unreadable spend against the limits, and inform the model about what is missing."""
-    damage, used = kit.damage, kit.facts.spending.used
+    used = kit.facts.spending.used
     if not damage:
         return
     if damage.tail is not None:
         tokens = max(0, damage.tail.used.tokens - used.tokens)
         usd = max(0.0, damage.tail.used.usd - used.usd)
         if tokens or usd > 1e-9:
-            kit.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
+            kit.events.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
     if kit.facts.finder is not None:  # each item has its own conversation
         return
     lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"
-    kit.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
+    kit.events.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
 
 
 def _unrecorded(kit: Kit, damage: Damage) -> tuple[int, float]:

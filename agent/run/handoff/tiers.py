@@ -54,7 +54,7 @@ class Ladder:
         """Hand the run over. Returns true if the run continues or has to stop, false if nobody took over."""
         run = self._run
         opened = hand_off(run.facts, reason, run.kit.journal.blob)
-        run.kit.record(opened)
+        run.kit.events.record(opened)
         tiers = run.facts.spec.tiers or [HandoffTier(kind="person")]
         for number, tier in enumerate(tiers, start=1):
             if number > run.facts.handing.passed and await self._ask(number, tier):
@@ -81,7 +81,7 @@ class Ladder:
         until = self._asked(number, tier)
         if is_called and not kit.watched():
             self._call(run.facts.spec.notify or "")
-        kit.record(Waiting(why="handoff"))
+        kit.events.record(Waiting(why="handoff"))
         if await self._taken_within(until, lambda: not kit.watched() and not is_called):
             return True
         self._pass(number, "nobody came" if kit.watched() or is_called else "the view went away")
@@ -89,7 +89,7 @@ class Ladder:
 
     async def _ask_model(self, number: int, tier: HandoffTier) -> bool:
         run, kit = self._run, self._run.kit
-        spec, opened, before = tier.model, run.facts.handoff, kit.model.name
+        spec, opened, before = tier.model, run.facts.handoff, kit.models.current.name
         assert spec is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
         if run.facts.main.unanswered():
             self._pass(number, "only a person can decide on a proposal")
@@ -99,8 +99,8 @@ class Ladder:
         if why is not None:
             self._pass(number, why)
             return False
-        kit.record(HandoffClosed(by=spec.name))
-        kit.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
+        kit.events.record(HandoffClosed(by=spec.name))
+        kit.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
         return True
 
     async def _ask_command(self, number: int, tier: HandoffTier) -> bool:
@@ -129,9 +129,9 @@ class Ladder:
         telling = asyncio.ensure_future(
             run_process(line, cwd=kit.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
         )
-        telling.add_done_callback(lambda _: kit.news.set())
+        telling.add_done_callback(lambda _: kit.activity.wake())
         try:
-            await kit.until(lambda: telling.done() or self._is_taken())
+            await kit.activity.until(lambda: telling.done() or self._is_taken())
             return None if self._take() else await telling
         finally:
             telling.cancel()
@@ -142,13 +142,15 @@ class Ladder:
         run, clock = self._run, self._run.kit.clock
         timer = asyncio.ensure_future(clock.sleep(max(0.0, until - clock.now()))) if until is not None else None
         if timer is not None:
-            timer.add_done_callback(lambda _: run.kit.news.set())
+            timer.add_done_callback(lambda _: run.kit.activity.wake())
+
+        def is_over() -> bool:
+            return timer is not None and timer.done()
+
         run.waits = until is None
         try:
-            await run.kit.until(
-                lambda: (
-                    self._is_taken() or given_up() or run.kit.deadline_passed() or (timer is not None and timer.done())
-                )
+            await run.kit.activity.until(
+                lambda: self._is_taken() or given_up() or run.kit.usage.deadline_passed() or is_over()
             )
         finally:
             run.waits = False
@@ -164,7 +166,7 @@ class Ladder:
         """Return whether someone took over. A message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
-            run.kit.record(HandoffClosed(by="person"))
+            run.kit.events.record(HandoffClosed(by="person"))
         return run.stop is not None or run.wheel_asked or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:
@@ -177,12 +179,12 @@ class Ladder:
         until = None if tier.after is None else self._run.kit.clock.now() + tier.after
         if known is not None and known.number == number:  # never later than from now: the clock may have been set back
             until = known.until if known.until is None or until is None else min(known.until, until)
-        self._run.kit.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
+        self._run.kit.events.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
         return until
 
     def _pass(self, number: int, why: str) -> None:
         if self._run.facts.spec.tiers:
-            self._run.kit.record(TierPassed(number=number, why=why))
+            self._run.kit.events.record(TierPassed(number=number, why=why))
 
     def _call(self, command: str) -> None:
         call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.kit.workspace.root)

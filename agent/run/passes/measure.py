@@ -34,7 +34,7 @@ async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
     if isinstance(values, str):
         return WorkResult(fault=f"the score command `{spec.score}` {values}")
     score = median(values)
-    kit.record(
+    kit.events.record(
         ScoreMeasured(
             score=score,
             best=score,
@@ -92,7 +92,7 @@ def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Meas
     kept = is_better(score.value, best, spec.goal)
     stale = 0 if is_better(score.value, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
     in_noise = is_within_noise(score.value, best, (score.noise, passing.best_noise))
-    kit.record(
+    kit.events.record(
         ScoreMeasured(
             score=score.value,
             best=score.value if kept else best,
@@ -117,7 +117,7 @@ def record_no_score(kit: Kit, spec: ImproveSpec, number: int, why: str, seconds:
     """Record that the score of a pass could not be measured. `why` follows "the command"."""
     assert kit.facts.passing is not None  # the caller works on a pass
     in_a_row = kit.facts.passing.unmeasured + 1
-    kit.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
+    kit.events.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
     return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)
 
 
@@ -140,11 +140,11 @@ async def _scores(kit: Kit, spec: ImproveSpec) -> tuple[list[float] | str, float
 
 async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
     """Return one number and its seconds; or why there is none. It runs as a check does."""
-    own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
+    own, left = kit.facts.spec.predicates.timeout, kit.usage.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
     async def run(around: Surroundings) -> Finished:
-        with kit.watch.running():
+        with kit.usage.running():
             running = kit.sandbox.run(
                 spec.score,
                 kit.workspace.root,
@@ -154,11 +154,11 @@ async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
                 empty=around.empty,
                 apart=True,
             )
-            return await kit.interruptible(running)
+            return await kit.activity.interruptible(running)
 
-    record = kit.recorder(None, None)
+    record = kit.events.bound(None, None)
     done, uncounted = await fair(kit, spec.score, run, lambda done: done.exit_code == 0, record)
-    kit.changed = True
+    kit.files.mark_changed()
     if uncounted is not None:
         return f"does not count: {uncounted}", done.seconds
     if done.timed_out:

@@ -106,7 +106,7 @@ class Passes:
         if self.facts.open is None:
             return
         self._asks = asks
-        with self.kit.activity():
+        with self.kit.activity.in_progress():
             try:
                 await self._close(CUT, is_whole=False, judged=judged)
             except PersonInterrupted:
@@ -118,20 +118,20 @@ class Passes:
         kit, number = self.kit, self.facts.number + 1
         head, git, why_not = await self._ground()
         if why_not is not None:
-            with kit.together():
-                kit.record(PassStarted(number=number, began=kit.clock.now()))
-                kit.record(PassFinished(number=number, verdict="skipped", why=why_not))
+            with kit.events.together():
+                kit.events.record(PassStarted(number=number, began=kit.clock.now()))
+                kit.events.record(PassFinished(number=number, verdict="skipped", why=why_not))
             return
         began = kit.clock.now()
-        world = kit.facts.world = await kit.snapshots.take()
-        kit.changed = False
-        await verify(kit, kit.recorder(None, None), claim=False, baseline=True, compared=False)
-        kit.stalls.pop(None, None)
+        world = await kit.world.take()
+        kit.files.forget_changed()
+        await verify(kit, kit.events.bound(None, None), claim=False, baseline=True, compared=False)
+        kit.stalls.forget(None)
         green = met(LoopState(kit.facts)) is not None
         tries = 1 if self._improve is None else self._improve.tries
         text, images = opening(kit, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
-        with kit.together():
-            kit.record(
+        with kit.events.together():
+            kit.events.record(
                 PassStarted(
                     number=number,
                     began=began,
@@ -143,7 +143,7 @@ class Passes:
                     tries=tries,
                 )
             )
-            kit.record(Prompted(kind="task", text=text, images=images))
+            kit.events.record(Prompted(kind="task", text=text, images=images))
 
     async def _ground(self) -> tuple[str | None, str | None, str | None]:
         """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
@@ -219,8 +219,8 @@ class Passes:
     async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
         """Keep the changes of the pass or roll them back."""
         kit = self.kit
-        world = kit.facts.world = await kit.snapshots.take()
-        kit.changed = False
+        world = await kit.world.take()
+        kit.files.forget_changed()
         changes = await kit.snapshots.changes(started.world or "", world)
         moved = await self._repository.moved(started)
         own = kit.facts.changes.paths_in_pass
@@ -311,7 +311,7 @@ class Passes:
             change=change,
             unmeasured=not found.is_measured,
         )
-        self.kit.record(kept, durable=True)
+        self.kit.events.record(kept, durable=True)
 
     def _going_back(self) -> PatchKept:
         assert self.facts.going_back is not None  # the facts now contain it
@@ -323,13 +323,13 @@ class Passes:
         changes = await kit.snapshots.changes(world, kept.world or "")
         left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
         left += await self._repository.roll_back(started, kept)
-        kit.changed = True
+        kit.files.mark_changed()
         is_undone = bool(kept.history) and self._improve is None
         stays = {line.partition(":")[0] for line in left}
-        with kit.together():
+        with kit.events.together():
             for one in changes:
                 if one.path not in stays and one.path in kit.facts.changes.files:
-                    kit.record(self._moved_back(one))
+                    kit.events.record(self._moved_back(one))
             verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
             self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
@@ -353,7 +353,7 @@ class Passes:
         change: str = "",
         left: Sequence[str] = (),
     ) -> None:
-        self.kit.record(
+        self.kit.events.record(
             PassFinished(
                 number=started.number,
                 verdict=verdict,

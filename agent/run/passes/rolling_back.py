@@ -26,10 +26,10 @@ async def roll_back_items(run: RunDriver) -> Undone | None:
     if not chosen:
         return None
     undone = await bring_back(
-        Ground(kit.journal, facts, kit.workspace, kit.snapshots, kit.record), chosen, by="program"
+        Ground(kit.journal, facts, kit.workspace, kit.snapshots, kit.events.record), chosen, by="program"
     )
-    kit.record(undone)
-    kit.changed = True
+    kit.events.record(undone)
+    kit.files.mark_changed()
     return undone
 
 
@@ -39,7 +39,7 @@ async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
     broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
     for call_id, proposal in list(facts.asking.approved.items()):
         work = next((work for work in broken_off if work in steps), None)
-        record = kit.recorder(steps.get(work), work)
+        record = kit.events.bound(steps.get(work), work)
         if proposal.path is not None:
             _note_write(kit, proposal, record)
         elif before := facts.changes.world_before(call_id):

@@ -9,7 +9,7 @@ from ...journal import Journal
 from ...journal.database import require_place
 from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
-from ..setup.assemble import Outside
+from ..setup.inputs import Outside
 from ..setup.preflight import check_before
 from .runner import run_order
 

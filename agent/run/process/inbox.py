@@ -77,16 +77,16 @@ class Inbox:
                     await asyncio.sleep(0)  # it begins now, so no step comes first
                 else:
                     await self._obey(command_id, command)
-            self._run.kit.news.set()
+            self._run.kit.activity.wake()
 
     async def _obey(self, command_id: int, command: Command) -> None:
         _answer(self._run, command_id, command, await obey(self._run, command_id, command, self._open_model))
-        self._run.kit.news.set()
+        self._run.kit.activity.wake()
 
 
 def _answer(run: RunDriver, command_id: int, command: Command | None, why: str | None) -> None:
     kind = command_type(command) if command is not None else "unknown"
     if why is None:
-        run.kit.record(CommandTaken(command_id=command_id, command=kind))
+        run.kit.events.record(CommandTaken(command_id=command_id, command=kind))
     else:
-        run.kit.record(CommandRefused(command_id=command_id, command=kind, why=why))
+        run.kit.events.record(CommandRefused(command_id=command_id, command=kind, why=why))

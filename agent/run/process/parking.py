@@ -20,12 +20,12 @@ async def keep_vigil(run: RunDriver) -> None:
         deadline = kit.facts.budget.deadline
         left = LOOK_SECONDS if deadline is None else max(0.1, deadline - kit.clock.now())
         await kit.clock.sleep(min(LOOK_SECONDS, left))
-        kit.news.set()
+        kit.activity.wake()
         release_due(kit)
         if kit.headless and not kit.watched():
             kit.gate.settle_alone()
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)
-        if not (run.waits or kit.rests or at_gate) or kit.watched():
+        if not (run.waits or kit.activity.is_resting or at_gate) or kit.watched():
             alone_since = None
         elif alone_since is None:
             alone_since = kit.clock.monotonic()
@@ -34,4 +34,4 @@ async def keep_vigil(run: RunDriver) -> None:
         deadline = kit.facts.budget.deadline
         if at_gate and deadline is not None and kit.clock.now() >= deadline:
             kit.gate.cancel_all("the deadline passed")
-            kit.interrupt("deadline")
+            kit.activity.interrupt("deadline")

@@ -39,8 +39,9 @@ from ..handoff.tiers import Ladder
 from ..outcome import ended_event, outcome_of, outcome_of_parked
 from ..proposals.settle import settle_open
 from ..run_driver import RunDriver
-from ..setup.assemble import Outside, outfit
-from ..setup.beginning import bare_start, begin, take_up
+from ..setup.assemble import assemble
+from ..setup.beginning import Beginning, bare_start, begin, resume
+from ..setup.inputs import Inputs, Outside
 from ..setup.search import search_of
 from ..setup.tools_on_offer import tools_of
 from .calling import call_hook
@@ -90,10 +91,12 @@ async def _run(
     outside: Outside,
     signals: Signals,
 ) -> Outcome:
-    making = asyncio.ensure_future(outfit(journal, facts, order, outside, on_event))
+    making = asyncio.ensure_future(
+        assemble(Inputs(journal=journal, facts=facts, order=order, outside=outside, on_event=on_event))
+    )
     signals.on = lambda _: making.cancel()
     try:
-        kit = await making
+        assembled = await making
     except (Refusal, UserError) as refusal:
         if facts.started:
             raise  # the run stays unchanged
@@ -103,25 +106,30 @@ async def _run(
             raise
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
+    kit = assembled.kit
     try:
-        if isinstance(kit.run_model, RemoteModel):
-            await kit.run_model.encoding_loaded()
-        kit.damage = damage
-        run = RunDriver(kit, tools_of(journal.spec), search_of(kit, outside))
+        if isinstance(kit.models.of_run, RemoteModel):
+            await kit.models.of_run.encoding_loaded()
+        run = RunDriver(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside))
         Ladder(run, outside.open_model, outside.env)
-        return await _watch_over(run, order, outside, signals)
+        return await _watch_over(
+            run, Beginning(order, assembled.notes, damage), assembled.dependencies, outside, signals
+        )
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - here the runner ends
         return _broke(kit, error)
     finally:
-        await kit.close()
+        await kit.activity.close()
 
 
-async def _watch_over(run: RunDriver, order: Order, outside: Outside, signals: Signals) -> Outcome:
+async def _watch_over(
+    run: RunDriver, beginning: Beginning, dependencies: Dependencies, outside: Outside, signals: Signals
+) -> Outcome:
     """Run the loop, the inbox and the parking watch together. When one ends, all end."""
+    order = beginning.order
     inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
-    live = asyncio.ensure_future(_drive_to_end(run, order, outside.env))
+    live = asyncio.ensure_future(_drive_to_end(run, beginning, dependencies, outside.env))
     vigil = asyncio.ensure_future(keep_vigil(run))
 
     def stop(name: str) -> None:
@@ -149,19 +157,20 @@ async def _watch_over(run: RunDriver, order: Order, outside: Outside, signals: S
     return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
 
 
-async def _drive_to_end(run: RunDriver, order: Order, env: Mapping[str, str]) -> Outcome:
+async def _drive_to_end(
+    run: RunDriver, beginning: Beginning, dependencies: Dependencies, env: Mapping[str, str]
+) -> Outcome:
     """Begin or resume the run, drive it, and continue it if a user changes a limit after its end."""
     results: Sequence[WorkResult] = ()
     if run.facts.started:
-        results = await take_up(run, order)
+        results = await resume(run, beginning)
         if run.passes is not None:
             await run.passes.candidates.sweep()
     else:
-        begin(run, order)
-    dependencies = Dependencies(run.kit)
+        begin(run, beginning)
     dependencies.begin()
     try:
-        return await _drive_on(run, order, env, results)
+        return await _drive_on(run, beginning.order, env, results)
     finally:
         await dependencies.close()
 
@@ -171,8 +180,8 @@ async def _drive_on(run: RunDriver, order: Order, env: Mapping[str, str], result
     while True:
         outcome = await drive(run, results)
         await run.kit.background.end_all("the run ended")
-        run.kit.record(ended_event(outcome), durable=True)
-        run.kit.count_seconds()
+        run.kit.events.record(ended_event(outcome), durable=True)
+        run.kit.usage.count_seconds()
         _notify_user(run, env)
         if not (order.linger and await run.taken_up_again()):
             return outcome
@@ -201,8 +210,8 @@ async def _baseline(run: RunDriver) -> None:
 
 def _ended(kit: Kit, end: Finish) -> Outcome:
     """Record the run's end."""
-    outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.uncounted(), journal=kit.journal.path)
-    kit.record(ended_event(outcome), durable=True)
+    outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.usage.uncounted(), journal=kit.journal.path)
+    kit.events.record(ended_event(outcome), durable=True)
     return outcome
 
 
@@ -211,7 +220,7 @@ def _broke(kit: Kit, error: Exception) -> Outcome:
     error = _unwrap(error)
     what = f"internal error: {type(error).__name__}: {error}"
     trace = "".join(traceback.format_exception(error))
-    kit.record(Fault(kind="program", text=what, trace=trace))
+    kit.events.record(Fault(kind="program", text=what, trace=trace))
     return _ended(kit, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
 
 

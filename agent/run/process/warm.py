@@ -19,7 +19,7 @@ import msgspec
 from ...model.counting import Counter
 from ...protocol import Refusal, RundryError, Unreachable, UserError
 from ..client.start_request import Check, Order, Reply
-from ..setup.assemble import Outside
+from ..setup.inputs import Outside
 from ..setup.preflight import check_before
 from .runner import run_order
 

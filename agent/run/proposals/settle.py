@@ -45,10 +45,10 @@ async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkRes
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()
-    record = kit.recorder(facts.step, None)
+    record = kit.events.bound(facts.step, None)
     _close_lost(run, dangling, record)
     try:
-        with kit.activity():
+        with kit.activity.in_progress():
             return await _answer(run, dangling, world, said, record)
     except PersonInterrupted as how:
         record(Interrupted(what="tool", detail=str(how)))
@@ -56,7 +56,7 @@ async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkRes
         return ()
     finally:
         if number is not None:
-            record(StepFinished(number=number, seconds=kit.count_seconds(), world=facts.world))
+            record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=facts.world))
 
 
 async def settle_open(run: RunDriver) -> Sequence[WorkResult]:
@@ -87,7 +87,7 @@ async def _answer(
         return [WorkResult(steps=1, handoff=handoff)]
     acted = await perform_calls(kit, again, record, names=run.tools)
     if dangling and not acted.left_open:
-        facts.world = await kit.look_at_world()
+        await kit.world.refresh()
         await verify(kit, record, claim=acted.ended_with == "finish")
     return [WorkResult(steps=1, handoff=acted.handoff)]
 
@@ -98,10 +98,10 @@ def _close_works(kit: Kit) -> None:
     for work, conversation in facts.conversations.items():
         for call in conversation.unanswered() if work is not None else ():
             text = "not run: the program stopped"
-            kit.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
+            kit.events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
     for number, work in list(facts.open_steps.items()):
         if work is not None:
-            kit.record(StepFinished(number=number), step=number, work=work)
+            kit.events.record(StepFinished(number=number), step=number, work=work)
 
 
 def _close_lost(run: RunDriver, dangling: Sequence[ToolCall], record: Record) -> None:
@@ -168,7 +168,7 @@ async def _write(run: RunDriver, call: ToolCall, opened: ProposalOpened, record:
 def _note_written(run: RunDriver, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
     path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
     if known is None or known[1] != after:
-        run.kit.changed = True
+        run.kit.files.mark_changed()
         changed = FileChanged(path=path, by="model", before=opened.before, after=after)
         record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
     note = _note(run, call)

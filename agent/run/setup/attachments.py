@@ -16,7 +16,7 @@ IN_A_SEARCH = "a search does not accept images: describe in words what they show
 
 def refuse_images(kit: Kit, images: Sequence[ImageRef]) -> str | None:
     """Return why a message with these images is not accepted, or None."""
-    return _refused(images, kit.model, kit.facts, kit.journal)
+    return _refused(images, kit.models.current, kit.facts, kit.journal)
 
 
 def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: Model) -> None:

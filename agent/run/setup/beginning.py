@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
+from ...journal.integrity.damage import Damage
 from ...loops import LoopState
 from ...loops.state import suspect
 from ...protocol import (
@@ -36,27 +38,38 @@ from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
 from ..run_driver import RunDriver
 from ..suspect import accept_result, tell_suspects
-from .concurrent_runs import neighbours
+from .concurrent_runs import concurrent_runs
 from .surroundings import missing_guarantees
 
 
-def begin(run: RunDriver, order: Order) -> None:
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is known when a runner begins or resumes a run."""
+
+    order: Order
+    notes: Sequence[str]
+    """Lines for the user about this machine."""
+    damage: Damage
+    """Damage of the journal that the user accepted."""
+
+
+def begin(run: RunDriver, beginning: Beginning) -> None:
     """Record the first events: the run, the system prompt, the task."""
     kit, spec = run.kit, run.facts.spec
-    kit.record(
+    kit.events.record(
         RunStarted(
             run_id=spec.run_id,
             loop=spec.loop,
             task=spec.task,
             workspace=spec.workspace,
-            model=kit.model.name,
+            model=kit.models.current.name,
             budget=kept_budget(kit),
             journal=str(kit.journal.path),
-            local=kit.model.local,
-            window=kit.model.window,
-            priced=kit.model.price is not None,
+            local=kit.models.current.local,
+            window=kit.models.current.window,
+            priced=kit.models.current.price is not None,
             effort=spec.model.effort,
-            sees_images=kit.model.sees_images,
+            sees_images=kit.models.current.sees_images,
             sandbox=kit.sandbox.kind,
             network=kit.sandbox.network,
             not_held=missing_guarantees(kit.sandbox, kit.gate.rules),
@@ -67,14 +80,14 @@ def begin(run: RunDriver, order: Order) -> None:
             interval=spec.interval,
             paced=spec.paced,
             improve=spec.improve,
-            notes=[*order.notes, *kit.notes, *neighbours(spec, kit.journal.path, kit.clock.now())],
+            notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, kit.journal.path, kit.clock.now())],
         )
     )
-    kit.guarded.seal()
+    kit.guarded.seal(kit.events.record)
     if run.finder is None:
-        kit.record(Prompted(kind="system", text=system_prompt(spec)))
+        kit.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
-        kit.record(Said(text=spec.task, kind="task", images=spec.images))
+        kit.events.record(Said(text=spec.task, kind="task", images=spec.images))
     if run.finder is not None:
         run.finder.begin()
 
@@ -94,33 +107,34 @@ def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
     )
 
 
-async def take_up(run: RunDriver, order: Order) -> Sequence[WorkResult]:
+async def resume(run: RunDriver, beginning: Beginning) -> Sequence[WorkResult]:
     """Resume the run: apply changed limits and settle open calls, without repeating any that may have run.
 
     Returns the results of the step that was finished in this way.
     """
-    kit, facts, changes = run.kit, run.facts, order.changes
+    kit, facts, order, damage = run.kit, run.facts, beginning.order, beginning.damage
+    changes = order.changes
     was_asking = facts.ended is None and facts.handing.tier is not None
     before = None if facts.verdicts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
-    others = neighbours(facts.spec, kit.journal.path, kit.clock.now())
-    notes = [*order.notes, *kit.notes, *others, *_said(before)]
+    others = concurrent_runs(facts.spec, kit.journal.path, kit.clock.now())
+    notes = [*order.notes, *beginning.notes, *others, *_said(before)]
     not_held = missing_guarantees(kit.sandbox, kit.gate.rules)
     resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
-    resumed = await note_damage(kit, resumed)
-    kit.record(resumed, durable=bool(kit.damage))
-    kit.guarded.seal()
+    resumed = await note_damage(kit, resumed, damage)
+    kit.events.record(resumed, durable=bool(damage))
+    kit.guarded.seal(kit.events.record)
     charge_lost_calls(kit, arrived)
-    settle_spend(kit, resumed.notes[len(notes) :])
+    settle_spend(kit, damage, resumed.notes[len(notes) :])
     _change_limits(kit, changes.limits)
     if (kept := kept_budget(kit)) != facts.budget:
-        kit.record(BudgetChanged(budget=kept, by="program"))
+        kit.events.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        kit.record(switched(run, kit.model, changes.model))
+        kit.events.record(switched(run, kit.models.current, changes.model))
     if changes.gate is not None:
-        kit.record(GateModeChanged(mode=changes.gate))
+        kit.events.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
-        kit.record(HandoffClosed(by="person", note=changes.hint or ""))
+        kit.events.record(HandoffClosed(by="person", note=changes.hint or ""))
     if run.finder is not None:
         await roll_back_items(run)
         run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
@@ -144,29 +158,29 @@ def _note_resumed(run: RunDriver, changes: ResumeChanges, before: RunEnded | Non
     if is_suspect and (changes.hint is not None or not kit.watched()):  # otherwise the user is asked first
         tell_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
-        kit.record(Said(text=changes.hint, kind="steer", images=changes.images))
+        kit.events.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return True
     if changes.decision is not None:
         return False
     is_left = before is not None and not before.complete and not is_suspect
     if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
-        kit.record(Prompted(kind="note", text="The run was resumed. Continue."))
+        kit.events.record(Prompted(kind="note", text="The run was resumed. Continue."))
     return False
 
 
 def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:
     for name, value in limits.items():
         if name in BUDGET and not isinstance(value, str):
-            kit.record(BudgetChanged(budget=replace_budget(kit.facts.budget, name, value)))
+            kit.events.record(BudgetChanged(budget=replace_budget(kit.facts.budget, name, value)))
     others = {name: value for name, value in limits.items() if name not in BUDGET}
     if others:
-        kit.record(LimitsChanged(limits=others))
+        kit.events.record(LimitsChanged(limits=others))
 
 
 def kept_budget(kit: Kit) -> Budget:
     """Return the limits without one that cannot be kept: USD, if the model has no price."""
     budget = kit.facts.budget
-    return budget if kit.model.price is not None else msgspec.structs.replace(budget, usd=None)
+    return budget if kit.models.current.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
 def _said(before: RunEnded | None) -> list[str]:

@@ -19,7 +19,7 @@ _NEWEST = (
 )
 
 
-def neighbours(spec: RunSpec, own: Path, now: float) -> list[str]:
+def concurrent_runs(spec: RunSpec, own: Path, now: float) -> list[str]:
     """Return a line for each live run that changes files here, above or below. `own`: this run's journal."""
     if _only_reads(spec):
         return []

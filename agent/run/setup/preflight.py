@@ -15,12 +15,13 @@ from ...model import RemoteModel, close_connections, is_direct, refuse_missing_k
 from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped
 from ...workspace import OWN_GIT, command_env
 from ..outcome import ended_event, outcome_of
-from .assemble import Outside, unpriced
+from .assemble import unpriced
 from .attachments import refuse_blind, refuse_images_of_search
 from .beginning import bare_start
+from .inputs import Outside
 from .small_window import refuse_window
 from .validate_spec import check_usable
-from .worktree_preflight import check_ground, check_size
+from .worktree_preflight import check_run_folder, check_size
 
 Found = TypeVar("Found")
 Tell = Callable[[str], None]
@@ -56,7 +57,7 @@ async def _check_spec(spec: RunSpec, outside: Outside) -> None:
     """Check what needs no model: impossible options, and a folder in which no pass can start."""
     check_usable(spec)
     refuse_images_of_search(spec)
-    await check_ground(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
+    await check_run_folder(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
     await check_size(spec)
 
 

@@ -7,7 +7,7 @@ from ...finder.workers import Worker
 from ...model import NOBODY
 from ...protocol import FinderSpec, LoopKind, Recipe
 from ...step import Kit
-from .assemble import Outside
+from .inputs import Outside
 
 
 def search_of(kit: Kit, outside: Outside) -> Finder | None:
@@ -15,7 +15,7 @@ def search_of(kit: Kit, outside: Outside) -> Finder | None:
     spec = kit.facts.spec
     if spec.loop is not LoopKind.UNTIL_DRY or spec.finder is None:
         return None
-    has_model = kit.run_model.name != NOBODY
+    has_model = kit.models.of_run.name != NOBODY
     return Finder(kit, spec.finder, worker_of(kit, spec.finder), has_model=has_model, open_model=outside.open_model)
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...config import EVERY_FILE
+from ...facts.facts import RunFacts
 from ...journal import Journal
-from ...protocol import Model, Rule, RunSpec
+from ...protocol import CONSTRAINED, RunSpec
+from ...step.checks.guarded import Guarded
+from ...step.constrained import Constrained
+from ...step.resources.models_in_use import ModelsInUse
+from ...step.resources.tree import Tree
+from ...step.resources.usage import Usage
+from ...step.tool_calls.background import Background
 from ...stops import Guard, default_guard, guard_of_items
-from ...tools import ToolContext
-from ...workspace import Sandbox, Workspace
+from ...tools import Fetcher, ToolContext
 from .worktree_preflight import guarded
 
 
@@ -24,23 +30,38 @@ def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
 
 
 def tool_context(
+    tree: Tree,
     journal: Journal,
-    workspace: Workspace,
-    env: Mapping[str, str],
-    sandbox: Sandbox,
-    model: Model,
-    rules: Sequence[Rule],
+    facts: RunFacts,
+    models: ModelsInUse,
+    guarded: Guarded,
+    background: Background,
+    usage: Usage,
 ) -> ToolContext:
-    """Return what the tools of one tree work with. `rules`: the gate's own list, which grows."""
+    """Return what the tools of one tree work with."""
+    finder = facts.spec.finder
     return ToolContext(
-        workspace=workspace,
-        env=env,
-        sandbox=sandbox,
+        workspace=tree.workspace,
+        env=tree.env,
+        sandbox=tree.sandbox,
         keep=journal.keep,
         load=journal.blob,
-        limit=_result_limit(model.window),
-        rules=rules,
+        seconds_left=usage.seconds_for_work,
+        limit=_result_limit(models.of_run.window),
+        command_seconds=lambda: facts.spec.command_timeout,
+        fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,
+        background=background.names,
+        rules=tree.gate.rules,
+        read_only=guarded.read_only,
+        live=background.output,
     )
+
+
+def constrained_edits(tree: Tree, facts: RunFacts, tools: ToolContext) -> Constrained | None:
+    """Return what makes constrained edits, or None if the run edits with tools."""
+    if facts.spec.edit_format != CONSTRAINED:
+        return None
+    return Constrained(tree.workspace, facts, tree.guard, tools.kept_from)
 
 
 def _result_limit(window: int) -> int:

@@ -25,7 +25,7 @@ def branch_of(spec: RunSpec) -> Branch | None:
     return spec.improve.branch if spec.improve is not None else None
 
 
-async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
     """Check without changing anything, and return notes. Raises Refusal if no pass can start here."""
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
@@ -46,7 +46,7 @@ async def check_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -
     return []
 
 
-async def lay_ground(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
     """Make the run's worktree if it needs one that does not exist, and return a note. Raises Refusal."""
     branch, place = branch_of(spec), Path(spec.workspace)
     if branch is None or branch.worktree_of is None or branch.name is None or facts.started:

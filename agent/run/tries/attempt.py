@@ -46,7 +46,7 @@ class Attempt:
         """Run its steps. A WorkResult: it is interrupted or waits for a decision, and is not over."""
         kit, results = self.kit, list[WorkResult]()
         while True:
-            if not await kit.rest_between_steps():
+            if not await kit.activity.rest_between_steps():
                 return WorkResult(work=kit.work, interrupted=True)
             self._deliver()
             decision = self._decide(results)
@@ -78,7 +78,7 @@ class Attempt:
         if self.facts.main.unanswered():
             return
         for text in self.facts.said:
-            self.kit.record(Prompted(kind="note", text=f"The person said: {text}"))
+            self.kit.events.record(Prompted(kind="note", text=f"The person said: {text}"))
         self.facts.said.clear()
 
     async def finish(self, over: Over) -> None:
@@ -87,7 +87,7 @@ class Attempt:
         await kit.background.end_all("the try ended")
         world = await kit.snapshots.take()
         changes = await kit.snapshots.changes(self.base, world)
-        kit.record(
+        kit.events.record(
             TryFinished(
                 number=self.number,
                 candidate=self.candidate,

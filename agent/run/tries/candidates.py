@@ -74,7 +74,7 @@ class Candidates:
         await self._drop(candidate)
         place = tries_folder(kit) / f"{started.number}.{candidate}"
         await remove_worktree(kit, place)
-        kit.record(
+        kit.events.record(
             TryStarted(number=started.number, candidate=candidate, tries=started.tries, place=str(place)),
             work=name,
             durable=True,
@@ -84,17 +84,17 @@ class Candidates:
         base = await made.snapshots.take()
         attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
         self._live[candidate] = attempt
-        made.record(Prompted(kind="system", text=system_words(made)))
+        made.events.record(Prompted(kind="system", text=system_words(made)))
         text = opening_words(kit, made, started.number, candidate, started.tries)
         images = [*kit.facts.spec.images, *self._facts.images]
-        made.record(Prompted(kind="task", text=text, images=images))
+        made.events.record(Prompted(kind="task", text=text, images=images))
         return attempt
 
     def _finish_unbegun(self, work: Work, started: PassStarted, candidate: int, why: str) -> None:
         end = TryFinished(
             number=started.number, candidate=candidate, tries=started.tries, why=why, fault=why, retryable=True
         )
-        self._kit.record(end, work=work.work)
+        self._kit.events.record(end, work=work.work)
 
     async def finish_all(self, why: str) -> None:
         """Keep unfinished tries as patches; they do not continue."""
@@ -134,7 +134,7 @@ class Candidates:
 
     def _record_choice(self, started: PassStarted, best: TryMeasured, end: TryFinished, base: str) -> None:
         assert end.world is not None and best.score is not None  # it was measured
-        self._kit.record(
+        self._kit.events.record(
             TryChosen(
                 number=started.number,
                 candidate=best.candidate,
@@ -153,7 +153,7 @@ class Candidates:
         score = await measure(kit, self._spec) if why is None else None
         if score is not None and score.value is None:
             why = f"the score could not be measured: the command {score.why_not}"
-        kit.record(
+        kit.events.record(
             TryMeasured(
                 number=attempt.number,
                 candidate=attempt.candidate,
@@ -216,18 +216,18 @@ class Candidates:
         kit = self._kit
         await self.clear()
         left = await kit.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
-        kit.changed = True
+        kit.files.mark_changed()
         if left:
             left += await kit.snapshots.restore(chosen.base, chosen.files, expected=chosen.world)
             return f"try {chosen.candidate} of {chosen.tries} could not be applied: {left[0]}"
         known = kit.facts.changes.files
         files = frozenset(chosen.files)
         changes = [one for one in await kit.snapshots.changes(chosen.base, chosen.world) if one.path in files]
-        with kit.together():
+        with kit.events.together():
             for change in changes:
                 event = file_changed(kit, change, "model")
                 if change.path not in known or known[change.path][1] != event.after:
-                    kit.record(event)
+                    kit.events.record(event)
         return None
 
     async def sweep(self) -> None:
@@ -244,7 +244,7 @@ class Candidates:
                     patch, files = kit.journal.keep(patch_of(changes)), [one.path for one in changes]
                 except SnapshotDamaged:
                     pass  # its changes are not known
-            kit.record(
+            kit.events.record(
                 TryFinished(
                     number=lost.number,
                     candidate=lost.candidate,
@@ -273,7 +273,7 @@ class Candidates:
     async def _drop(self, candidate: int) -> None:
         attempt = self._live.pop(candidate, None)
         if attempt is not None:
-            await drop_kit(self._kit, attempt.kit)
+            await drop_kit(self._kit, attempt.kit, attempt.facts)
             await remove_worktree(self._kit, attempt.place)
             if not self._live:
                 await asyncio.to_thread(drop_folder, attempt.place.parent)

@@ -35,14 +35,16 @@ async def decide_conflict(
     if name not in asking.answers and name not in asking.questions:
         if not kit.watched():
             return "hand over" if hands_over else "keep"
-        kit.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
+        kit.events.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
     if name not in asking.answers:
-        kit.record(Waiting(why="question"))
-        await kit.interruptible(kit.until(lambda: name in asking.answers or (kit.headless and not kit.watched())))
+        kit.events.record(Waiting(why="question"))
+        await kit.activity.interruptible(
+            kit.activity.until(lambda: name in asking.answers or (kit.headless and not kit.watched()))
+        )
     if name not in asking.answers and hands_over:
         return "hand over"  # the question stays open
     if name not in asking.answers:
-        kit.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
+        kit.events.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
     is_replaced = asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
     return "replace" if is_replaced else "keep"
 

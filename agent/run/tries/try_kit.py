@@ -2,55 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ...facts.tries import TryFacts
-from ...protocol import CONSTRAINED, PassStarted
+from ...protocol import PassStarted
 from ...step import Kit
-from ...step.constrained import Constrained
+from ...step.checks.guarded import Guarded
+from ...step.resources.file_state import FileState, World
+from ...step.resources.prompt_limits import PromptLimits
+from ...step.resources.recorder import Recorder
+from ...step.resources.stall_watches import StallWatches
+from ...step.resources.tree import Tree
+from ...step.tool_calls.background import Background
 from ...workspace import Snapshots, Workspace
-from ..setup.tree_tools import guard_of, tool_context
+from ..setup.tree_tools import constrained_edits, guard_of, tool_context
 
 
 async def kit_of_try(kit: Kit, root: Path, work: str, who: str, started: PassStarted) -> tuple[Kit, TryFacts]:
     """Return the kit and its facts. `root`: its workspace. `who`: its name for the user. `started`: its pass."""
     facts = TryFacts(kit.facts, started, str(root))
-    journal = kit.journal
     workspace = Workspace(root, private=kit.workspace.private, leftovers=kit.workspace.leftovers)
-    sandbox = kit.sandbox.apart()
     guard = guard_of(facts.spec, root, kit.env)
-    made = Kit(
-        journal=journal,
-        facts=facts,
-        clock=kit.clock,
-        run_model=kit.run_model,
-        gate=kit.gate.beside(workspace, guard.matches, who),
+    tree = Tree(
         workspace=workspace,
-        snapshots=Snapshots(workspace, journal.path.with_suffix(".snapshots")),
-        sandbox=sandbox,
-        tools=tool_context(journal, workspace, kit.env, sandbox, kit.run_model, kit.gate.rules),
-        guard=guard,
-        quotas=kit.quotas,
+        sandbox=kit.sandbox.apart(),
         env=kit.env,
-        watched=kit.watched,
-        stall_ends=lambda: "stop",
-        on_event=kit.on_event,
-        before_acting=kit.before_acting,
-        motion=kit.shared,
-        headless=kit.headless,
-        work=work,
+        guard=guard,
+        gate=kit.gate.beside(workspace, guard.matches, who),
+        files=FileState(),
     )
-    if facts.spec.edit_format == CONSTRAINED:
-        made.constrained = Constrained(workspace, facts, guard, made.tools.kept_from)
-    made.tools.seconds_left = made.seconds_for_work
-    made.tools.command_seconds = lambda: facts.spec.command_timeout
-    kit.beside.append(made)
-    await made.guarded.start()
+    guarded = Guarded(tree, kit.journal, facts, kit.activity)
+    made = _with_tree(kit, tree, facts, guarded, kit.events.for_try(facts, work, [guarded.hear]), work)
+    kit.events.follow(facts.hear)
+    await guarded.start()
     return made, facts
 
 
-async def drop_kit(kit: Kit, made: Kit) -> None:
+async def drop_kit(kit: Kit, made: Kit, facts: TryFacts) -> None:
     """End what the try started."""
     await made.background.end_all("the try ended")
     kit.gate.forget(made.gate)
-    kit.beside.remove(made)
+    kit.events.unfollow(facts.hear)
+
+
+def _with_tree(kit: Kit, tree: Tree, facts: TryFacts, guarded: Guarded, events: Recorder, work: str) -> Kit:
+    """Return the run's kit with the tree of a try."""
+    snapshots, usage = Snapshots(tree.workspace, kit.journal.path.with_suffix(".snapshots")), kit.usage.for_try(facts)
+    background = Background(
+        tree,
+        snapshots,
+        kit.journal,
+        kit.clock,
+        read_only=guarded.read_only,
+        record=events.record,
+        send=events.record,
+    )
+    tools = tool_context(tree, kit.journal, facts, kit.models, guarded, background, usage)
+    return replace(
+        kit,
+        facts=facts,
+        events=events,
+        usage=usage,
+        gate=tree.gate,
+        workspace=tree.workspace,
+        snapshots=snapshots,
+        files=tree.files,
+        world=World(facts, snapshots, tree.files),
+        sandbox=tree.sandbox,
+        tools=tools,
+        guard=tree.guard,
+        guarded=guarded,
+        background=background,
+        stalls=StallWatches(facts),
+        prompts=PromptLimits(),
+        stall_ends=lambda: "stop",
+        commits=None,
+        hooks=None,
+        constrained=constrained_edits(tree, facts, tools),
+        work=work,
+    )

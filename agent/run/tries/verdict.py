@@ -10,8 +10,8 @@ from ..passes.pass_words import red
 
 async def look_at_predicates(kit: Kit) -> str | None:
     """Describe what holds; None: not enough holds, or there are no predicates. Raises PersonInterrupted."""
-    if kit.verified_world != kit.facts.world or kit.facts.world is None:
-        await verify(kit, kit.recorder(None, None), claim=True, baseline=True)
+    if not kit.files.is_verified_at(kit.facts.world) or kit.facts.world is None:
+        await verify(kit, kit.events.bound(None, None), claim=True, baseline=True)
     return met(LoopState(kit.facts))
 
 

@@ -15,7 +15,7 @@ from ...stops.guarding import check_environment
 from ...workspace import Sandbox, SnapshotDamaged
 
 if TYPE_CHECKING:
-    from ..kit import Kit
+    from ..resources.kit import Kit
 
 T = TypeVar("T")
 TRIES = 3

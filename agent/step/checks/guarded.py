@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...gate import changed_draft
-from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError
-from ...stops import Guard
+from ...journal import Journal
+from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
 from ...workspace.seals import KEPT, Difference, Mark, PutBack, Seals
+from ..resources.activity import Activity
+from ..resources.recorder import with_waiting
+from ..resources.tree import Tree
 from .guard_report import GuardReport, not_held_lines
-
-if TYPE_CHECKING:
-    from ..kit import Kit
 
 WHY = "it decides whether the goal is met"
 
@@ -24,23 +24,17 @@ WHY = "it decides whether the goal is met"
 class Guarded:
     """The guarded files of one run. If nothing is guarded, all methods do nothing."""
 
-    def __init__(self, kit: Kit, guard: Guard) -> None:
-        self._kit, self._guard = kit, guard
-        path = kit.journal.path
-        private = frozenset(str(place) for place in kit.workspace.private)
+    def __init__(self, tree: Tree, journal: Journal, facts: RunFacts, activity: Activity) -> None:
+        self._tree, self._journal, self._facts, self._activity = tree, journal, facts, activity
+        guard, workspace = tree.guard, tree.workspace
+        self._guard, self._root = guard, workspace.root
+        private = frozenset(str(place) for place in workspace.private)
         depends = guard.depends
         self._seals = Seals(
-            kit.workspace.root,
-            guard.seals,
-            kit.journal.keep,
-            private,
-            installed=depends.places,
-            goals=depends.goals,
+            self._root, guard.seals, journal.keep, private, installed=depends.places, goals=depends.goals
         )
-        attic = path.with_suffix(".kept")
-        self._put_back = PutBack(
-            kit.workspace.root, attic, kit.workspace.ledger, kit.journal.keep, kit.workspace.leftovers
-        )
+        attic = journal.path.with_suffix(".kept")
+        self._put_back = PutBack(self._root, attic, workspace.ledger, journal.keep, workspace.leftovers)
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
         """Whether an earlier runner recorded the approved content."""
@@ -58,14 +52,15 @@ class Guarded:
         """Whether anything is guarded."""
         return bool(self._guard)
 
-    async def start(self) -> None:
-        """Seal the present files, or load the seal of an earlier runner."""
+    async def start(self) -> list[str]:
+        """Seal the present files, or load the seal of an earlier runner. Returns notes for the user."""
         if not self._guard:
-            return
-        facts, depends = self._kit.facts.sealing, self._guard.depends
+            return []
+        notes: list[str] = []
+        facts, depends = self._facts.sealing, self._guard.depends
         try:
             if facts.seal is not None:
-                known = self._seals.load(self._kit.journal.blob(facts.seal))
+                known = self._seals.load(self._journal.blob(facts.seal))
                 depends.shadows.known = depends.shadows.known & frozenset(known)
                 for path, blob in facts.written.items():
                     self._wrote(path, blob)
@@ -73,23 +68,24 @@ class Guarded:
                     self._seals.approve_mark(path, Mark(kept.kind, kept.digest, kept.mode, kept.size))
                 self.not_held = list(facts.not_held)
                 self.has_earlier_seal = True
-                return
+                return []
         except (KeyError, msgspec.DecodeError):
-            self._kit.notes.append("the guard's record of this run is damaged: the present content counts as approved")
+            notes.append("the guard's record of this run is damaged: the present content counts as approved")
         paths = [path for path in depends.files if self._guard.matches(path)]
         await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
-        with self._kit.journal.transaction():
+        with self._journal.transaction():
             self._seals.keep_approved()
         self.not_held = not_held_lines(
-            self._kit.sandbox.kind, len(self._seals.existing), self._seals.lost, self._seals.cut_links
+            self._tree.sandbox.kind, len(self._seals.existing), self._seals.lost, self._seals.cut_links
         )
+        return notes
 
-    def seal(self) -> None:
+    def seal(self, record: Record) -> None:
         """Record the seal, unless an earlier runner did."""
-        if not self._guard or self._kit.facts.sealing.seal is not None:
+        if not self._guard or self._facts.sealing.seal is not None:
             return
-        blob = self._kit.journal.keep(self._seals.stored(self._guard.depends.shadows.known))
-        self._kit.record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
+        blob = self._journal.keep(self._seals.stored(self._guard.depends.shadows.known))
+        record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
 
     def read_only(self) -> list[Path]:
         """Return files that a command must not write. Files that the check executes or that configure it come first."""
@@ -97,11 +93,12 @@ class Guarded:
             return []
         own = self._guard.depends.files
         paths = sorted(self._seals.existing, key=lambda path: (path not in own, path.count("/"), path))
-        return [self._kit.workspace.root / path for path in paths]
+        return [self._root / path for path in paths]
 
-    def take_in(self, changed: FileChanged) -> None:
+    def hear(self, stamped: Stamped) -> None:
         """Approve the content that a tool of the run wrote to a guarded path, because someone approved that change."""
-        if self._guard and changed.by not in ("command", "background"):
+        changed = stamped.event
+        if self._guard and isinstance(changed, FileChanged) and changed.by not in ("command", "background"):
             self._wrote(changed.path, changed.after)
 
     def _wrote(self, path: str, blob: str | None) -> None:
@@ -109,11 +106,11 @@ class Guarded:
             self._seals.approve_bytes(path, blob)
             self.unrestored.pop(path, None)
 
-    async def approve_persons(self, paths: Sequence[str]) -> None:
+    async def approve_persons(self, paths: Sequence[str], record: Record) -> None:
         """Approve the present content of these paths, because the user changed them."""
         mine = [path for path in paths if self._guard and self._guard.matches(path)]
         for path in mine:
-            await self._approve(path, self._kit.record)
+            await self._approve(path, record)
 
     def approved(self) -> dict[str, str]:
         """Return the SHA-256 of the approved content of each guarded file of the workspace, by path."""
@@ -193,7 +190,7 @@ class Guarded:
     async def report(self) -> GuardReport:
         """Compare all files by content now."""
         found = await self.differences(full=True)
-        facts = self._kit.facts.sealing
+        facts = self._facts.sealing
         approved = sorted({*facts.kept, *(path for path in facts.written if self._seals.mark_of(path) is not None)})
         differing = sorted(one.path for one in found)
         return GuardReport(
@@ -212,15 +209,14 @@ class Guarded:
         return True
 
     async def _keep_or_restore(self, one: Difference, command: str, record: Record) -> list[str]:
-        from ..kit import tell_waiting
-
-        kit = self._kit
         before, after = self._bytes(one.approved), self._present(one)
         self._note(one, record)
         if before == after:  # a change of permissions or of the kind of file: there is no text to decide on
             return self._restore(one, record)
         draft = changed_draft(one.path, before, after, command)
-        ruling = await kit.interruptible(kit.gate.pass_(draft, call_id="", record=tell_waiting(record)))
+        ruling = await self._activity.interruptible(
+            self._tree.gate.pass_(draft, call_id="", record=with_waiting(record))
+        )
         if ruling.approved:
             await self._approve(one.path, record)
             return []
@@ -228,7 +224,7 @@ class Guarded:
 
     def _note(self, one: Difference, record: Record) -> None:
         """Record the change, so that restoring it is an event too."""
-        known = self._kit.facts.changes.files.get(one.path)
+        known = self._facts.changes.files.get(one.path)
         now = _blob_of(one.now)
         if (known is None or known[1] != now) and not one.path.startswith("/"):
             record(FileChanged(path=one.path, by="command", before=_blob_of(one.approved), after=now))
@@ -249,14 +245,14 @@ class Guarded:
         if path in self._seals.lost:
             return self._give_up(one, "its approved content was too large to keep; change it back")
         try:
-            displaced = self._put_back.restore(path, one.approved, self._kit.journal.blob)
+            displaced = self._put_back.restore(path, one.approved, self._journal.blob)
         except (OSError, KeyError, RundryError) as error:
             if isinstance(error, JournalError):
                 raise
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return self._give_up(one, why)
         self.unrestored.pop(path, None)
-        self._kit.changed = True
+        self._tree.files.mark_changed()
         was = _blob_of(one.approved)
         stood = next((d.blob for d in displaced if d.path == path), None)
         record(FileChanged(path=path, by="restore", before=stood, after=was))
@@ -278,7 +274,7 @@ class Guarded:
         if mark.kind not in ("file", "link"):
             return None
         try:
-            return self._kit.journal.blob(mark.digest)
+            return self._journal.blob(mark.digest)
         except KeyError:
             return b""
 
@@ -286,12 +282,12 @@ class Guarded:
         """Store and return the bytes that are there now; None: no file, or one that is too large."""
         found = self._seals.bytes_at(one.path) if one.now.kind in ("file", "link") else None
         if found is not None:
-            self._kit.journal.keep(found)
+            self._journal.keep(found)
         return found
 
     def _outside(self) -> list[str]:
         """Return configuration files above the workspace and in the home folder, which no sandbox protects."""
-        return [] if self._kit.sandbox.kind else sorted(self._guard.depends.outside)
+        return [] if self._tree.sandbox.kind else sorted(self._guard.depends.outside)
 
 
 def _blob_of(mark: Mark) -> str | None:

@@ -21,7 +21,7 @@ from ...stops import (
     judge_schema,
     run_check,
 )
-from ..kit import Kit
+from ..resources.kit import Kit
 from .fair import Surroundings, fair
 from .loose_files import loose_mark
 
@@ -51,9 +51,9 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
         _judged(judge_required(action, _deeds(kit)), record)
     if wanted.schema is not None and (claim or _is_stale(kit, f"schema {wanted.schema}")):
         await _judge_schema(kit, wanted.schema, record)
-    kit.verified_world, kit.unverified = kit.facts.world, False
+    kit.files.note_verified(kit.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
-        kit.verified_files = await _files(kit)
+        kit.files.note_mark(await _files(kit))
 
 
 def _is_stale(kit: Kit, name: str) -> bool:
@@ -72,9 +72,9 @@ async def _is_due(kit: Kit, *, claim: bool) -> bool:
         case Verify.EVERY_STEP:
             return True
         case Verify.ON_CHANGE:
-            if kit.verified_world != kit.facts.world or (kit.unverified and kit.facts.world is None):
+            if not kit.files.is_verified_at(kit.facts.world) or (kit.files.unverified and kit.facts.world is None):
                 return True
-            return kit.unverified and await _files(kit) != (kit.verified_files or "")
+            return kit.files.unverified and await _files(kit) != (kit.files.verified_mark or "")
         case Verify.ON_CLAIM:
             return False
 
@@ -88,7 +88,7 @@ async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, comp
     record(CheckStarted(command=command))
 
     async def run(around: Surroundings) -> CheckResult:
-        with kit.watch.running():
+        with kit.usage.running():
             checking = run_check(
                 command,
                 kit.workspace,
@@ -97,7 +97,7 @@ async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, comp
                 sandbox=kit.sandbox,
                 empty=around.empty,
             )
-            return await kit.interruptible(checking)
+            return await kit.activity.interruptible(checking)
 
     result, uncounted = await fair(kit, command, run, lambda result: result.passed, record)
     record(check_finished(kit, result, uncounted, baseline=baseline, compared=compared))
@@ -140,7 +140,7 @@ def _reference(kit: Kit, command: str) -> Counted | None:
 
 async def _judge_python(kit: Kit, path: str, record: Record) -> None:
     async def run(around: Surroundings) -> Verdict:
-        with kit.watch.running():
+        with kit.usage.running():
             judging = judge_python(
                 path,
                 kit.workspace,
@@ -150,18 +150,18 @@ async def _judge_python(kit: Kit, path: str, record: Record) -> None:
                 sandbox=kit.sandbox,
                 approved=kit.guarded.approved(),
             )
-            return await kit.interruptible(judging)
+            return await kit.activity.interruptible(judging)
 
     await _judge_fairly(kit, f"until-py {path}", run, record)
 
 
 async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
     async def run(around: Surroundings) -> Verdict:
-        with kit.watch.running():
+        with kit.usage.running():
             judging = judge_schema(
                 path, kit.facts.answer, kit.workspace, env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
             )
-            return await kit.interruptible(judging)
+            return await kit.activity.interruptible(judging)
 
     await _judge_fairly(kit, f"schema {path}", run, record)
 
@@ -177,7 +177,7 @@ async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Await
 
 def _seconds(kit: Kit) -> float:
     """Return the check's own time-out, or the rest of the run's time if that is shorter."""
-    own, left = kit.facts.spec.predicates.timeout, kit.seconds_for_work()
+    own, left = kit.facts.spec.predicates.timeout, kit.usage.seconds_for_work()
     return own if left is None else max(1.0, min(own, left))
 
 
@@ -215,7 +215,7 @@ def _state(kit: Kit) -> dict[str, object]:
         "steps": facts.spent.steps,
         "tokens": msgspec.to_builtins(facts.spent.tokens),
         "usd": None if facts.spent.unpriced else facts.spent.usd,
-        "seconds": kit.spent().seconds,
+        "seconds": kit.usage.spent().seconds,
         "files_changed": facts.files_changed,
         "actions": [
             {"step": a.step, "tool": a.tool, "arguments": a.arguments, "ok": a.ok, "result": a.result}

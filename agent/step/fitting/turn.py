@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
-from ..kit import Kit
 from ..model_call.images_shown import shown_to
+from ..resources.kit import Kit
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
@@ -31,9 +31,9 @@ def fit_turn(
     most: int | None = None,
 ) -> Fitted:
     """Return the prompt of the next call. `most`: its token limit after the provider refused a longer one."""
-    model = kit.model
+    model = kit.models.current
     room = prompt_room(model.window, model.max_output)
-    if (refused := kit.refused_prompts.get(model.name)) is not None:
+    if (refused := kit.prompts.refused(model.name)) is not None:
         room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
@@ -57,10 +57,10 @@ def too_small(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> str:
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
     more = ASK if kit.constrained is not None and work is None else ""
-    room = needed_room(system, tools, task, kit.model.count, needed=required_tools(kit.facts.spec), more=more)
+    room = needed_room(system, tools, task, kit.models.current.count, needed=required_tools(kit.facts.spec), more=more)
     return (
-        f"{kit.model.name}, {kit.model.window} tokens: this window is too small for the task; "
-        f"the smallest one that works has {smallest_for(kit.model, room)} tokens"
+        f"{kit.models.current.name}, {kit.models.current.window} tokens: this window is too small for the task; "
+        f"the smallest one that works has {smallest_for(kit.models.current, room)} tokens"
     )
 
 
@@ -72,7 +72,7 @@ def smallest_for(model: Model, room: int) -> int:
 
 def file_space(kit: Kit) -> FileSpace:
     """Return the tokens for the file that a constrained edit shows."""
-    model, conversation = kit.model, kit.facts.main
+    model, conversation = kit.models.current, kit.facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
     users = [i for i, m in enumerate(messages) if m.role == "user"]
@@ -97,12 +97,11 @@ def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> 
     """
     form = kit.constrained
     how = () if work is not None else (fixed.kept if form is None else form.share, fixed.is_brief, fixed.left_out)
-    seen = (kit.model.window, *how)
-    if fixed.is_shortened and seen not in kit.noted_shortenings:
-        kit.noted_shortenings.add(seen)
+    seen = (kit.models.current.window, *how)
+    if fixed.is_shortened and kit.prompts.is_new_shortening(seen):
         record(
             PromptShortened(
-                window=kit.model.window,
+                window=kit.models.current.window,
                 file=fixed.name if fixed.kept < fixed.length else "",
                 kept=fixed.kept,
                 length=fixed.length,

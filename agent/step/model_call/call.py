@@ -23,7 +23,8 @@ from ...stops import Exhausted, Grant, Margin, admit, reserve_for
 from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.context import Fitted
 from ..fitting.turn import fit_turn, too_small
-from ..kit import Kit, PersonInterrupted
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
 from .holds import release_due
 from .images_shown import is_about_images
 from .stream import Reply, Stream
@@ -63,16 +64,16 @@ def prepare(
 
 
 def _admit(kit: Kit, prompt_tokens: int, *, wrap_up: bool, retry: bool = False) -> Grant | Exhausted:
-    budget, price = kit.facts.budget, kit.model.price
+    budget, price = kit.facts.budget, kit.models.current.price
     return admit(
         budget,
-        kit.spent(),
+        kit.usage.spent(),
         prompt_tokens,
         price=price,
         margin=Margin(kit.facts.margins),
-        reserve=reserve_for(budget, price, kit.model.window),
-        window=kit.model.window,
-        max_output=kit.model.max_output,
+        reserve=reserve_for(budget, price, kit.models.current.window),
+        window=kit.models.current.window,
+        max_output=kit.models.current.max_output,
         wrap_up=wrap_up,
         retry=retry,
         now=kit.clock.now(),
@@ -95,7 +96,7 @@ async def call(
     A model that is switched while a call runs answers the next one, or the next attempt of this one.
     """
     while True:
-        with kit.one_model() as other_waits:
+        with kit.models.keep_current() as other_waits:
             attempts = _Attempts(kit, work, tools, record, wrap_up, form)
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
@@ -135,15 +136,15 @@ class _Attempts:
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = shorter
                 _note_trim(kit, fitted, record)
-            elif is_about_images(fault, kit.model.name, fitted.messages):
+            elif is_about_images(fault, kit.models.current.name, fitted.messages):
                 return _images_refused(fault, kit, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
-            elif (wait := _wait_before_retry(fault, attempt, kit.seconds_left())) is not None:
+            elif (wait := _wait_before_retry(fault, attempt, kit.usage.seconds_left())) is not None:
                 attempt += 1
                 record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
-                await kit.interruptible(kit.clock.sleep(wait))
+                await kit.activity.interruptible(kit.clock.sleep(wait))
                 if other_waits():
                     return None
             else:
@@ -157,9 +158,7 @@ class _Attempts:
     def _shorter(self, refused: Fitted) -> Fitted | None:
         """About half of a prompt that the provider refused as too long; None: it cannot be shortened."""
         kit = self.kit
-        kit.refused_prompts[kit.model.name] = min(
-            refused.tokens, kit.refused_prompts.get(kit.model.name, refused.tokens)
-        )
+        kit.prompts.note_refused(kit.models.current.name, refused.tokens)
         shorter = fit_turn(kit, self.work, self.tools, self.form, most=refused.tokens // 2)
         return shorter if shorter.tokens < refused.tokens else None
 
@@ -182,8 +181,8 @@ async def _attempt(
         blobs=_blobs(kit, fitted.messages),
     )
     try:
-        with kit.watch.running():
-            return await kit.interruptible(stream.run(request))
+        with kit.usage.running():
+            return await kit.activity.interruptible(stream.run(request))
     except ModelFault as fault:
         if fault.kind in _BILLED or stream.began:
             stream.charge_estimate()
@@ -206,7 +205,7 @@ def _blobs(kit: Kit, messages: Sequence[Message]) -> dict[str, bytes]:
 
 def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record) -> Failed:
     """Later calls go without these images, so that the conversation is not stuck; this one was about them."""
-    model = kit.model
+    model = kit.models.current
     shas = sorted({image.sha for message in fitted.messages for image in message.images})
     is_known_to_see = model.sees_images is True
     what = "refused the images of this call" if is_known_to_see else "does not accept images"
@@ -217,13 +216,13 @@ def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record)
 
 
 def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
-    images, kit.images_noted = fitted.images - kit.images_noted, fitted.images
+    images = kit.prompts.more_images(fitted.images)
     if fitted.dropped or fitted.shortened or images > 0:
         record(
             ContextTrimmed(
                 dropped_messages=fitted.dropped,
                 dropped_tokens=fitted.dropped_tokens,
-                window=kit.model.window,
+                window=kit.models.current.window,
                 upto=fitted.upto,
                 shortened=fitted.shortened,
                 images=fitted.images,
@@ -237,7 +236,7 @@ def _admitted(kit: Kit, fitted: Fitted, grant: Grant, *, wrap_up: bool) -> CallA
         max_tokens=grant.max_tokens,
         worst_usd=grant.worst_usd,
         worst_tokens=grant.worst_tokens,
-        model=kit.model.name,
+        model=kit.models.current.name,
         wrap_up=wrap_up,
     )
 

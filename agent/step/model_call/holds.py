@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...protocol import HoldReleased, Model
-from ..kit import Kit
+from ..resources.kit import Kit
 
 LONGEST_ANSWER = 600.0
 """Seconds that a provider generates at most for a client that left: OpenAI and Anthropic end a request after ten
@@ -19,11 +19,11 @@ def held_until(now: float, model: Model) -> float:
 
 def release_due(kit: Kit) -> None:
     """Record that holds whose time is over are released, also where the clock was set back meanwhile."""
-    now, elapsed = kit.clock.now(), kit.clock.monotonic()
+    now = kit.clock.now()
 
     def is_over(seq: int, until: float | None) -> bool:
-        return until is None or until <= now or elapsed - kit.holds_seen.setdefault(seq, elapsed) >= LONGEST_ANSWER
+        return until is None or until <= now or kit.usage.seconds_of_hold(seq) >= LONGEST_ANSWER
 
     due = [(seq, c) for seq, c in kit.facts.spending.holds.items() if is_over(seq, c.held_until)]
     for seq, charged in due:
-        kit.record(HoldReleased(charge=seq, tokens=charged.held_tokens, usd=charged.held_usd))
+        kit.events.record(HoldReleased(charge=seq, tokens=charged.held_tokens, usd=charged.held_usd))

@@ -31,7 +31,7 @@ from ...protocol import (
 from ...stops import Grant
 from ..constrained import Constrained
 from ..fitting.context import Fitted
-from ..kit import Kit
+from ..resources.kit import Kit
 from .holds import held_until
 
 FLUSH_SECONDS = 1 / 30
@@ -64,7 +64,7 @@ class Stream:
 
     async def run(self, request: Request) -> Reply:
         """The whole reply, charged and in the journal. Raises ModelFault; what had arrived is in the journal then."""
-        parts = self._kit.model.stream(request)
+        parts = self._kit.models.current.stream(request)
         end: EndPart | None = None
         usage: Tokens | None = None
         opaque: Opaque | None = None
@@ -109,7 +109,9 @@ class Stream:
     def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
         """The parts become a blob: they go back byte for byte, and their text never reaches a screen or an export."""
         data = msgspec.json.encode(opaque.data)
-        tokens = self._kit.model.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
+        tokens = (
+            self._kit.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
+        )
         self._record(ReasoningKept(maker=opaque.maker, sha=self._kit.journal.keep(data), tokens=tokens))
 
     def _charge(self, tokens: Tokens) -> None:
@@ -120,8 +122,8 @@ class Stream:
                 tokens_out=tokens.out,
                 tokens_cached=tokens.cached,
                 tokens_reasoning=tokens.reasoning,
-                usd=self._kit.model.bill(tokens),
-                model=self._kit.model.name,
+                usd=self._kit.models.current.bill(tokens),
+                model=self._kit.models.current.name,
                 prompt_counted=self._fitted.tokens,
             )
         )
@@ -131,7 +133,7 @@ class Stream:
         if self._charged:
             return
         self._charged = True
-        model = self._kit.model
+        model = self._kit.models.current
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         tokens = Tokens(self._fitted.tokens, model.count_text(self._reply.text + self._reasoning + calls), 0, 0)
         usd = model.bill(tokens)

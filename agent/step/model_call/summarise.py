@@ -10,7 +10,8 @@ from ...protocol import ConversationCut, Interrupted, Message, Prompted
 from ...stops import Exhausted, Margin, admit, reserve_for
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
-from ..kit import Kit, PersonInterrupted
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
 from .call import Failed, call
 from .images_shown import shown_to
 
@@ -48,9 +49,9 @@ async def summarise(kit: Kit) -> ConversationCut | NotSummarised:
     kit.facts.conversations.pop(WORK, None)
     if isinstance(said, NotSummarised):
         return said
-    count = kit.model.count
+    count = kit.models.current.count
     before = count(conversation.current(), ())
-    cut = ConversationCut(summary=said, kept=kept, usd=kit.facts.spent.usd - usd if kit.model.price else None)
+    cut = ConversationCut(summary=said, kept=kept, usd=kit.facts.spent.usd - usd if kit.models.current.price else None)
     trial = Conversation(list(conversation.messages), list(conversation.seqs), upto=conversation.upto)
     trial.apply(cut, kit.facts.last_seq)
     after = count(trial.current(), ())
@@ -66,17 +67,17 @@ def _kept(conversation: Conversation, kit: Kit) -> int:
     starts = [
         i for i, m in enumerate(messages) if m.role in ("user", "assistant") and i >= max(first + 1, conversation.upto)
     ][-_KEPT_ROUNDS:]
-    room = kit.model.window * _KEPT_SHARE
-    start = next((i for i in starts if kit.model.count(messages[i:], ()) <= room), len(messages))
+    room = kit.models.current.window * _KEPT_SHARE
+    start = next((i for i in starts if kit.models.current.count(messages[i:], ()) <= room), len(messages))
     return len(messages) - start
 
 
 async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
     """The model's words."""
-    record = kit.recorder(None, WORK)
+    record = kit.events.bound(None, WORK)
     kit.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
     record(Prompted(kind="compact", text=_PROMPT))
-    model, budget = kit.model, kit.facts.budget
+    model, budget = kit.models.current, kit.facts.budget
     fitted = fit(
         shown_to(model, kit.facts, kit.facts.conversation(WORK)),
         count=model.count,
@@ -85,7 +86,7 @@ async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
     )
     grant = admit(
         budget,
-        kit.spent(),
+        kit.usage.spent(),
         fitted.tokens,
         price=model.price,
         margin=Margin(kit.facts.margins),

@@ -6,7 +6,8 @@ from ...facts.conversation import last_text
 from ...protocol import Interrupted, Prompted
 from ...stops import Exhausted, Grant, Margin, admit, reserve_for
 from ..fitting.context import Fitted, fit
-from ..kit import Kit, PersonInterrupted
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
 from .call import call
 from .images_shown import shown_to
 from .stream import Reply
@@ -28,13 +29,13 @@ async def wrap_up(kit: Kit, why: str) -> str | None:
     """
     if kit.facts.wrapped_up:
         return last_text(kit.facts.main.messages)
-    kit.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
+    kit.events.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
     found = _room(kit)
     if found is None:
         return None
     fitted, grant = found
-    record = kit.recorder(None, None)
-    with kit.activity():
+    record = kit.events.bound(None, None)
+    with kit.activity.in_progress():
         try:
             reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
         except PersonInterrupted as how:
@@ -45,18 +46,18 @@ async def wrap_up(kit: Kit, why: str) -> str | None:
 
 def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
     """The longest history whose last call the reserve still admits."""
-    model, budget = kit.model, kit.facts.budget
+    model, budget = kit.models.current, kit.facts.budget
     reserve = reserve_for(budget, model.price, model.window)
     room = model.window * 3 // 4
     if budget.tokens is not None:
-        room = min(room, max(budget.tokens - kit.spent().counted_tokens, 0) * 2 // 3)
+        room = min(room, max(budget.tokens - kit.usage.spent().counted_tokens, 0) * 2 // 3)
     shown = shown_to(model, kit.facts, kit.facts.main)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
         fitted = fit(shown, count=model.count, window=model.window, room=room)
         grant = admit(
             budget,
-            kit.spent(),
+            kit.usage.spent(),
             fitted.tokens,
             price=model.price,
             margin=Margin(kit.facts.margins),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ...gate import CommandDraft
-from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Prompted, Record
+from ...journal import Journal
+from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools import ToolResult
-from ...workspace import Family, Finished, HeadTail, Sandbox
+from ...workspace import Family, Finished, HeadTail, Sandbox, Snapshots
 from ...workspace.processes.write_hold import WriteHold
-
-if TYPE_CHECKING:
-    from ..kit import Kit
+from ..resources.tree import Tree
 
 KEPT = 1_000_000
 """Bytes of output that are kept of each, head and tail."""
@@ -45,7 +44,11 @@ class _Job:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
 
-    def hush(self) -> None:
+    def started(self, family: Family) -> None:
+        """Note its processes."""
+        self.family = family
+
+    def stop_reports(self) -> None:
         """Stop reporting its output."""
         if self._timer is not None:
             self._timer.cancel()
@@ -67,8 +70,23 @@ class _Job:
 class Background:
     """The background commands of one run."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(
+        self,
+        tree: Tree,
+        snapshots: Snapshots,
+        journal: Journal,
+        clock: Clock,
+        *,
+        read_only: Callable[[], Sequence[Path]],
+        record: Record,
+        send: Callable[[Prompted], object],
+    ) -> None:
+        """`read_only`: returns the files that no command may write. `send`: sends the model a message about an end that
+        it did not cause.
+        """
+        self._tree, self._read_only = tree, read_only
+        self._snapshots, self._journal, self._clock = snapshots, journal, clock
+        self._record, self._send = record, send
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self._world: str | None = None
@@ -77,8 +95,6 @@ class Background:
         self._held = 0
         """Number of checks that run now."""
         self._holding = asyncio.Lock()
-        self.tell: Callable[[Prompted], object] = kit.record
-        """Sends the model a message about an end that it did not cause."""
 
     def names(self) -> Sequence[str]:
         """Names of the commands that run."""
@@ -91,27 +107,26 @@ class Background:
 
     async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
         """Start an approved command. Returns its first output, or how it failed."""
-        kit = self._kit
-        world = await kit.snapshots.take()
+        world = await self._snapshots.take()
         if self._world is None:
             self._world = world or None
-        job = _Job(name, draft.command, kit.clock.monotonic(), lambda line: self._heard(name, line))
+        job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._heard(name, line))
         self._jobs[name] = job
         record(BackgroundStarted(name=name, command=draft.command))
-        sandbox = Sandbox() if draft.unsandboxed else kit.sandbox
+        sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
         job.task = asyncio.ensure_future(
             sandbox.run(
                 draft.command,
-                kit.workspace.root,
+                self._tree.workspace.root,
                 cwd=draft.cwd,
-                env=kit.env,
+                env=self._tree.env,
                 timeout=draft.timeout,
                 on_output=job.hear,
                 network=draft.network,
                 writable=draft.writable,
-                read_only=kit.guarded.read_only(),
+                read_only=self._read_only(),
                 may_configure=True,  # everything that it changed is checked when it is noticed
-                on_start=lambda family: setattr(job, "family", family),
+                on_start=job.started,
             )
         )
         try:
@@ -138,12 +153,11 @@ class Background:
             self._held += 1
             if self._held > 1:
                 return []
-            root = self._kit.workspace.root
             stopped: list[str] = []
             for job in self._jobs.values():
                 if job.family is None:
                     continue
-                hold = WriteHold(job.family, root)
+                hold = WriteHold(job.family, self._tree.workspace.root)
                 self._holds.append((job.name, hold))
                 if not await asyncio.to_thread(hold.take):
                     stopped.append(job.name)
@@ -167,7 +181,7 @@ class Background:
     async def end_all(self, how: str) -> None:
         """End all of them."""
         for job in list(self._jobs.values()):
-            await self._end(job, how, self._kit.record)
+            await self._end(job, how, self._record)
 
     def account(self, world: str | None) -> None:
         """Record that the change up to this tree has another author."""
@@ -178,7 +192,7 @@ class Background:
         """Return the trees before and after an unexplained change, and the commands that run. None: nothing changed."""
         if self._world is None:
             return None
-        before, after = self._world, await self._kit.snapshots.take()
+        before, after = self._world, await self._snapshots.take()
         titles = [f"{job.name}: {job.command}" for job in self._jobs.values()] or ["in the background"]
         self._world = after if self._jobs and after else None
         return (before, after, titles) if after and after != before else None
@@ -192,12 +206,12 @@ class Background:
     def _ended_itself(self, job: _Job) -> None:
         if job.ended_by or job.name not in self._jobs:
             return
-        done = self._close(job, self._kit.record)
+        done = self._close(job, self._record)
         text = f"`{job.name}`, which ran in the background, ended: {done.how}."
-        self.tell(Prompted(kind="background", text=f"{text} Its last lines:\n{done.output}" if done.output else text))
+        self._send(Prompted(kind="background", text=f"{text} Its last lines:\n{done.output}" if done.output else text))
 
     def _close(self, job: _Job, record: Record) -> BackgroundEnded:
-        job.hush()
+        job.stop_reports()
         self._jobs.pop(job.name, None)
         self._ended[job.name] = job.output
         how, is_ok = job.ended_by, True
@@ -210,11 +224,11 @@ class Background:
             how=how,
             ok=is_ok,
             output="\n".join(job.last_lines(_LAST_LINES)),
-            full=self._kit.journal.keep(job.output.value()) if job.output.total else None,
-            seconds=self._kit.clock.monotonic() - job.began,
+            full=self._journal.keep(job.output.value()) if job.output.total else None,
+            seconds=self._clock.monotonic() - job.began,
         )
         record(ended)
         return ended
 
     def _heard(self, name: str, line: str) -> None:
-        self._kit.record(BackgroundSaid(name=name, line=line))
+        self._record(BackgroundSaid(name=name, line=line))

@@ -16,7 +16,9 @@ from ...protocol import FileChanged, Record
 from ...stops import count_failing
 from ...tools import ToolResult, land
 from ...workspace import Change, Need, SnapshotDamaged
-from ..kit import Kit, PersonInterrupted, tell_waiting
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
+from ..resources.recorder import with_waiting
 from .gated.disturbed import Disturbed
 from .tail import Tail
 
@@ -50,8 +52,8 @@ async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Rec
         if not kit.watched():
             return result.with_notes([f"{REFUSED} {need.what}. {NOBODY_LETS_IT}"])
         try:
-            opening = kit.gate.pass_(_widened(draft, need), call_id="", record=tell_waiting(record))
-            ruling = await kit.interruptible(opening)
+            opening = kit.gate.pass_(_widened(draft, need), call_id="", record=with_waiting(record))
+            ruling = await kit.activity.interruptible(opening)
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{result.text}\n{REFUSED} {need.what}.") from how
         if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
@@ -101,14 +103,13 @@ def _not_let(ruling: Ruling) -> str:
 async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
     """Run it once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
     notes = await notice_background(kit, record)
-    kit.person_made.clear()
+    kit.files.person_made.clear()
     before = await kit.snapshots.take()
     disturbed = await Disturbed.watch(kit)
     printed = Tail()
-    kit.tools.on_output = printed.hear
     try:
-        with kit.watch.running():
-            result = await kit.interruptible(land(draft, ruling, kit.tools))
+        with kit.usage.running():
+            result = await kit.activity.interruptible(land(draft, ruling, kit.tools, printed.hear))
     except PersonInterrupted as how:
         changes = await _note_changes(kit, before, record)
         notes = await _restore(kit, [c for c in changes if _cautioned(kit, c.path)], before, record)
@@ -156,11 +157,11 @@ async def _note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
     after = await kit.snapshots.take()
     kit.background.account(after)
     if not before or not after:
-        kit.changed = True
+        kit.files.mark_changed()
         return []
     if after == before:
         return []
-    kit.changed = True
+    kit.files.mark_changed()
     changes = [c for c in await kit.snapshots.changes(before, after) if _guarded(kit, c.path) or not _by_person(kit, c)]
     for change in changes:
         record(file_changed(kit, change, "command"))
@@ -176,7 +177,7 @@ async def notice_background(kit: Kit, record: Record) -> list[str]:
     if found is None:
         return []
     before, after, titles = found
-    kit.changed = True
+    kit.files.mark_changed()
     title = "; ".join(titles)
     changes = [c for c in await kit.snapshots.changes(before, after) if not (_by_person(kit, c) or _is_known(kit, c))]
     for change in changes:
@@ -186,7 +187,7 @@ async def notice_background(kit: Kit, record: Record) -> list[str]:
 
 def _by_person(kit: Kit, change: Change) -> bool:
     """Return whether a command of the user left the file in this state."""
-    return change.path in kit.person_made and kit.person_made[change.path] == _blob(kit, change)
+    return change.path in kit.files.person_made and kit.files.person_made[change.path] == _blob(kit, change)
 
 
 def _is_known(kit: Kit, change: Change) -> bool:
@@ -238,7 +239,7 @@ def _guarded(kit: Kit, path: str) -> str | None:
 async def _keep_or_restore(kit: Kit, change: Change, tree: str, command: str, record: Record) -> list[str]:
     """Keep the change if the user allows it; else restore the file and inform the model."""
     draft = changed_draft(change.path, change.before, change.after, command)
-    ruling = await kit.interruptible(kit.gate.pass_(draft, call_id="", record=tell_waiting(record)))
+    ruling = await kit.activity.interruptible(kit.gate.pass_(draft, call_id="", record=with_waiting(record)))
     if ruling.approved:
         return []
     notes = await _restore(kit, [change], tree, record)

@@ -31,9 +31,15 @@ class Commits:
     """The commits of one run. If nothing can be committed, it reports each reason once and the run continues."""
 
     def __init__(
-        self, spec: RunSpec, journal: Journal, env: Mapping[str, str], hooks: CommitHooks | None = None
+        self,
+        spec: RunSpec,
+        journal: Journal,
+        env: Mapping[str, str],
+        hooks: CommitHooks | None,
+        is_driven: Callable[[], bool],
     ) -> None:
-        self._hooks = hooks
+        """`is_driven`: whether a user is in control now."""
+        self._hooks, self._is_driven = hooks, is_driven
         self._spec, self._journal, self._env = spec, journal, env
         self._root = Path(spec.workspace)
         self._left: dict[str, _Left] = {}
@@ -48,15 +54,10 @@ class Commits:
         self._said.add(why)
         return [f"--commit: nothing is committed: {why}"]
 
-    def hear(self, on_event: Callable[[Stamped], None], is_driven: Callable[[], bool]) -> Callable[[Stamped], None]:
-        """Pass events on, and record what the run itself does to files between two edits of the model."""
-
-        def take(stamped: Stamped) -> None:
-            if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
-                self._follow(stamped.event, is_driven())
-            on_event(stamped)
-
-        return take
+    def hear(self, stamped: Stamped) -> None:
+        """Note what the run itself does to files between two edits of the model."""
+        if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
+            self._follow(stamped.event, driven=self._is_driven())
 
     async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
         """Commit this change, which is on the disk. Returns why a hook refused it. Never raises for git errors."""

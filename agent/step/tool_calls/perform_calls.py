@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,8 +24,10 @@ from ...protocol import (
 )
 from ...stops import reject_finish
 from ...tools import TOOLS, EditFile, Parsed, ToolResult, WriteFile, parse_arguments, read
-from ..kit import Kit, PersonInterrupted
 from ..model_call.stream import Reply
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
+from .acted import Acted, OnEnding
 from .commands import CommandEnded
 from .gated.at_gate import at_gate
 from .review import as_one_review, file_behind, raise_worst
@@ -43,27 +44,6 @@ OVER_QUOTA = "over quota"
 NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
 HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
 
-
-@dataclass(slots=True)
-class Acted:
-    """The results of a step's calls."""
-
-    work: str | None = None
-    results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
-        default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
-    )
-    ended_with: str | None = None
-    """The tool that ended the work: an accepted `finish` or `report`; None: none did."""
-    ending: dict[str, Any] | None = None
-    """Its arguments."""
-    rejected: set[str] = field(default_factory=set[str])
-    """Calls that a user rejected."""
-    handoff: str | None = None
-    """Why someone has to decide."""
-    left_open: set[str] = field(default_factory=set[str])
-    """Calls whose proposals stay open, and the calls after them. They have no result yet."""
-
-
 READS_AT_ONCE = 8
 """Reads that run in parallel. The time-out of each starts with its own work, not with the answer."""
 
@@ -74,30 +54,38 @@ class _Call:
     parsed: Parsed
 
 
-async def act(kit: Kit, reply: Reply, record: Record, *, step: int, work: str | None, names: Sequence[str]) -> Acted:
+async def act(
+    kit: Kit,
+    reply: Reply,
+    record: Record,
+    *,
+    step: int,
+    work: str | None,
+    names: Sequence[str],
+    on_ending: OnEnding | None = None,
+) -> Acted:
     """Answer all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
 
     A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted at the end.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made = _parsed(calls, names)
-    with kit.together():
+    with kit.events.together():
         for one in made:
             record(_called(one))
-    return await _perform(kit, made, record, work)
+    return await _perform(kit, made, record, Acted(work, on_ending))
 
 
 async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
     """Like `act`, for calls that are in the journal, when a run resumes."""
-    return await _perform(kit, _parsed(calls, names), record, None)
+    return await _perform(kit, _parsed(calls, names), record, Acted())
 
 
 def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
     return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
 
 
-async def _perform(kit: Kit, made: Sequence[_Call], record: Record, work: str | None) -> Acted:
-    acted = Acted(work)
+async def _perform(kit: Kit, made: Sequence[_Call], record: Record, acted: Acted) -> Acted:
     try:
         for batch in _batches(made, kit.tools.workspace.root):
             await _together(kit, batch, record, acted)
@@ -200,10 +188,10 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
     if result is None:
         acted.left_open.add(one.call.call_id)
         return
-    with kit.together():
+    with kit.events.together():
         _finish(one, result, kit.clock.monotonic() - before, record, acted)
-        if acted.ending is not None and acted.ended_with == one.call.tool and kit.on_ending is not None:
-            kit.on_ending(acted.work, one.call.tool, acted.ending)
+        if acted.ending is not None and acted.ended_with == one.call.tool and acted.on_ending is not None:
+            acted.on_ending(acted.work, one.call.tool, acted.ending)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
@@ -216,8 +204,8 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
 async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
     match TOOLS[one.call.tool].kind:
         case "read":
-            with kit.watch.running():
-                return await kit.interruptible(read(one.call.tool, one.parsed.arguments, kit.tools))
+            with kit.usage.running():
+                return await kit.activity.interruptible(read(one.call.tool, one.parsed.arguments, kit.tools))
         case "ask":
             return await _ask(kit, one, record, acted)
         case "finish":
@@ -267,7 +255,9 @@ async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult
     record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
     asked = kit.facts.asking.questions
-    await kit.interruptible(kit.until(lambda: name not in asked or (kit.headless and not kit.watched())))
+    await kit.activity.interruptible(
+        kit.activity.until(lambda: name not in asked or (kit.headless and not kit.watched()))
+    )
     if name in asked:
         result = _nobody_answers(kit, question.question, acted)
         record(QuestionAnswered(question_id=name, text=result.text, by="program"))

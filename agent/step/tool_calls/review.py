@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...protocol import Event, JournalError, Record, Stamped, Waiting
-from ..kit import Kit, PersonInterrupted
+from ..resources.activity import PersonInterrupted
+from ..resources.kit import Kit
 
 T = TypeVar("T")
 
@@ -27,10 +28,10 @@ async def as_one_review(
     async def in_turn(at: int, change: T) -> None:
         await turns[at].wait()
         try:
-            kit.heed()
+            kit.activity.raise_if_interrupted()
             await answer(change, _until_waiting(record, turns[at + 1]))
         except JournalError:
-            kit.interrupt("stop")
+            kit.activity.interrupt("stop")
             raise
         finally:
             turns[at + 1].set()

@@ -40,15 +40,23 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshots:
     """Trees of one workspace, in one private store. A tree's id is equal exactly where the content is."""
 
-    def __init__(self, ws: Workspace, store: Path, *, most_files: int = MOST_FILES) -> None:
-        """`store`: a folder of its own, made if it is missing."""
+    def __init__(
+        self,
+        ws: Workspace,
+        store: Path,
+        *,
+        most_files: int = MOST_FILES,
+        on_take: Callable[[str], None] = lambda tree: None,
+    ) -> None:
+        """`store`: a folder of its own, made if it is missing. `on_take` gets each tree that `take` is about to return,
+        in the caller's own thread.
+        """
         self._ws, self._place, self._most_files = ws, store, most_files
         self._lock = threading.Lock()
         self._scanner: Scanner | None = None
         self._objects: ObjectStore | None = None
         self._last = ""
-        self.on_take: Callable[[str], None] = lambda tree: None
-        """Told what `take` is about to give, in the caller's own thread."""
+        self._on_take = on_take
         self.too_large: str | None = None
         """Why there are no snapshots: the workspace is too large, or the store cannot be written. One line."""
 
@@ -59,7 +67,7 @@ class Snapshots:
     async def take(self) -> str:
         """The id of the tree as it is now; empty where `too_large` says that there is none."""
         tree = await asyncio.to_thread(self._take)
-        self.on_take(tree)
+        self._on_take(tree)
         return tree
 
     def keep(self, data: bytes) -> str:

@@ -35,7 +35,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
-from rundry.agent.run.setup.assemble import Outside
+from rundry.agent.run.setup.inputs import Outside
 from rundry.agent.workspace import SystemClock
 
 from ..in_process.inside import spec_of

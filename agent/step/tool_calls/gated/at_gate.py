@@ -12,7 +12,8 @@ from ....gate.stored.later import Kept
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall
 from ....system import crash_point
 from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
-from ...kit import Kit, tell_waiting
+from ...resources.kit import Kit
+from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
 
 Arguments = msgspec.Struct | None
@@ -69,11 +70,11 @@ async def _from(
         passing = kit.gate.pass_(
             draft,
             call_id=call.call_id,
-            record=tell_waiting(record),
+            record=with_waiting(record),
             may_stay=may_stay,
             kept=kept,
         )
-        ruling, kept = await kit.interruptible(passing), None
+        ruling, kept = await kit.activity.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
@@ -113,16 +114,17 @@ def _drafted(
 
 async def _run(kit: Kit, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
     if isinstance(arguments, StartCommand):
-        return await kit.interruptible(kit.background.start(arguments.name, draft, record))
+        return await kit.activity.interruptible(kit.background.start(arguments.name, draft, record))
     return await run_at_gate(kit, draft, ruling, record)
 
 
 async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
     crash_point("change: approved")
-    with kit.watch.running():
+    with kit.usage.running():
         result = await land(draft, ruling, kit.tools)
     crash_point("change: made")
-    kit.changed = kit.changed or bool(result.files)
+    if result.files:
+        kit.files.mark_changed()
     notes: list[str] = []
     for change in result.files:
         changed = FileChanged(
@@ -137,7 +139,7 @@ async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolR
         crash_point("change: recorded")
         if kit.commits is not None:
             refused = await kit.commits.add(changed, record, kit.facts.step)
-            kit.changed = True  # a hook may have run
+            kit.files.mark_changed()  # a hook may have run
             notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
     return result.with_notes(notes)
 

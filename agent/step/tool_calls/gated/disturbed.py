@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....stops import required_commands
 
 if TYPE_CHECKING:
-    from ...kit import Kit
+    from ...resources.kit import Kit
 
 MOST = 20
 """Paths that an event lists."""

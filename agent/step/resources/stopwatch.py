@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..protocol import Clock
+from ...protocol import Clock
 
 
 class Stopwatch:
@@ -16,6 +16,7 @@ class Stopwatch:
         self._busy = 0
         self._since = 0.0
         self._total = 0.0
+        self._counted = 0.0
 
     @contextmanager
     def running(self) -> Generator[None]:
@@ -35,3 +36,13 @@ class Stopwatch:
         """Return the seconds so far, including a running block."""
         running = self._clock.monotonic() - self._since if self._busy else 0.0
         return self._total + running
+
+    @property
+    def uncounted(self) -> float:
+        """Return the seconds since the last `count`."""
+        return self.seconds - self._counted
+
+    def count(self) -> float:
+        """Return the seconds since the last call."""
+        seconds, self._counted = self.uncounted, self.seconds
+        return seconds

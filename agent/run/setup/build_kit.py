@@ -1,0 +1,170 @@
+"""Build the objects of a run, each from those that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...facts.escalations import ESCALATE
+from ...facts.facts import RunFacts
+from ...journal import Journal
+from ...protocol import Snapshotted
+from ...step import OVER_QUOTA, Kit
+from ...step.checks.guarded import Guarded
+from ...step.resources.activity import Activity
+from ...step.resources.file_state import World
+from ...step.resources.models_in_use import ModelsInUse
+from ...step.resources.program_messages import ProgramMessages
+from ...step.resources.prompt_limits import PromptLimits
+from ...step.resources.recorder import Recorder
+from ...step.resources.stall_watches import StallWatches
+from ...step.resources.tree import Tree
+from ...step.resources.usage import Usage
+from ...step.tool_calls.background import Background
+from ...step.tool_calls.commits import Commits
+from ...stops import Quotas
+from ...tools import ToolContext
+from ...workspace import Snapshots
+from ...workspace.git.hooks import CommitHooks
+from ..client.start_request import ResumeChanges
+from ..confirming import Dependencies
+from .inputs import Inputs
+from .tree_tools import constrained_edits, tool_context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A run before its first event."""
+
+    kit: Kit
+    messages: ProgramMessages
+    dependencies: Dependencies
+    notes: Sequence[str]
+    """Lines for the user at the start of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committing:
+    """What makes the commits of a run."""
+
+    hooks: CommitHooks | None
+    """Set by `--commit-hooks`."""
+    commits: Commits | None
+    """Set by `--commit`."""
+
+
+def committing(inputs: Inputs, tree: Tree, git_env: Mapping[str, str]) -> Committing:
+    """Return what makes the run's commits."""
+    facts, spec = inputs.facts, inputs.journal.spec
+    hooks = commits = None
+    if spec.commit_hooks:
+        hooks = CommitHooks(tree.sandbox, tree.workspace, lambda: tree.env, lambda: facts.spec.command_timeout)
+    if spec.commit:
+        commits = Commits(spec, inputs.journal, git_env, hooks, lambda: facts.hands.wheel is not None)
+    return Committing(hooks, commits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Core:
+    """The objects that most others need."""
+
+    models: ModelsInUse
+    usage: Usage
+    activity: Activity
+    guarded: Guarded
+    events: Recorder
+    messages: ProgramMessages
+    dependencies: Dependencies
+
+
+def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> Assembled:
+    """Build the objects of the run."""
+    journal, facts = inputs.journal, inputs.facts
+    usage = Usage(facts, inputs.outside.clock, models)
+    activity = Activity(facts, usage)
+    guarded = Guarded(tree, journal, facts, activity)
+    listeners = [*([] if git.commits is None else [git.commits.hear]), inputs.on_event]
+    events = Recorder(journal, facts, listeners, own=[guarded.hear])
+    core = _Core(
+        models=models,
+        usage=usage,
+        activity=activity,
+        guarded=guarded,
+        events=events,
+        messages=ProgramMessages(events, activity),
+        dependencies=Dependencies(events, journal, facts, tree.workspace.root),
+    )
+    kit = _kit(inputs, tree, git, core)
+    return Assembled(kit=kit, messages=core.messages, dependencies=core.dependencies, notes=())
+
+
+def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
+    journal, facts, clock = inputs.journal, inputs.facts, inputs.outside.clock
+    events, guarded = core.events, core.guarded
+    snapshots = Snapshots(tree.workspace, inputs.store, on_take=lambda world: _record_snapshot(events, facts, world))
+    background = Background(
+        tree, snapshots, journal, clock, read_only=guarded.read_only, record=events.record, send=core.messages.send
+    )
+    tools = tool_context(tree, journal, facts, core.models, guarded, background, core.usage)
+    _remember_outputs(facts, tools)
+    return Kit(
+        journal=journal,
+        facts=facts,
+        clock=clock,
+        events=events,
+        activity=core.activity,
+        usage=core.usage,
+        models=core.models,
+        gate=tree.gate,
+        workspace=tree.workspace,
+        snapshots=snapshots,
+        files=tree.files,
+        world=World(facts, snapshots, tree.files),
+        sandbox=tree.sandbox,
+        tools=tools,
+        guard=tree.guard,
+        guarded=guarded,
+        quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
+        env=tree.env,
+        background=background,
+        stalls=StallWatches(facts),
+        prompts=PromptLimits(),
+        watched=journal.watched,
+        stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
+        before_acting=core.dependencies.ready,
+        headless=not inputs.order.linger,
+        commits=git.commits,
+        hooks=git.hooks,
+        constrained=constrained_edits(tree, facts, tools),
+    )
+
+
+def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:
+    """Return what a stall leads to: a stronger model once, if one is set; then the user's choice."""
+    spec = journal.spec
+    if spec.escalate is not None and spec.finder is None and not facts.handing.escalated:
+        return ESCALATE
+    return changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop")
+
+
+def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
+    """Record a snapshot if it shows something new, and always right before a command."""
+    if (tree or None) != facts.changes.world or facts.changes.is_look_due:
+        events.record(Snapshotted(world=tree or None))
+
+
+def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:
+    """Register the outputs of earlier runners."""
+    for name, sha in facts.hands.outputs.items():
+        tools.remember_as(name, sha)
+    for sha in facts.outputs:
+        tools.remember(sha)
+
+
+def _used(facts: RunFacts) -> dict[str, int]:
+    """Count the calls that an earlier runner approved, by tool."""
+    used: dict[str, int] = {}
+    for action in facts.actions:
+        if action.ok is not None and action.summary != OVER_QUOTA:
+            used[action.tool] = used.get(action.tool, 0) + 1
+    return used

@@ -1,0 +1,52 @@
+"""What a run is assembled from: its journal, its order, and what its process provides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...facts.facts import RunFacts
+from ...journal import Journal
+from ...model import NOBODY, NoModel, open_model
+from ...protocol import Clock, Model, ModelSpec
+from ...step.resources.recorder import Listener
+from ...workspace import SystemClock
+from ..client.start_request import Order
+from ..commands.reconfigure import OpenModel
+
+
+async def load_model(spec: ModelSpec) -> Model:
+    """Load the model of a spec, with this process's keys. Raises Refusal, UserError."""
+    if spec.name == NOBODY:
+        return NoModel()
+    return await open_model(spec, os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a run takes from its process: environment, models, signals."""
+
+    open_model: OpenModel = load_model
+    checked: Model | None = None
+    """The model that was already probed."""
+    clock: Clock = field(default_factory=SystemClock)
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What a run is assembled from."""
+
+    journal: Journal
+    facts: RunFacts
+    order: Order
+    outside: Outside
+    on_event: Listener
+    """Shows the events of the run."""
+
+    @property
+    def store(self) -> Path:
+        """The folder of the run's snapshots."""
+        return self.journal.path.with_suffix(".snapshots")

@@ -1,0 +1,133 @@
+"""What runs now, and how a user interrupts it or pauses it between two steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ...facts.facts import RunFacts
+from .usage import Usage
+
+T = TypeVar("T")
+
+
+class PersonInterrupted(Exception):
+    """A user ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
+
+
+class Activity:
+    """The running work of a run and of its tries."""
+
+    def __init__(self, facts: RunFacts, usage: Usage) -> None:
+        self._facts, self._usage = facts, usage
+        self._news = asyncio.Event()
+        self._interrupted: str | None = None
+        """How a user interrupted what runs, until that has ended."""
+        self._running, self._resting = 0, 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._one_step = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something runs that a user can interrupt."""
+        return self._running > 0
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether all running work is waiting in a pause."""
+        return 0 < self._running == self._resting
+
+    @property
+    def one_step(self) -> bool:
+        """Whether a user asked for one step of a paused run."""
+        return self._one_step
+
+    def allow_one_step(self) -> None:
+        """Let a paused run make one step."""
+        self._one_step = True
+
+    def end_one_step(self) -> None:
+        """Keep a paused run from making another step."""
+        self._one_step = False
+
+    @contextmanager
+    def in_progress(self) -> Generator[None]:
+        """Mark the block as interruptible: a step, a check, the wrap-up. Earlier interrupts do not count."""
+        if not self.is_running:
+            self._interrupted = None
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self.wake()
+
+    def interrupt(self, how: str) -> bool:
+        """Interrupt what runs. Returns false if nothing does."""
+        if not self.is_running:
+            return False
+        self._interrupted = how
+        for task in self._tasks:
+            task.cancel()
+        return True
+
+    def raise_if_interrupted(self) -> None:
+        """Raise PersonInterrupted if a user interrupted what runs."""
+        if self._interrupted is not None:
+            raise PersonInterrupted(self._interrupted)
+
+    async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run the coroutine so that a user can interrupt it. Raises PersonInterrupted if they do."""
+        if self._interrupted is not None:
+            work.close()
+            raise PersonInterrupted(self._interrupted)
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._interrupted is not None and task.cancelled() and not _is_cancelled():
+                raise PersonInterrupted(self._interrupted) from None
+            raise
+
+    def wake(self) -> None:
+        """Make all `until` check their conditions again. Called whenever a user's command was taken."""
+        self._news.set()
+
+    async def until(self, enough: Callable[[], bool]) -> None:
+        """Wait until `enough`, checking at each `wake`."""
+        while not enough():
+            self._news.clear()
+            await self._news.wait()
+
+    async def rest_between_steps(self) -> bool:
+        """Wait while the run is paused, between two steps. Returns false if a user ended the work meanwhile."""
+
+        def goes_on() -> bool:
+            may_step = not self._facts.paused or self._one_step
+            return may_step or self._interrupted is not None or self._usage.deadline_passed()
+
+        if not goes_on():
+            self._resting += 1
+            try:
+                await self.until(goes_on)
+            finally:
+                self._resting -= 1
+        if self._facts.paused:
+            self._one_step = False
+        return self._interrupted is None
+
+    async def close(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _is_cancelled() -> bool:
+    """Return whether the task itself is cancelled, not only what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,71 @@
+"""What is known about the files of a workspace: whether they changed, and when they were last checked."""
+
+from __future__ import annotations
+
+from ...facts.facts import RunFacts
+from ...workspace import Snapshots
+
+
+class FileState:
+    """Whether the files may have changed since the last snapshot and since the predicates last ran."""
+
+    def __init__(self) -> None:
+        self._changed = False
+        self._unverified = False
+        self._verified_world: str | None = None
+        self._verified_mark: str | None = None
+        self.person_made: dict[str, str | None] = {}
+        """Path to blob of what the user's own commands left since the model's newest one began."""
+
+    def mark_changed(self) -> None:
+        """Note that the files may have changed since the last snapshot."""
+        self._changed = True
+
+    def take_changed(self) -> bool:
+        """Return whether the files may have changed since the last snapshot; a snapshot is taken now."""
+        changed, self._changed = self._changed, False
+        self._unverified = self._unverified or changed
+        return changed
+
+    def forget_changed(self) -> None:
+        """Note that a snapshot was taken, and that no verdict depends on the changes before it."""
+        self._changed = False
+
+    @property
+    def unverified(self) -> bool:
+        """Whether a tool changed something since the predicates last ran, if there are no fingerprints."""
+        return self._unverified
+
+    @property
+    def verified_mark(self) -> str | None:
+        """Mark of all files, including ignored ones, after the predicates last ran."""
+        return self._verified_mark
+
+    def is_verified_at(self, world: str | None) -> bool:
+        """Return whether the predicates last ran with these files. `world`: fingerprint; None: unknown."""
+        return self._verified_world == world
+
+    def note_verified(self, world: str | None) -> None:
+        """Note that the predicates ran now. `world`: fingerprint of the files."""
+        self._verified_world, self._unverified = world, False
+
+    def note_mark(self, mark: str | None) -> None:
+        """Keep the mark of all files after the predicates ran."""
+        self._verified_mark = mark
+
+
+class World:
+    """The fingerprint of the workspace that the facts contain."""
+
+    def __init__(self, facts: RunFacts, snapshots: Snapshots, files: FileState) -> None:
+        self._facts, self._snapshots, self._files = facts, snapshots, files
+
+    async def refresh(self) -> None:
+        """Compute the fingerprint again if something may have changed."""
+        if self._files.take_changed() or self._facts.world is None:
+            self._facts.world = await self._snapshots.take() or None
+
+    async def take(self) -> str:
+        """Take a snapshot and return its fingerprint; empty if there are no snapshots."""
+        self._facts.world = world = await self._snapshots.take()
+        return world

@@ -1,0 +1,77 @@
+"""What a step works with. Each object has one duty, and functions get only the objects that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...facts.facts import RunFacts
+from ...gate import Gate
+from ...journal import Journal
+from ...protocol import Clock
+from ...stops import Guard, Quotas
+from ...tools import ToolContext
+from ...workspace import Sandbox, Snapshots, Workspace
+from ...workspace.git.hooks import CommitHooks
+from ..checks.guarded import Guarded
+from ..constrained import Constrained
+from ..tool_calls.background import Background
+from ..tool_calls.commits import Commits
+from .activity import Activity
+from .file_state import FileState, World
+from .models_in_use import ModelsInUse
+from .prompt_limits import PromptLimits
+from .recorder import Recorder
+from .stall_watches import StallWatches
+from .usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """The resources of one run, or of one try of a pass. It is built once and never changed."""
+
+    journal: Journal
+    facts: RunFacts
+    clock: Clock
+    events: Recorder
+    """Writes events."""
+    activity: Activity
+    """What runs, and how a user interrupts it. Tries share it with their run."""
+    usage: Usage
+    """What was used of the limits."""
+    models: ModelsInUse
+    gate: Gate
+    workspace: Workspace
+    snapshots: Snapshots
+    files: FileState
+    """Whether the files changed since the last snapshot and the last check."""
+    world: World
+    sandbox: Sandbox
+    tools: ToolContext
+    guard: Guard
+    guarded: Guarded
+    """The guarded files, compared by content."""
+    quotas: Quotas
+    env: Mapping[str, str]
+    """Environment of commands and checks, without the provider keys."""
+    background: Background
+    """Commands that run in the background."""
+    stalls: StallWatches
+    prompts: PromptLimits
+    watched: Callable[[], bool]
+    """Returns whether a view is attached, so that a user can be asked."""
+    stall_ends: Callable[[], str]
+    """Returns what a repeated stall leads to now: `handoff` or `stop`."""
+    before_acting: Callable[[], Coroutine[Any, Any, None]]
+    """Waits for what has to be known before the first tool runs."""
+    headless: bool
+    """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
+    commits: Commits | None = None
+    """Set by `--commit`."""
+    hooks: CommitHooks | None = None
+    """Set by `--commit-hooks`."""
+    constrained: Constrained | None = None
+    """Set by `--edit-format constrained`."""
+    work: str | None = None
+    """Name of the try that uses it; None: the run itself."""

@@ -1,0 +1,51 @@
+"""The model of a run, and the models of tasks that use one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ...protocol import Model
+
+_of_task: ContextVar[Model | None] = ContextVar("model_of_task", default=None)
+"""Tasks inherit it: parallel work may use models of its own."""
+
+
+class ModelsInUse:
+    """The models that a run and its tries call."""
+
+    def __init__(self, model: Model, env: MutableMapping[str, str]) -> None:
+        """`env`: the environment of all commands of the run."""
+        self._of_run, self._env = model, env
+
+    @property
+    def of_run(self) -> Model:
+        """The run's own model."""
+        return self._of_run
+
+    @property
+    def current(self) -> Model:
+        """The model of this task: the run's, or the one that a lens asked for."""
+        return _of_task.get() or self._of_run
+
+    def use_in_task(self, model: Model) -> None:
+        """Use that model for the calls of this task and of the tasks that it starts."""
+        _of_task.set(model)
+
+    @contextmanager
+    def keep_current(self) -> Generator[Callable[[], bool]]:
+        """Keep the model for the block, even if it is switched. Yields whether another model waits."""
+        own = _of_task.get()
+        model = own or self._of_run
+        token = _of_task.set(model)
+        try:
+            yield lambda: own is None and self._of_run is not model
+        finally:
+            _of_task.reset(token)
+
+    def switch(self, model: Model, *, key_from: str | None = None) -> None:
+        """Use this model for all further calls of the run. Commands do not get the variable with its key."""
+        self._of_run = model
+        if key_from is not None:
+            self._env.pop(key_from, None)

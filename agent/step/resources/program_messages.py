@@ -1,0 +1,28 @@
+"""Messages of the program to the model."""
+
+from __future__ import annotations
+
+from ...protocol import Prompted
+from .activity import Activity
+from .recorder import Recorder
+
+
+class ProgramMessages:
+    """Messages that are sent to the model before its next call."""
+
+    def __init__(self, events: Recorder, activity: Activity) -> None:
+        self._events, self._activity = events, activity
+        self._waiting: list[Prompted] = []
+
+    def send(self, prompted: Prompted) -> None:
+        """Send the message before the next call; record it immediately if no step runs."""
+        if self._activity.is_running:
+            self._waiting.append(prompted)
+        else:
+            self._events.record(prompted)
+
+    def deliver(self) -> None:
+        """Record the messages that wait."""
+        waiting, self._waiting = self._waiting, []
+        for prompted in waiting:
+            self._events.record(prompted)

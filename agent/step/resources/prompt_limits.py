@@ -1,0 +1,31 @@
+"""What earlier calls showed about the length of prompts."""
+
+from __future__ import annotations
+
+
+class PromptLimits:
+    """Prompts that a provider refused as too long, and shortenings that were reported already."""
+
+    def __init__(self) -> None:
+        self._refused: dict[str, int] = {}
+        self._shortenings: set[tuple[object, ...]] = set()
+        self._images = 0
+
+    def refused(self, model: str) -> int | None:
+        """Return the tokens of the shortest prompt that the model's provider refused, or None."""
+        return self._refused.get(model)
+
+    def note_refused(self, model: str, tokens: int) -> None:
+        """Note that the model's provider refused a prompt as too long."""
+        self._refused[model] = min(tokens, self._refused.get(model, tokens))
+
+    def is_new_shortening(self, how: tuple[object, ...]) -> bool:
+        """Return whether this way to shorten the prompt is reported for the first time, and note it."""
+        is_new = how not in self._shortenings
+        self._shortenings.add(how)
+        return is_new
+
+    def more_images(self, images: int) -> int:
+        """Return how many more images are replaced by text than in the last call."""
+        more, self._images = images - self._images, images
+        return more

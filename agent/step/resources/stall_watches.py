@@ -1,0 +1,27 @@
+"""The stall detectors of all conversations of a run."""
+
+from __future__ import annotations
+
+from ...facts.facts import RunFacts
+from ...stops import StallWatch
+
+
+class StallWatches:
+    """One set of detectors for each conversation."""
+
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
+        self._watches: dict[str | None, StallWatch] = {}
+
+    def of(self, work: str | None) -> StallWatch:
+        """Return the stall detectors of one conversation."""
+        return self._watches.setdefault(work, StallWatch(limits=lambda: self._facts.spec.stalls))
+
+    def forget(self, work: str | None) -> None:
+        """Forget what one conversation did so far."""
+        self._watches.pop(work, None)
+
+    def person_said(self) -> None:
+        """Note in all conversations that the user said something."""
+        for watch in self._watches.values():
+            watch.person_said()

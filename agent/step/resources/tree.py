@@ -1,0 +1,24 @@
+"""One tree of files, and what protects it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...gate import Gate
+from ...stops import Guard
+from ...workspace import Sandbox, Workspace
+from .file_state import FileState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """The workspace of a run, or the worktree of a try."""
+
+    workspace: Workspace
+    sandbox: Sandbox
+    env: Mapping[str, str]
+    """Environment of commands and checks, without the provider keys."""
+    guard: Guard
+    gate: Gate
+    files: FileState

@@ -1,0 +1,77 @@
+"""What a run has used of its limits, and what is left."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from ...facts.facts import RunFacts
+from ...protocol import Clock, LoopKind, Spent
+from ...stops import reserve_for
+from .models_in_use import ModelsInUse
+from .stopwatch import Stopwatch
+
+
+class Usage:
+    """Amounts and seconds of a run or of one of its tries, which share the stopwatch."""
+
+    def __init__(self, facts: RunFacts, clock: Clock, models: ModelsInUse, stopwatch: Stopwatch | None = None) -> None:
+        self._facts, self._clock, self._models = facts, clock, models
+        self._stopwatch = Stopwatch(clock) if stopwatch is None else stopwatch
+        self._holds_seen: dict[int, float] = {}
+
+    def for_try(self, facts: RunFacts) -> Usage:
+        """Return the usage of a try: the same time, with its facts."""
+        return Usage(facts, self._clock, self._models, self._stopwatch)
+
+    def running(self) -> AbstractContextManager[None]:
+        """Count the seconds of the block as busy."""
+        return self._stopwatch.running()
+
+    def spent(self) -> Spent:
+        """Return what counts against the limits now: of the newest message in a chat, else of the run.
+
+        Running calls count with the amounts that they were admitted with.
+        """
+        facts = self._facts
+        spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
+        running = facts.admitted.values()
+        return spent + Spent(
+            seconds=self.uncounted(),
+            held_tokens=sum(call.worst_tokens for call in running),
+            held_usd=sum(call.worst_usd or 0.0 for call in running),
+        )
+
+    def uncounted(self) -> float:
+        """Return busy seconds that no `StepFinished` has recorded yet."""
+        return self._stopwatch.uncounted
+
+    def count_seconds(self) -> float:
+        """Return the busy seconds since the last call, for the event that records them."""
+        return self._stopwatch.count()
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds until the time limit or the deadline, whichever is sooner; None without either."""
+        budget = self._facts.budget
+        left = [] if budget.seconds is None else [budget.seconds - self.spent().seconds]
+        if budget.deadline is not None:
+            left.append(budget.deadline - self._clock.now())
+        return min(left, default=None)
+
+    def seconds_for_work(self) -> float | None:
+        """Return the seconds that a tool or a check may take, without the reserve for the wrap-up (3.3, 3.5)."""
+        left = self.seconds_left()
+        if left is None:
+            return None
+        model = self._models.current
+        reserved = reserve_for(self._facts.budget, model.price, model.window).seconds
+        return max(0.0, left - min(reserved, max(left, 0.0) / 2))
+
+    def deadline_passed(self) -> bool:
+        """Whether the run's deadline has passed."""
+        deadline = self._facts.budget.deadline
+        return deadline is not None and self._clock.now() >= deadline
+
+    def seconds_of_hold(self, charge: int) -> float:
+        """Return the seconds since this process first saw the hold of this charge, whatever the clock was set to."""
+        elapsed = self._clock.monotonic()
+        return elapsed - self._holds_seen.setdefault(charge, elapsed)
