@@ -16,6 +16,7 @@ class ManualClock:
         self._order = itertools.count()
         self.slept: list[float] = []
         """Every sleep that was asked for, seconds."""
+        self._asked = asyncio.Event()
 
     def now(self) -> float:
         return self._now
@@ -29,6 +30,7 @@ class ManualClock:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self._asked.set()
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -53,7 +55,13 @@ class ManualClock:
     async def until_sleeping(self, count: int = 1) -> None:
         """So many tasks have gone to sleep."""
         while self.sleeping < count:
-            await asyncio.sleep(0)
+            await self.until_asked(len(self.slept) + 1)
+
+    async def until_asked(self, times: int) -> None:
+        """Wait until that many sleeps were asked for."""
+        while len(self.slept) < times:
+            self._asked.clear()
+            await self._asked.wait()
 
     def _move_to(self, moment: float) -> None:
         self._now += moment - self._monotonic

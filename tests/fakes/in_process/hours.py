@@ -23,9 +23,12 @@ async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outco
     run = asyncio.ensure_future(driven.run(clock=clock, **how))
     seen = before = len(driven.of("sleeping"))
     try:
+        slept = len(clock.slept)
         while not run.done():
-            await asyncio.sleep(0)
-            sleeps = driven.of("sleeping")
+            asked = asyncio.ensure_future(clock.until_asked(slept + 1))
+            await asyncio.wait({run, asked}, return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            slept, sleeps = len(clock.slept), driven.of("sleeping")
             woken = len(driven.of("woken"))
             if len(sleeps) > max(seen, woken) and _is_asleep(clock, len(sleeps) - before):
                 seen = len(sleeps)
