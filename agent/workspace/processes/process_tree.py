@@ -16,7 +16,19 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
+
+from .process_info import (
+    children,
+    depth,
+    environment,
+    leads_a_namespace,
+    parent,
+    session,
+    settled_environment,
+    started,
+    state,
+    words,
+)
 
 _MARK = "RUNDRY_COMMAND"
 _LINE = [b"--noprofile", b"--norc", b"-c"]
@@ -24,12 +36,8 @@ _LINE = [b"--noprofile", b"--norc", b"-c"]
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
 """Variables that any shell sets itself: they may be equal by chance."""
-_EXITING = 0x4
-"""PF_EXITING among a process's flags (linux/sched.h)."""
 _ROUNDS = 50
 _POLL = 0.02
-_EXEC = 0.01
-"""Seconds that a process gets to become its program."""
 
 
 class Family:
@@ -42,7 +50,7 @@ class Family:
         self._token = secrets.token_hex(8)
         self._root = 0
         self._seen: set[int] = set()
-        self._before = set(_children(os.getpid())) if sys.platform == "linux" else set[int]()
+        self._before = {pid: started(pid) for pid in children(os.getpid())} if sys.platform == "linux" else {}
         if sys.platform == "linux":
             _adopt_orphans()
         Family._living.add(self)  # before its first process, so that no process is assigned to another family
@@ -76,6 +84,8 @@ class Family:
         alive = _living(members)
         dying = {child for head in below.keys() & set(members) for child in below[head]}
         left = len((set(alive) | dying) - below.keys())
+        if not members and not self.members():
+            return 0  # the usual end: the command's only process is gone, which a second look confirms
         until = time.monotonic() + grace
         asked = held = _with_ancestors(_shells(self._stop_all()))
         while (alive := set(self.members())) - held and time.monotonic() < until:
@@ -118,32 +128,34 @@ class Family:
     def _members_linux(self) -> list[int]:
         me = os.getpid()
         found: list[int] = []
-        for child in _children(me):
+        for child in children(me):
             if child == self._root or child in self._seen or self._is_our_orphan(child):
                 found.append(child)
         for pid in found:  # grows while it is walked: children of children
-            found.extend(child for child in _children(pid) if child not in found)
-        self._seen = {pid for pid in (*self._seen, *found) if _state(pid)}
+            found.extend(child for child in children(pid) if child not in found)
+        self._seen = {pid for pid in (*self._seen, *found) if state(pid)}
         self._reap()
         return found
 
     def _is_our_orphan(self, child: int) -> bool:
-        environment = _settled_environment(child)
-        if _state(child) == "Z":
+        if child in self._before and self._before[child] == started(child):
             return False
-        if f"{_MARK}={self._token}".encode() in environment or _session(child) == self._root:
+        found = settled_environment(child)
+        if state(child) == "Z":
+            return False
+        if f"{_MARK}={self._token}".encode() in found or session(child) == self._root:
             return True
-        if child in self._before or len(Family._living) > 1:
+        if len(Family._living) > 1:
             return False
         # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
         # has its environment, or its session.
-        mine = {item for item in _environment(os.getpid()) if not item.startswith(_ANYONES)}
-        return not mine.intersection(environment) and _session(child) != os.getsid(0)
+        mine = {item for item in environment(os.getpid()) if not item.startswith(_ANYONES)}
+        return not mine.intersection(found) and session(child) != os.getsid(0)
 
     def _reap(self) -> None:
         """Reap dead orphans; processes that this process started are reaped by their own callers."""
-        for pid in _children(os.getpid()):
-            if _state(pid) == "Z" and pid != self._root and (pid in self._seen or _was_adopted(pid)):
+        for pid in children(os.getpid()):
+            if state(pid) == "Z" and pid != self._root and (pid in self._seen or _was_adopted(pid)):
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
                 self._seen.discard(pid)
@@ -170,116 +182,31 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                found.extend(map(int, (task / "children").read_text().split()))
-    return found
-
-
-def _environment(pid: int) -> list[bytes]:
-    """Return the environment of a process; empty if it is not readable."""
-    try:
-        return [item for item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if item]
-    except OSError:
-        return []
-
-
 def _living(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if _state(pid) not in ("Z", "X", "")]
+    return [pid for pid in pids if state(pid) not in ("Z", "X", "")]
 
 
 def _shells(pids: Iterable[int]) -> set[int]:
     """Return those that run the command line itself (`processes.shell`)."""
-    return {pid for pid in pids if _words(pid)[1:4] == _LINE}
-
-
-def _words(pid: int) -> list[bytes]:
-    """Return the arguments that a process was started with; empty if they are not readable."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        return []
-    import psutil
-
-    with suppress(psutil.Error):
-        return [os.fsencode(word) for word in psutil.Process(pid).cmdline()]
-    return []
+    return {pid for pid in pids if words(pid)[1:4] == _LINE}
 
 
 def _with_ancestors(pids: set[int]) -> set[int]:
     """Return them and their ancestors up to this process: a sandbox that ends takes all processes in it along."""
     found, todo = set(pids), list(pids)
     while todo:
-        parent = _parent(todo.pop())
-        if parent not in (0, 1, os.getpid()) and parent not in found:
-            found.add(parent)
-            todo.append(parent)
+        above = parent(todo.pop())
+        if above not in (0, 1, os.getpid()) and above not in found:
+            found.add(above)
+            todo.append(above)
     return found
-
-
-def _parent(pid: int) -> int:
-    if sys.platform == "linux":
-        fields = _stat(pid)
-        return int(fields[1]) if len(fields) > 1 else 0
-    import psutil
-
-    with suppress(psutil.Error):
-        return psutil.Process(pid).ppid()
-    return 0
-
-
-def _settled_environment(pid: int) -> list[bytes]:
-    """Read an environment, also during execve(2), when a process has neither arguments nor environment for a moment."""
-    until = time.monotonic() + _EXEC
-    while not (environment := _environment(pid)) and time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/cmdline").read_bytes():
-                return _environment(pid)  # execve is over, and the new program may have none
-        except OSError:
-            break
-        if _is_exiting(pid):
-            break
-        time.sleep(0)
-    return environment
-
-
-def _is_exiting(pid: int) -> bool:
-    fields = _stat(pid)
-    return len(fields) < 7 or bool(int(fields[6]) & _EXITING)
 
 
 def _below_heads() -> dict[int, list[int]]:
     """Map the first process of each sandbox whose command has ended, a child of this process, to its children."""
     if sys.platform != "linux":
         return {}
-    return {pid: _children(pid) for pid in _children(os.getpid()) if _leads_a_namespace(pid)}
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def _state(pid: int) -> str:
-    if sys.platform == "linux":
-        return (_stat(pid) or [""])[0]
-    import psutil
-
-    try:
-        return "Z" if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else "R"
-    except psutil.Error:
-        return ""
-
-
-def _session(pid: int) -> int:
-    fields = _stat(pid)
-    return int(fields[3]) if len(fields) > 3 else 0
+    return {pid: children(pid) for pid in children(os.getpid()) if leads_a_namespace(pid)}
 
 
 def _was_adopted(pid: int) -> bool:
@@ -287,27 +214,7 @@ def _was_adopted(pid: int) -> bool:
 
     Works for a zombie without an environment too. False for a dead orphan that led its own session.
     """
-    return _session(pid) not in (0, pid, os.getsid(0)) or _depth(pid) > _depth(os.getpid())
-
-
-def _leads_a_namespace(pid: int) -> bool:
-    """Return whether it is the first process of a pid namespace below ours: all processes in it end with it."""
-    numbers = _numbers(pid)
-    return len(numbers) > _depth(os.getpid()) and numbers[-1] == "1"
-
-
-def _depth(pid: int) -> int:
-    """Return how many pid namespaces deep it is; a sandbox's first process is one deeper than this one."""
-    return len(_numbers(pid))
-
-
-def _numbers(pid: int) -> list[str]:
-    """Return its pid in each of its namespaces, ours first (proc(5), NSpid)."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
-    except OSError:
-        return []
-    return status.partition("\nNSpid:")[2].partition("\n")[0].split()
+    return session(pid) not in (0, pid, os.getsid(0)) or depth(pid) > depth(os.getpid())
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import fcntl
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -16,18 +14,15 @@ import msgspec
 
 from ...system import find_program
 from ..errors import CommandNotStarted
-from .output import HeadTail, shorten
+from .output import shorten
 from .process_tree import Family
+from .reader import Reader
 
 FULL = 16_000_000
 """Most bytes of output that are stored (docs/requirements.md 7.5)."""
 GRACE = 2.0
 """Seconds between the request to end and the kill."""
 _LEFT_BEHIND_GRACE = 0.3
-_PIECE = 1 << 20
-_FLOOD = 64_000_000
-"""Bytes after which a command that keeps writing is slowed down, so that it cannot occupy a core."""
-_FLOOD_PAUSE = 0.002
 _LONGEST = 131_000
 """Bytes of one argument (execve(2): 128 KiB)."""
 
@@ -127,14 +122,39 @@ async def _start(
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
     pipes = _pipes(2 if apart else 1)
-    writing = [pipe[1] for pipe in pipes]
     family = Family()
+    process, cancelled = await _spawn(argv, pipes, family, cwd=cwd, env=env, takes_input=stdin is not None)
+    family.begin(process.pid)
+    if process.stdin is not None:
+        process.stdin.write(stdin or b"")
+        process.stdin.close()
+    output, *errors = pipes
+    running = _Running(
+        process, [Reader(output[0], on_output, keep), *(Reader(pipe[0], None, FULL) for pipe in errors)], family
+    )
+    if cancelled is not None:
+        await running.wind_up(GRACE)
+        raise cancelled
+    return running
+
+
+async def _spawn(
+    argv: list[str],
+    pipes: list[tuple[int, int]],
+    family: Family,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    takes_input: bool,
+) -> tuple[asyncio.subprocess.Process, asyncio.CancelledError | None]:
+    """Start the process; it alone keeps the write ends. Return it, and the cancellation that came meanwhile."""
+    writing = [pipe[1] for pipe in pipes]
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env={**env, **family.mark},
-            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if takes_input else asyncio.subprocess.DEVNULL,
             stdout=writing[0],
             stderr=writing[-1],
             start_new_session=True,
@@ -142,7 +162,7 @@ async def _start(
     )
     cancelled = await _outlast(starting)
     try:
-        process = starting.result()
+        return starting.result(), cancelled
     except (OSError, ValueError) as error:
         family.close()
         _close(pipe[0] for pipe in pipes)
@@ -154,18 +174,6 @@ async def _start(
         raise
     finally:
         _close(writing)
-    family.begin(process.pid)
-    if process.stdin is not None:
-        process.stdin.write(stdin or b"")
-        process.stdin.close()
-    output, *errors = pipes
-    running = _Running(
-        process, [_Reader(output[0], on_output, keep), *(_Reader(pipe[0], None, FULL) for pipe in errors)], family
-    )
-    if cancelled is not None:
-        await running.wind_up(GRACE)
-        raise cancelled
-    return running
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
@@ -201,7 +209,7 @@ async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 class _Running:
     """A running command."""
 
-    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], family: Family) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], family: Family) -> None:
         """`readers`: for its output, and for its standard error if that is separate."""
         self._process, self._readers, self.family = process, readers, family
         self._started = time.monotonic()
@@ -253,48 +261,6 @@ class _Running:
             left_behind=left,
             errors=b"".join(told.value() for told in errors),
         )
-
-
-class _Reader:
-    """Reads a pipe when the event loop reports data, and never blocks."""
-
-    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None, keep: int) -> None:
-        self.kept = HeadTail(keep)
-        self.drained = asyncio.Event()
-        self._fd, self._on_output = fd, on_output
-        self._loop = asyncio.get_running_loop()
-        self._pause: asyncio.TimerHandle | None = None
-        os.set_blocking(fd, False)
-        if sys.platform == "linux":
-            with suppress(OSError):  # over the user's quota of pipe memory: the default 64 KiB is enough
-                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
-        self._loop.add_reader(fd, self._read)
-
-    def close(self) -> None:
-        """Stop reading, even if others hold the write end."""
-        if self._fd < 0:
-            return
-        if self._pause is not None:
-            self._pause.cancel()
-        self._loop.remove_reader(self._fd)
-        os.close(self._fd)
-        self._fd = -1
-        self.drained.set()
-
-    def _read(self) -> None:
-        try:
-            piece = os.read(self._fd, _PIECE)
-        except BlockingIOError:
-            return
-        if not piece:
-            self.close()
-            return
-        self.kept.add(piece)
-        if self._on_output is not None:
-            self._on_output(piece)
-        if self.kept.total > _FLOOD:
-            self._loop.remove_reader(self._fd)
-            self._pause = self._loop.call_later(_FLOOD_PAUSE, self._loop.add_reader, self._fd, self._read)
 
 
 def _why_not(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:
