@@ -1,7 +1,7 @@
 """Options with their origins, and trusted folders."""
 
 from .finder_file import read_finder
-from .finding import EVERY_FILE, Wanted, crawl_wanted, limited, migrate_wanted, research_wanted
+from .finding import EVERY_FILE, Wanted, limited, wanted_by
 from .handing import beside
 from .limits import default_budget, near, read_limit
 from .options import KEYS
@@ -20,11 +20,9 @@ __all__ = [
     "Wanted",
     "beside",
     "config_file",
-    "crawl_wanted",
     "default_budget",
     "limited",
     "load_settings",
-    "migrate_wanted",
     "near",
     "parse_deadline",
     "parse_duration",
@@ -34,6 +32,6 @@ __all__ = [
     "read_finder",
     "read_limit",
     "remember_rule",
-    "research_wanted",
     "to_spec",
+    "wanted_by",
 ]

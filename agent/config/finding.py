@@ -50,6 +50,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """The user asked for verifiers: without a model the search is refused, instead of skipping the verdicts."""
 
 
+def wanted_by(recipe: Recipe, words: Sequence[str], *, task: str | None, check: str | None, workspace: Path) -> Wanted:
+    """Return the search of a recipe. `words`: addresses, paths or globs, depending on the recipe. Raises UserError."""
+    match recipe:
+        case Recipe.CRAWL:
+            return crawl_wanted(words)
+        case Recipe.RESEARCH:
+            return research_wanted(task, words, workspace)
+        case Recipe.MIGRATE:
+            return migrate_wanted(task, check, words)
+
+
 def crawl_wanted(urls: Sequence[str]) -> Wanted:
     """Return a crawl from these addresses within their hosts. Raises UserError for an invalid address."""
     if not urls:
@@ -87,7 +98,7 @@ def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
     """Return the search with the limits of flags and config files. Raises UserError for an invalid limit."""
     finder = wanted.finder
     asked = {name for name in SEARCH_LIMITS if settings[name].origin == FLAG}
-    is_judged = finder.recipe not in (Recipe.CRAWL, Recipe.MIGRATE)
+    is_judged = finder.traits.has_findings
     if "refuters" in asked and not is_judged:
         raise UserError(f"--refuters: a {finder.recipe} has no findings to judge, so leave it out")
     names = asked | {name for name in SEARCH_LIMITS if settings.is_set(name) and name not in wanted.limits}

@@ -24,7 +24,6 @@ from ..protocol import (
     Paused,
     Queued,
     ReasoningArrived,
-    Recipe,
     ReplyFinished,
     Rewound,
     Rule,
@@ -145,7 +144,7 @@ class RunFacts:
     @property
     def may_change_files(self) -> bool:
         """Whether the run may change files. Most searches only read, so they have nothing to undo."""
-        return self.spec.finder is None or self.spec.finder.recipe is Recipe.MIGRATE
+        return self.spec.finder is None or self.spec.finder.traits.changes_files
 
     @property
     def search(self) -> FinderSpec:

@@ -182,7 +182,7 @@ from .evidence import (
     evidence_kind,
     evidence_words,
 )
-from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec
+from .finder import FinderSpec, LeadsSpec, Lens, Recipe, Seed, WorkerSpec, recipe_traits
 from .handoff import ChangedFile, FailingCheck, HandoffRecord, LastAction, ModelShare, OpenProposal, Tried
 from .limits import BUDGET, LIMITS, Limit, LimitValue, misfit, part_with, with_limits
 from .messages import (
@@ -483,6 +483,7 @@ __all__ = [
     "is_try",
     "misfit",
     "part_with",
+    "recipe_traits",
     "to_json_line",
     "try_name",
     "visible_json",

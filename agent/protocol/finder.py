@@ -8,9 +8,35 @@ import msgspec
 
 
 class Recipe(StrEnum):
+    """A predefined search."""
+
     CRAWL = "crawl"
     MIGRATE = "migrate"
     RESEARCH = "research"
+
+
+class RecipeTraits(msgspec.Struct, frozen=True, kw_only=True):
+    """How the searches of a recipe differ from a search by lenses."""
+
+    options: tuple[str, ...] = ()
+    """Command-line options that only this recipe has, without the dashes."""
+    changes_files: bool = False
+    fetches_pages: bool = False
+    """The items are pages. They are fetched without a model, and a step is a page."""
+    has_findings: bool = True
+    """It reports findings, which verifiers judge."""
+
+
+def recipe_traits(recipe: Recipe | None) -> RecipeTraits:
+    """Return the traits of a recipe, or of a search that a spec file defines."""
+    match recipe:
+        case Recipe.CRAWL:
+            options = ("max-pages", "rate", "include", "exclude")
+            return RecipeTraits(options=options, fetches_pages=True, has_findings=False)
+        case Recipe.MIGRATE:
+            return RecipeTraits(options=("check",), changes_files=True, has_findings=False)
+        case Recipe.RESEARCH | None:
+            return RecipeTraits()
 
 
 class Lens(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +115,11 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """crawl: whether to obey robots.txt."""
     hosts: list[str] = []
     """Hosts that `fetch_url` may contact; empty: the tool is not available."""
+
+    @property
+    def traits(self) -> RecipeTraits:
+        """Return how the search works."""
+        return recipe_traits(self.recipe)
 
     @property
     def digest_words(self) -> tuple[object, ...]:

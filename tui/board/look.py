@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, Recipe, ViewState, rests
+from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState, rests
 
 from ..theme import Palette
 
@@ -41,7 +41,7 @@ class Look:
     @property
     def is_crawl(self) -> bool:
         """Report whether the items are pages."""
-        return self.spec.recipe is Recipe.CRAWL
+        return self.spec.traits.fetches_pages
 
     def rests(self, kind: str, about: str) -> bool:
         """A pause holds the work on this between two of its steps."""

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rundry.agent import (
@@ -27,6 +27,7 @@ from rundry.agent import (
 
 from ..setup.resuming import find_any
 from ..text import one_line, show
+from .options import ExportFormat
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2129; }
@@ -42,11 +43,11 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _NAMES = {"task": "Task", "say": "You", "steer": "You, immediately", "text": "Model", "reasoning": "Thought"}
 
 
-def export(ref: str | None, flags: Mapping[str, object], *, kind: str, output: str | None) -> int:
+def export(ref: str | None, flags: Mapping[str, object], *, kind: ExportFormat, output: str | None) -> int:
     """Write it to `output`, or to standard output. Raises RundryError."""
     journal = Journal.open(find_any(ref, flags))
     try:
-        chunks = exported_lines(journal) if kind == "jsonl" else _page(journal, kind)
+        chunks = _chunks(journal, kind)
         if output is None or output == "-":
             for chunk in chunks:
                 sys.stdout.buffer.write(chunk)
@@ -71,12 +72,22 @@ def _write(path: Path, chunks: Iterable[bytes]) -> None:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _page(journal: Journal, kind: str) -> Iterator[bytes]:
+def _chunks(journal: Journal, kind: ExportFormat) -> Iterable[bytes]:
+    match kind:
+        case ExportFormat.JSONL:
+            return exported_lines(journal)
+        case ExportFormat.MARKDOWN:
+            return _page(journal, _as_markdown)
+        case ExportFormat.HTML:
+            return _page(journal, _as_html)
+
+
+def _page(journal: Journal, written: Callable[[ViewState, float], Iterator[str]]) -> Iterator[bytes]:
     state = ViewState()
     for stamped in exported(journal):
         reduce(state, stamped)
     began = float(journal.meta("created") or 0)
-    for text in _as_html(state, began) if kind == "html" else _as_markdown(state, began):
+    for text in written(state, began):
         yield (text + "\n").encode(errors="backslashreplace")
 
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
+
+
+class ExportFormat(StrEnum):
+    """A format of `rundry export`, by the word for `--format`."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "md"
+    HTML = "html"
 
 
 def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN401 - click's own keywords

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from ..ending import guarded
-from .options import RESUMED, headless_options, run_options
+from .options import RESUMED, ExportFormat, headless_options, run_options
 
 _WHERE = (
     click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
@@ -151,13 +151,19 @@ def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, 
 
 @click.command(short_help="Write a run as JSON Lines, Markdown or HTML.")
 @click.argument("run_", metavar="[RUN]", required=False)
-@click.option("--format", "kind", type=click.Choice(["jsonl", "md", "html"]), default="jsonl", help="Default: jsonl.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice([each.value for each in ExportFormat]),
+    default="jsonl",
+    help="Default: jsonl.",
+)
 @click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
 def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
     """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden."""
     from .exporting import export as write
 
-    guarded(lambda: write(run_, flags, kind=kind, output=output))
+    guarded(lambda: write(run_, flags, kind=ExportFormat(kind), output=output))
 
 
 @click.command(short_help="Summarize the runs of the last days.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rundry.agent import Recipe, ViewState, clock, short
+from rundry.agent import ViewState, clock, short
 
 NO_MODEL = "none"
 """What a run without a model calls its model."""
@@ -53,7 +53,7 @@ def meters(state: ViewState, now: float) -> list[Meter]:
     seconds = state.busy.read(now)
     about = "~" if spent.estimated else ""
     usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.usd:.2f}"
-    is_crawl = state.search is not None and state.search.recipe is Recipe.CRAWL
+    is_crawl = state.search is not None and state.search.traits.fetches_pages
     steps = _meter("page" if is_crawl else "step", str(spent.steps), spent.steps, budget.steps, _whole)
     tokens = _meter("tok", about + short(spent.tokens.total), spent.counted_tokens, budget.tokens, short)
     money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars)

@@ -19,52 +19,45 @@ from rundry.agent import (
     RunSpec,
     UserError,
     Wanted,
-    crawl_wanted,
     limited,
     list_runs,
-    migrate_wanted,
     plural,
     read_finder,
-    research_wanted,
+    recipe_traits,
+    wanted_by,
 )
 
 from .start import Setup, workspace_of
-
-_RECIPES = ("crawl", "migrate", "research")
-_BELONGS = {
-    "check": ("--check", "migrate"),
-    "max_pages": ("--max-pages", "crawl"),
-    "rate": ("--rate", "crawl"),
-    "include": ("--include", "crawl"),
-    "exclude": ("--exclude", "crawl"),
-}
-"""Options that mean something to one recipe only."""
 
 
 def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
     """The search that is asked for. Raises UserError."""
     root = workspace_of(flags)
     task = cast("str | None", flags.get("task"))
-    match flags.get("recipe"):
-        case "crawl":
-            wanted = crawl_wanted(words)
-        case "research":
-            wanted = research_wanted(task, words, root)
-        case "migrate":
-            wanted = migrate_wanted(task, cast("str | None", flags.get("check")), words)
-        case None:
-            wanted = _of_file(words, task)
-        case other:
-            raise UserError(f"--recipe {other}: use one of {', '.join(_RECIPES)}")
+    recipe = _recipe(flags)
+    if recipe is None:
+        wanted = _of_file(words, task)
+    else:
+        check = cast("str | None", flags.get("check"))
+        wanted = wanted_by(recipe, words, task=task, check=check, workspace=root)
     _refuse_misfits(wanted.finder.recipe, flags)
     return msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
 
 
+def _recipe(flags: Mapping[str, object]) -> Recipe | None:
+    asked = flags.get("recipe")
+    try:
+        return None if asked is None else Recipe(str(asked))
+    except ValueError:
+        raise UserError(f"--recipe {asked}: use one of {', '.join(Recipe)}") from None
+
+
 def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
-    for name, (option, owner) in _BELONGS.items():
-        if flags.get(name) not in (None, ()) and recipe != owner:
-            raise UserError(f"{option} needs --recipe {owner}: leave it out")
-    if recipe == Recipe.CRAWL and flags.get("host"):
+    for owner in Recipe:
+        for option in recipe_traits(owner).options:
+            if flags.get(option.replace("-", "_")) not in (None, ()) and recipe != owner:
+                raise UserError(f"--{option} needs --recipe {owner}: leave it out")
+    if recipe_traits(recipe).fetches_pages and flags.get("host"):
         raise UserError("--host is for lenses that read pages; a crawl stays on its first host: remove it")
 
 
@@ -83,7 +76,7 @@ class FindSetup(Setup):
         spec = super().spec(task)
         finder = self.wanted.finder
         _require_program(finder, self.workspace)
-        needs_none = finder.worker is not None or finder.recipe is Recipe.CRAWL
+        needs_none = finder.worker is not None or finder.traits.fetches_pages
         if spec.model.name == "none" and not needs_none:
             what = finder.recipe.value if finder.recipe is not None else "this search"
             raise UserError(f"{what} needs a model: name one with --model; `rundry models` lists what can be reached")

@@ -12,7 +12,7 @@ from ...config import remember_rule
 from ...facts.facts import RunFacts
 from ...gate import Gate
 from ...model import RemoteModel
-from ...protocol import Model, Recipe, Refusal, Rule, RunSpec
+from ...protocol import Model, Refusal, Rule, RunSpec
 from ...step.resources.file_state import FileState
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
@@ -94,7 +94,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
 
 async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
     """Take the first snapshot of a run that may change files, and return notes. Raises Refusal."""
-    if spec.finder is not None and spec.finder.recipe is not Recipe.MIGRATE:  # other searches only read
+    if spec.finder is not None and not spec.finder.traits.changes_files:  # other searches only read
         snapshots.too_large = "this run changes no files"
         return []
     await snapshots.start()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...journal import Holder, Journal, holder
 from ...journal.database import LANDMARKS
-from ...protocol import JournalError, Recipe, RunSpec
+from ...protocol import JournalError, RunSpec
 
 MOST = 50
 """Number of newest journals that are read, so that a folder full of them does not delay a start."""
@@ -62,7 +62,7 @@ def _unfinished(path: Path) -> RunSpec | None:
 
 def _only_reads(spec: RunSpec) -> bool:
     """Return whether the run is a search that changes no file."""
-    return spec.finder is not None and spec.finder.recipe is not Recipe.MIGRATE
+    return spec.finder is not None and not spec.finder.traits.changes_files
 
 
 def _overlap(one: Path, other: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...finder.finder import Finder
 from ...finder.workers import Worker
 from ...model import NOBODY
-from ...protocol import FinderSpec, LoopKind, Recipe
+from ...protocol import FinderSpec, LoopKind
 from ...step import Kit
 from .inputs import Outside
 
@@ -21,7 +21,7 @@ def search_of(kit: Kit, outside: Outside) -> Finder | None:
 
 def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
     """Return the worker for items, or None if a model works them."""
-    if spec.recipe is Recipe.CRAWL:
+    if spec.traits.fetches_pages:
         from ...finder.crawl import Crawler
 
         return Crawler(

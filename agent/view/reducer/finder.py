@@ -20,7 +20,6 @@ from ...protocol import (
     LensBriefed,
     ReadsPlaced,
     ReasoningArrived,
-    Recipe,
     RunEnded,
     RunResumed,
     ScopeCounted,
@@ -125,5 +124,5 @@ def rests(state: ViewState, flight: Flight) -> bool:
     """Return whether a pause stops a work between two of its steps. An item of a worker is one step."""
     if not state.paused or state.progress.doing.get(flight.work) or state.search is None:
         return False
-    by_model = state.search.worker is None and state.search.recipe is not Recipe.CRAWL
+    by_model = state.search.worker is None and not state.search.traits.fetches_pages
     return flight.kind != "item" or by_model
