@@ -62,6 +62,7 @@ __all__ = [
     "compare_contents",
     "config_file",
     "confirming_words",
+    "copy_project",
     "deciding_commands",
     "dependency_line",
     "digests_of",
@@ -78,7 +79,6 @@ __all__ = [
     "holder",
     "item_key",
     "last_end",
-    "lay_out",
     "limited",
     "list_runs",
     "load_older",
@@ -168,7 +168,7 @@ if TYPE_CHECKING:
     from .journal.integrity.backup import backup as backup_journal
     from .journal.write_watch import WriteWatch
     from .model import KeyMissing, ModelLine, Survey, discover, refuse_missing_key
-    from .model.demo import lay_out
+    from .model.demo import copy_project
     from .protocol import *  # noqa: F403
     from .reports import find_run, list_runs, new_run_id, runs_dir
     from .reports.check import check_journal
@@ -304,7 +304,7 @@ _HOMES: dict[str, str] = {
     "form_of": "workspace",
     "holder": "journal",
     "item_key": "finder.items.keys",
-    "lay_out": "model.demo",
+    "copy_project": "model.demo",
     "list_runs": "reports",
     "load_settings": "config",
     "new_run_id": "reports",

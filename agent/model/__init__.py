@@ -4,13 +4,13 @@ Importing this package imports only msgspec from third parties; litellm is impor
 """
 
 from .counting import Counter
-from .demo import DemoRun, lay_out
+from .demo import DemoRun, copy_project
 from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
 from .lanes import Patience, close_connections
 from .litellm_use.credentials import refuse_missing_key, secret_names
 from .naming import is_direct
-from .nobody import NOBODY, NoModel
+from .no_model import NO_MODEL, NoModel
 from .opening import ASSUMED_WINDOW, OUTPUT_CAP, open_model
 from .pricing.prices import price_of
 from .remote import RemoteModel
@@ -18,7 +18,7 @@ from .remote import RemoteModel
 __all__ = [
     "ASSUMED_WINDOW",
     "KEY_NAMES",
-    "NOBODY",
+    "NO_MODEL",
     "OUTPUT_CAP",
     "Counter",
     "DemoRun",
@@ -31,10 +31,10 @@ __all__ = [
     "ServerFound",
     "Survey",
     "close_connections",
+    "copy_project",
     "discover",
     "is_direct",
     "is_local_server",
-    "lay_out",
     "open_model",
     "price_of",
     "refuse_missing_key",

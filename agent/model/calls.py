@@ -81,7 +81,7 @@ def _as_text(arguments: object) -> str:
 
 
 def _is_cut(arguments: str) -> bool:
-    """Return whether the JSON ends within a value. A missing bracket or an earlier mistake is left to the tools."""
+    """Return whether the JSON ends within a value. The tools report a missing bracket or an earlier mistake."""
     text = arguments.strip()
     if not text or is_object(text):
         return False

@@ -11,11 +11,11 @@ import msgspec
 from ..protocol import FREE, Price, UserError
 from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
 from .lanes.connections import borrowed_pool
-from .litellm_use.credentials import lacking
+from .litellm_use.credentials import unset_groups
 from .litellm_use.needs import NEEDS
 from .pricing.prices import price_of
 from .pricing.table import Entry, whole_table
-from .servers import NoServer, Served, ServerWord, ask_server, list_ollama, show_ollama
+from .servers import NoServer, Served, ServerInfo, ask_server, list_ollama, show_ollama
 from .traits import TRAITS
 
 _SECONDS = 1.0
@@ -25,7 +25,7 @@ _MOST = 40
 
 
 class ModelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One usable model."""
+    """One usable model, with its context window and price."""
 
     name: str
     """Name as `--model` takes it."""
@@ -102,7 +102,7 @@ def _keys_set(env: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return providers with all that they need, each with its variable; direct ones first."""
     found = [(p, n) for p, t in TRAITS.items() if (n := next((n for n in t.keys if env.get(n)), None))]
     for provider, groups in NEEDS.items():
-        if not lacking(provider, env):
+        if not unset_groups(provider, env):
             found.append((provider, next(n for n in groups[0] if env.get(n, "").strip())))
     return found
 
@@ -116,7 +116,7 @@ def _missing(env: Mapping[str, str]) -> list[KeyMissing]:
     missing += [
         KeyMissing(provider=p, needs=[list(group) for group in NEEDS[p]], direct=False)
         for p in sorted(NEEDS)
-        if lacking(p, env)
+        if unset_groups(p, env)
     ]
     return missing
 
@@ -137,12 +137,12 @@ async def _look(base: str) -> ServerFound | None:
     try:
         if names := await _ollama_names(base):
             return await _look_at_ollama(base, names)
-        word = await ask_server(base, seconds=_SECONDS)
+        info = await ask_server(base, seconds=_SECONDS)
     except NoServer:
         return None
-    if not word.models:
+    if not info.models:
         return None
-    return ServerFound(kind=word.kind, api_base=word.api_base, models=[_line(word, m) for m in word.models])
+    return ServerFound(kind=info.kind, api_base=info.api_base, models=[_line(info, m) for m in info.models])
 
 
 async def _ollama_names(base: str) -> list[str]:
@@ -163,8 +163,8 @@ async def _look_at_ollama(base: str, names: list[str]) -> ServerFound:
     return ServerFound(kind="ollama", api_base=base, models=lines)
 
 
-def _line(word: ServerWord, served: Served) -> ModelLine:
-    prefix = {"lm-studio": "lm_studio", "vllm": "hosted_vllm"}.get(word.kind, "openai")
+def _line(info: ServerInfo, served: Served) -> ModelLine:
+    prefix = {"lm-studio": "lm_studio", "vllm": "hosted_vllm"}.get(info.kind, "openai")
     return ModelLine(name=f"{prefix}/{served.name or 'default'}", context=served.window, price=FREE)
 
 

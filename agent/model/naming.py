@@ -1,4 +1,4 @@
-"""Which provider a model's name means. litellm is asked only where nothing on this disk says."""
+"""Find the provider of a model's name. litellm is imported only if the local tables do not list the name."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import asyncio
 from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO
 from .endpoint import split_name
-from .litellm_use.library import litellm, warm
+from .litellm_use.library import litellm, load_litellm
 from .pricing.table import listed_provider, providers_listed
 from .traits import TRAITS
 
 
 async def find_model(spec: ModelSpec) -> tuple[str, str]:
-    """Provider and model. Raises UserError for a name that nobody knows."""
+    """Return provider and model. Raises UserError if neither rundry nor litellm knows the name."""
     has_base = spec.api_base is not None
     known = await asyncio.to_thread(providers_listed)
     if found := split_name(spec.name, has_base=has_base, providers={*TRAITS, DEMO, *known}):
         return found
     if (provider := await asyncio.to_thread(listed_provider, spec.name)) in TRAITS:
         return str(provider), spec.name
-    await warm()
+    await load_litellm()
     return _ask_litellm(spec)
 
 
 def is_direct(name: str) -> bool:
-    """The name begins with a provider that rundry speaks to itself."""
+    """Return whether the name begins with a provider to which rundry connects without litellm."""
     return split_name(name, has_base=False, providers={*TRAITS, DEMO}) is not None
 
 
@@ -36,8 +36,8 @@ def _ask_litellm(spec: ModelSpec) -> tuple[str, str]:
         return found
     try:
         model, provider, _, _ = lib.get_llm_provider(spec.name)
-    except Exception as e:  # litellm raises its own errors and bare ones here
+    except Exception as e:  # litellm raises its own errors and plain Exceptions here
         raise UserError(
-            f"{spec.name} names no provider: write it like openai/NAME or ollama_chat/NAME, or give --api-base"
+            f"unknown provider in the model name {spec.name}: write openai/NAME or ollama_chat/NAME, or give --api-base"
         ) from e
     return str(provider), str(model)

@@ -1,4 +1,4 @@
-"""Opens a model: finds its server, key, window and price, and the way to it."""
+"""Open a model: find its server, key, context window, price and lane."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .pricing.prices import price_of, tariff_of, user_tariff
 from .pricing.table import Entry, find
 from .remote import Facts, Lane, RemoteModel
 from .servers import NoServer, Served, ask_server, show_ollama
-from .traits import Traits, serves_here, traits_of
+from .traits import Traits, is_self_hosted, traits_of
 
 ASSUMED_WINDOW = 131_072
-"""Tokens, where neither user nor server nor table says (`window_known` is then false)."""
+"""Context window in tokens if neither user nor server nor table gives it (`window_known` is then false)."""
 OUTPUT_CAP = 32_768
-"""Tokens of one answer, where nobody names a limit."""
+"""Limit of one answer in tokens if the table has none."""
 _FIRST_SLOW = 300.0
-"""Seconds until the first piece: a local model reads the prompt first, a reasoning one may think in silence."""
+"""Seconds until the first piece: a local model reads the prompt first, and a reasoning model may think silently."""
 
 
 async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patience | None = None) -> RemoteModel:
-    """The model that the spec names. Raises UserError for a name or an address that cannot be used.
+    """Open the model of the spec. Raises UserError for an unusable name or address.
 
-    `spec.key_from` is the variable that holds the key: None means the provider's usual one, an empty text that no key
-    may be sent. A server that does not answer is not an error here: `probe` refuses it.
-    `RUNDRY_STALL_SECONDS` sets how long a stream may be silent. `RUNDRY_READ_LEAKS` (1 or 0; by default 1 for a local
-    server) sets whether tool calls that a model writes into its text are read.
+    `spec.key_from` names the variable with the key: None means the provider's usual one, an empty text that no key
+    may be sent. A server that does not answer is not an error here; `probe` reports it.
+    `RUNDRY_STALL_SECONDS` limits how long a stream may send nothing. `RUNDRY_READ_LEAKS` (1 or 0; by default 1 for a
+    local server) sets whether tool calls that a model writes into its text are recognised.
     """
     provider, model = await find_model(spec)
     if provider == DEMO:
@@ -50,7 +50,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
     if effort_note:
         at = msgspec.structs.replace(at, effort=None)
     if traits is not None and at.api_base is None and entry is not None and entry.fields.get("mode") == "responses":
-        traits = None  # OpenAI offers some models in its Responses API only
+        traits = None  # OpenAI offers some models only in its Responses API
     at, served = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, served)
     waits = patience or _patience(at, entry, env)
@@ -60,7 +60,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         facts,
         name=spec.name,
         patience=waits,
-        read_leaks=reads_leaks(env, local=at.local and serves_here(provider)),
+        read_leaks=reads_leaks(env, local=at.local and is_self_hosted(provider)),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
     opened.notes += effort_note
@@ -69,18 +69,18 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
 
 
 def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
-    """Whether tool calls in the text are read: as the user set it, otherwise only those of a local server."""
+    """Return whether to recognise tool calls in the text: the user's setting, else only for a local server."""
     return (env.get("RUNDRY_READ_LEAKS") or ("1" if local else "0")) == "1"
 
 
 def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> list[str]:
-    """Why the effort that was asked for is left out; nothing where the model takes it, or where nobody knows."""
+    """Return why the requested effort is ignored; empty if the model accepts it or if that is unknown."""
     if at.effort is None:
         return []
     if traits is not None and traits.effort == "none":
-        return [f"{at.provider} has no setting for effort: --effort {at.effort} is left out"]
+        return [f"{at.provider} does not have an effort setting: --effort {at.effort} is ignored"]
     if entry is not None and entry.calls_tools and not entry.reasons:
-        return [f"{at.name} does not reason: --effort {at.effort} is left out"]
+        return [f"{at.name} does not reason: --effort {at.effort} is ignored"]
     return []
 
 
@@ -113,7 +113,7 @@ def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | 
 async def _ask(
     at: Endpoint, entry: Entry | None, spec: ModelSpec, traits: Traits | None
 ) -> tuple[Endpoint, Served | None]:
-    """What the server itself says of the model, and its address corrected where `/v1` was left out."""
+    """Ask the server about the model. Return its answer, and the endpoint with a missing `/v1` added."""
     if at.api_base is None or (not at.local and (entry is not None or spec.context)):
         return at, None
     try:
@@ -121,15 +121,15 @@ async def _ask(
             return at, await show_ollama(at.api_base, at.model, local=at.local)
         if traits is None or traits.wire != "chat":
             return at, None
-        word = await ask_server(at.api_base, key=at.key, local=at.local)
+        info = await ask_server(at.api_base, key=at.key, local=at.local)
     except NoServer:
-        return at, None  # `probe` says so
-    moved = msgspec.structs.replace(at, api_base=word.api_base)
-    return moved, Served(name=at.model, window=word.window_of(at.model))
+        return at, None  # `probe` reports it
+    moved = msgspec.structs.replace(at, api_base=info.api_base)
+    return moved, Served(name=at.model, window=info.window_of(at.model))
 
 
 def _reach_directly(at: Endpoint) -> None:
-    """A proxy of the environment cannot reach a server on this machine or network: litellm's client goes around it."""
+    """Exclude a server on this machine or network from the environment's proxy, for litellm's HTTP client."""
     host = urlsplit(at.api_base or "").hostname
     if not at.local or host is None:
         return
@@ -143,6 +143,8 @@ def _patience(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> Pati
     try:
         between = float(env.get("RUNDRY_STALL_SECONDS") or 60.0)
     except ValueError as e:
-        raise UserError("RUNDRY_STALL_SECONDS is not a number of seconds") from e
+        raise UserError(
+            f"RUNDRY_STALL_SECONDS is not a number: {env.get('RUNDRY_STALL_SECONDS')}. Set it to seconds, such as 60"
+        ) from e
     slow = at.local or at.effort is not None or (entry is not None and entry.reasons)
     return Patience(first=_FIRST_SLOW if slow and "RUNDRY_STALL_SECONDS" not in env else between, between=between)

@@ -1,4 +1,4 @@
-"""Whether a model can be reached, before a run begins: one clear line when it cannot."""
+"""Check before a run whether its model can be reached, and report the reason in one line if not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS = 5.0
 
 
 async def check_reachable(at: Endpoint, name: str) -> None:
-    """Raises Refusal. A server that is slow to answer counts as reached: it may be busy with another prompt."""
+    """Raise Refusal if the model cannot be used. A slow server counts as reachable, because it may be busy."""
     if at.provider == "demo":
         return
     if at.lacks_key:

@@ -1,4 +1,4 @@
-"""One model on a server: what it costs and holds, and its answers as they stream."""
+"""Call one model on a server: its price, its context window, and its streamed answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .endpoint import Endpoint
 from .lanes.patience import Patience, Timer
 from .leaks import LeakReader
 from .litellm_use.credentials import missing_key
-from .litellm_use.library import warm
+from .litellm_use.library import load_litellm
 from .pricing.prices import Tariff
 from .reach import check_reachable
 
 
 class Lane(Protocol):
-    """A way to a model server: the direct one, litellm, or the scripted model."""
+    """A connection to a model server: directly, through litellm, or to the scripted model."""
 
     def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown; the rest is in `answer` at the end. Raises ModelFault."""
@@ -31,20 +31,21 @@ class Lane(Protocol):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a model before the first call."""
+    """What is known about a model before the first call."""
 
     window: int
+    """Tokens of prompt and answer together."""
     window_known: bool = True
-    """False: nobody said, `window` is an assumption."""
+    """False: `window` is an assumption, because neither user nor server nor table gives it."""
     max_output: int | None = None
     price: Price | None = None
     tariff: Tariff | None = None
     sees_images: bool | None = None
-    """None: not known."""
+    """None: unknown."""
 
 
 class RemoteModel:
-    """protocol.Model over a lane. Never retries: `step` does, visibly and within the budget."""
+    """A `protocol.Model` that uses a lane. It never retries; `step` does, visibly and within the budget."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class RemoteModel:
         read_leaks: bool = False,
         check: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`check` raises Refusal where litellm could not make a call."""
+        """Create a model over the lane. `check` raises Refusal if litellm could not make a call."""
         self.name = name
         self.facts = facts
         self._at = at
@@ -68,48 +69,48 @@ class RemoteModel:
         self._counter = Counter(at.model)
         self._loading: asyncio.Future[int] | None = None
         self.notes: list[str] = []
-        """What the person should know before the first call, a line each."""
+        """Notes for the person before the first call, one line each."""
 
     @property
     def local(self) -> bool:
-        """Its server is on this machine or network."""
+        """Whether the server is on this machine or network."""
         return self._at.local
 
     @property
     def window(self) -> int:
-        """Tokens of prompt and answer together."""
+        """Size of the context window: tokens of prompt and answer together."""
         return self.facts.window
 
     @property
     def window_known(self) -> bool:
-        """Whether anybody said how large the window is."""
+        """Whether the size of the window is known; otherwise it is an assumption."""
         return self.facts.window_known
 
     @property
     def max_output(self) -> int | None:
-        """Most tokens in one answer."""
+        """Most tokens that the model writes in one answer."""
         return self.facts.max_output
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether it accepts images; None: not known."""
+        """Whether the model accepts images; None: unknown."""
         return self.facts.sees_images
 
     @property
     def price(self) -> Price | None:
-        """The price that budgets work with; None: unpriced."""
+        """Price for the budget's estimates; None: the price is unknown."""
         return self.facts.price
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Prompt tokens by our own count."""
+        """Count the tokens of a prompt locally."""
         return self._counter.prompt(messages, tools, maker=self._at.maker)
 
     def load_encoding(self) -> None:
-        """Begin to load the encoding in a thread (0.2 s, once). A count that comes earlier waits for it."""
+        """Start to load the tokenizer's encoding in a thread (0.2 s, once). Counts wait until it is loaded."""
         self._loading = asyncio.get_running_loop().run_in_executor(None, self._counter.text, "the first count")
 
     async def encoding_loaded(self) -> None:
-        """Wait until counting does not block."""
+        """Wait until the encoding is loaded, so that counting does not block."""
         if self._loading is not None:
             await self._loading
 
@@ -118,27 +119,27 @@ class RemoteModel:
         return self._counter.text(text)
 
     def bill(self, tokens: Tokens) -> float | None:
-        """USD at the rates of the prompt's tier, cached and cache-written tokens at theirs; None when unpriced."""
+        """Return the cost in USD at the rates of the prompt's tier; None if the price is unknown."""
         return None if self.facts.tariff is None else self.facts.tariff.bill(tokens)
 
     async def probe(self) -> None:
-        """Raises Refusal where the server cannot be reached, the key is missing or the model is unknown."""
+        """Raise Refusal if the server cannot be reached, the key is missing or the model is unknown."""
         if self._check is not None:
             await self._check()
         await check_reachable(self._at, self.name)
 
     @property
     def needs_litellm(self) -> bool:
-        """Its first call would wait for litellm to load."""
+        """Whether the first call would have to wait until litellm is imported."""
         return self._check is not None and "litellm" not in sys.modules
 
     async def prepare(self) -> None:
-        """Load what the first call would wait for."""
+        """Import litellm if the first call needs it."""
         if self.needs_litellm:
-            await warm()
+            await load_litellm()
 
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
-        """The answer as it arrives. Raises ModelFault. Closing the iterator closes the connection immediately."""
+        """Yield the answer as it arrives. Raises ModelFault. Closing the generator closes the connection."""
         if self._at.lacks_key:
             raise ModelFault("auth", missing_key(self._at))
         leaks = LeakReader(request.tools) if self._read_leaks else None

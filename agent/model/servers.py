@@ -1,4 +1,4 @@
-"""What a model server says of itself: which models it has and how many tokens they hold."""
+"""Ask model servers which models they have and how large the context windows are."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..system import import_aiohttp, tls
 from .lanes.connections import pool, proxy_for
 
 OLLAMA_CONTEXT = 32_768
-"""Tokens asked of Ollama where neither the user nor the model's own file says: its cache for a model's whole window
-would take tens of gigabytes. `--context` asks for more."""
+"""Context window requested from Ollama if neither the user nor the model's own file sets one. The cache for a model's
+whole window would take tens of gigabytes. `--context` requests more."""
 
 
 _LONGEST = 16 * 1024 * 1024
-"""Bytes that are read of an answer; OpenRouter's list of models has 1 MB."""
+"""Most bytes of an answer that are read; OpenRouter's list of models has 1 MB."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,13 +26,13 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     window: int | None = None
-    """Tokens that a prompt and its answer may take as the server runs now."""
+    """Most tokens of a prompt and its answer together, with the server's current settings."""
     sees_images: bool | None = None
-    """None: the server does not say."""
+    """None: the server does not report it."""
 
 
-class ServerWord(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's answer."""
+class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server reports about itself: its kind, its address and its models."""
 
     kind: str
     """`ollama`, `llama.cpp`, `lm-studio`, `vllm` or `openai-compatible`."""
@@ -40,18 +40,18 @@ class ServerWord(msgspec.Struct, frozen=True, kw_only=True):
     models: list[Served] = []
 
     def window_of(self, model: str) -> int | None:
-        """The window of the model; of the only one where the name is not listed (llama.cpp takes any name)."""
+        """Return the model's window. A server with one model serves it under any name (llama.cpp)."""
         named = [m for m in self.models if m.name == model]
         found = named or (self.models if len(self.models) == 1 else [])
         return found[0].window if found else None
 
 
 class NoServer(Exception):
-    """Nobody answers at the address. The text says why in a few words."""
+    """There is no server at the address. The message gives the reason in a few words."""
 
 
-async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 3.0, local: bool = True) -> ServerWord:
-    """Asks an OpenAI-compatible server. Raises NoServer when no connection comes about."""
+async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 3.0, local: bool = True) -> ServerInfo:
+    """Ask an OpenAI-compatible server for its models. Raises NoServer if it cannot connect."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     asker = _Asker(seconds, headers, local)
     base = api_base.rstrip("/")
@@ -70,19 +70,19 @@ async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 
         if slots is not None:
             kind = "llama.cpp"
             models = [msgspec.structs.replace(m, window=slots) for m in models] or [Served(name="", window=slots)]
-    return ServerWord(kind=kind, api_base=base, models=models)
+    return ServerInfo(kind=kind, api_base=base, models=models)
 
 
 async def list_ollama(api_base: str, *, seconds: float = 3.0, local: bool = True) -> list[str]:
-    """The names of the models that an Ollama server has. Raises NoServer."""
+    """Return the names of an Ollama server's models. Raises NoServer."""
     tags = await _Asker(seconds, {}, local).get(f"{api_base}/api/tags")
     if tags is None:
-        raise NoServer("it does not answer like Ollama")
+        raise NoServer("its answer is not Ollama's")
     return [str(m.get("name") or m.get("model")) for m in _dicts(tags.get("models"))]
 
 
 async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, local: bool = True) -> Served | None:
-    """What Ollama knows of one model; None: it does not have it. Raises NoServer."""
+    """Ask Ollama about one model; None if it does not have the model. Raises NoServer."""
     answer = await _Asker(seconds, {}, local).send("POST", f"{api_base}/api/show", {"model": model})
     if answer is None:
         raise NoServer(f"no answer within {seconds:g} s")
@@ -95,23 +95,23 @@ async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, local:
 
 
 class _Asker:
-    """Asks one server, within a time for each question."""
+    """Sends requests to one server, each with the same time-out in seconds."""
 
     def __init__(self, seconds: float, headers: Mapping[str, str], local: bool) -> None:
         self._seconds, self._headers, self._local = seconds, dict(headers), local
 
     async def get(self, url: str) -> dict[str, Any] | None:
-        """The JSON object at the address; None for any other answer, or none in time. Raises NoServer."""
+        """Return the JSON object at the address; None for any other answer or after the time-out. Raises NoServer."""
         answer = await self.send("GET", url)
         return None if answer is None else answer.object
 
     async def send(self, method: str, url: str, body: object = None) -> Answered | None:
-        """Status and object; None where the server is silent or breaks off. Raises NoServer without a connection."""
+        """Return status and object; None if the answer is missing or incomplete. Raises NoServer."""
         return await ask(method, url, seconds=self._seconds, headers=self._headers, local=self._local, body=body)
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """A server's answer to a question about itself."""
+    """A server's answer to one request."""
 
     status: int
     object: dict[str, Any] | None
@@ -121,7 +121,7 @@ class Answered(msgspec.Struct, frozen=True):
 async def ask(
     method: str, url: str, *, seconds: float, headers: Mapping[str, str], local: bool, body: object = None
 ) -> Answered | None:
-    """One small request. None where nothing usable comes in time. Raises NoServer when no connection comes about."""
+    """Send one small request. Return None without a usable answer in time. Raises NoServer if it cannot connect."""
     import_aiohttp()
     import aiohttp
 
@@ -139,11 +139,11 @@ async def ask(
     except aiohttp.ClientConnectorError as e:
         raise NoServer("connection refused") from e
     except aiohttp.ConnectionTimeoutError as e:
-        raise NoServer("no connection in time") from e
+        raise NoServer("the connection timed out") from e
     except (aiohttp.ClientError, TimeoutError):
         return None
     except ValueError as e:
-        raise NoServer("that is not an address") from e
+        raise NoServer("it is not a valid address") from e
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:
@@ -175,7 +175,7 @@ def _kind(base: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _window(row: dict[str, Any]) -> int | None:
-    """vLLM: `max_model_len`; LM Studio: `loaded_context_length`; llama.cpp: `n_ctx`; gateways: `context_length`."""
+    """Return the context window: LM Studio `loaded_context_length`, vLLM `max_model_len`, llama.cpp `n_ctx`."""
     meta = row.get("meta")
     fields = {**row, **(cast(dict[str, Any], meta) if isinstance(meta, dict) else {})}
     names = (
@@ -186,7 +186,7 @@ def _window(row: dict[str, Any]) -> int | None:
 
 
 def _slot_window(props: dict[str, Any] | None) -> int | None:
-    """llama.cpp's `/props`: the tokens of one slot, which is what a request can use."""
+    """Return the tokens of one slot from llama.cpp's `/props`: the most that a request can use."""
     settings = None if props is None else props.get("default_generation_settings")
     return _positive(cast(dict[str, Any], settings).get("n_ctx")) if isinstance(settings, dict) else None
 

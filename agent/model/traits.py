@@ -1,7 +1,7 @@
-"""The providers that rundry speaks to directly, one row each. Every other provider goes through litellm.
+"""List the providers to which rundry connects directly, one row each. litellm connects to all others.
 
-A row says what differs from the wire format's usual form. Sources: the provider's API reference, and the requests and
-answers that `tests/model` replays.
+A row holds the provider's differences from the wire format's usual form. Sources: the provider's API reference, and
+the requests and answers that `tests/model` replays.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Effort = Literal["field", "object", "toggle", "none"]
 
 
 BEARER_TOKENS = frozenset({"ANTHROPIC_AUTH_TOKEN"})
-"""Variables whose value is a bearer token where the provider's keys have a header of their own."""
+"""Variables whose value is sent as a bearer token, although the provider has its own header for keys."""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True):
-    """One provider."""
+    """How to connect to one provider, and its differences from the usual wire format."""
 
     wire: Wire = "chat"
     base: str | None = None
@@ -27,23 +27,23 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     """Environment variables that hold the key, the usual one first."""
     bases: tuple[str, ...] = ()
-    """Environment variables that name another address."""
+    """Environment variables that replace the address."""
     limit_field: str = "max_tokens"
     """Name of the field that limits the answer."""
     asks_usage: bool = True
-    """Takes `stream_options`; a provider that does not sends the usage unasked."""
+    """Whether the provider accepts `stream_options`; the others send the usage without a request."""
     short_call_ids: bool = False
-    """Call ids have nine letters or digits."""
+    """Whether call ids must have nine letters or digits."""
     needs_reasoning: bool = False
-    """Refuses an assistant message without `reasoning_content` while the model thinks."""
+    """Whether an assistant message without `reasoning_content` is refused while the model thinks."""
     effort: Effort = "field"
     """`field`: `reasoning_effort`; `object`: `reasoning.effort`; `toggle`: `thinking.type`; `none`: not settable."""
     efforts: dict[str, str] = {}
-    """Other words for `low`, `medium`, `high`."""
+    """The provider's values for `low`, `medium` and `high`, where they differ."""
     name_prefix: str = ""
-    """Stands before every model's name on the wire and may be left out by the user."""
+    """Prefix of every model's name on the wire, which the user may omit."""
     knows_models: bool = False
-    """`GET /models/NAME` tells whether the provider has the model."""
+    """Whether `GET /models/NAME` shows that the provider has the model."""
 
 
 TRAITS: dict[str, Traits] = {
@@ -103,23 +103,23 @@ TRAITS: dict[str, Traits] = {
 }  # fmt: skip
 
 GATEWAYS = frozenset({"openrouter", "vercel_ai_gateway", "huggingface"})
-"""They pass requests on to the vendor that the model's name begins with; opaque parts are that vendor's."""
+"""Providers that forward requests to the vendor in the model's name. Opaque parts belong to that vendor."""
 
-FOREIGN_SERVER = Traits(effort="field")
+CUSTOM_SERVER = Traits(effort="field")
 """An OpenAI-compatible server that the user named with `--api-base`."""
 
 
-def serves_here(provider: str) -> bool:
-    """The provider is a program that people run themselves; a hosted one at a local address is behind a proxy."""
+def is_self_hosted(provider: str) -> bool:
+    """Return whether users run the provider's server themselves; a hosted one at a local address is behind a proxy."""
     base = TRAITS[provider].base if provider in TRAITS else None
     return provider == "openai" or (base is not None and base.startswith("http://"))
 
 
 def traits_of(provider: str, model: str, api_base: str | None) -> Traits | None:
-    """The provider's row; None: it goes through litellm, as OpenAI's Responses API does."""
+    """Return the provider's row; None if litellm must be used, as for OpenAI's Responses API."""
     if provider == "openai":
         if model.startswith("responses/"):
             return None
         if api_base is not None and not api_base.startswith("https://api.openai.com"):
-            return FOREIGN_SERVER
+            return CUSTOM_SERVER
     return TRAITS.get(provider)

@@ -18,7 +18,7 @@ from rundry.agent.finder.search_commands import hear
 from rundry.agent.finder.state import works
 from rundry.agent.finder.workers import Worked, WorkItem
 from rundry.agent.journal import Journal
-from rundry.agent.model import NOBODY
+from rundry.agent.model import NO_MODEL
 from rundry.agent.protocol import (
     AddItem,
     Budget,
@@ -84,7 +84,7 @@ async def search(tmp_path: Path):
             loop=LoopKind.UNTIL_DRY,
             finder=finding,
             workspace=str(tmp_path),
-            model=ModelSpec(name=NOBODY),
+            model=ModelSpec(name=NO_MODEL),
             budget=Budget(**budget),  # type: ignore[arg-type]
         )
         journal = Journal.create(tmp_path / "run.db", made)

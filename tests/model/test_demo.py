@@ -13,8 +13,8 @@ import pytest
 from fakes.in_process.inside import Played, play
 
 from rundry.agent.journal import Journal
-from rundry.agent.model import lay_out
-from rundry.agent.model.demo.script import next_words
+from rundry.agent.model import copy_project
+from rundry.agent.model.demo.script import next_answer
 from rundry.agent.protocol import (
     CallPart,
     Decide,
@@ -33,7 +33,7 @@ DEMO = ModelSpec(name="demo/till")
 
 @pytest.fixture
 def till(tmp_path: Path) -> Path:
-    return lay_out(tmp_path / "till").workspace
+    return copy_project(tmp_path / "till").workspace
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def passes(project: Path) -> bool:
 
 async def demo(tmp_path: Path, till: Path, **more: Any) -> Played:
     runs = tmp_path / "runs"
-    run = lay_out(tmp_path / "other")
+    run = copy_project(tmp_path / "other")
     return await play(runs, None, till, model=DEMO, task=run.task, until=[run.until], context=None, **more)
 
 
@@ -70,8 +70,8 @@ def test_the_project_fails_with_the_standard_library_alone_and_is_never_laid_ove
     assert not list(till.rglob("*.pyc"))
     assert not passes(till)
     with pytest.raises(UserError, match="not empty"):
-        lay_out(till)
-    assert lay_out(tmp_path / "new" / "deep").workspace.joinpath("till", "money.py").is_file()
+        copy_project(till)
+    assert copy_project(tmp_path / "new" / "deep").workspace.joinpath("till", "money.py").is_file()
 
 
 async def test_the_demo_ends_with_a_check_that_passes_after_three_changes(tmp_path, till):
@@ -117,7 +117,7 @@ async def test_where_nobody_may_approve_the_model_gives_up_and_says_so(tmp_path,
     assert not ran.outcome["complete"], ran.story()
     assert not passes(till)
     assert ran.outcome["files_changed"] == []
-    assert "so I leave it" in "".join(e["text"] for e in ran.of("text_arrived"))
+    assert "twice, so I stop" in "".join(e["text"] for e in ran.of("text_arrived"))
 
 
 async def test_it_streams_through_litellm_with_reasoning_text_calls_and_usage(opened):
@@ -146,7 +146,7 @@ async def test_the_pace_is_one_that_a_person_can_follow(opened):
 
 
 def test_without_tools_it_sums_up_what_it_knows():
-    said = next_words([{"role": "user", "content": "x"}], [])
+    said = next_answer([{"role": "user", "content": "x"}], [])
     assert said.calls == []
     assert "not verified" in said.text
 

@@ -155,9 +155,9 @@ def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """The demo's task, and the flags with the demo's model, check and folder in them. Raises UserError."""
     import tempfile
 
-    from rundry.agent import lay_out  # httpx comes with the models: 0.4 s
+    from rundry.agent import copy_project  # httpx comes with the models: 0.4 s
 
     asked = flags.get("cwd")
     target = Path(str(asked)) if asked else Path(tempfile.mkdtemp(prefix="rundry-demo-")) / "project"
-    laid = lay_out(target)
+    laid = copy_project(target)
     return laid.task, {**flags, "cwd": str(laid.workspace), "model": laid.model, "until": (laid.until,)}

@@ -1,4 +1,4 @@
-"""Errors of the sample project, and the fixes of the scripted model."""
+"""Define the fixes that the scripted model proposes for the errors of the sample project."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """One search/replace block."""
+    """One search/replace block: the old text and its replacement."""
 
     old: str
     new: str
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """The fix of one file."""
+    """The fix of one file: hunks for an existing file, or the content of a new one."""
 
     path: str
     thought: str
@@ -27,11 +27,11 @@ class Fix(msgspec.Struct, frozen=True):
 _MONEY = Fix(
     "till/money.py",
     thought=(
-        "Three things are wrong here. `parse` breaks on `3`, because there is nothing after the point to make a "
-        "number of, takes `0.5` for five cents, and does not know the comma of thousands. `show` prints 12.5 "
-        "instead of 12.50. `split` loses the cents that do not divide evenly."
+        "Three functions are wrong. `parse` fails for `3` because there are no digits after the point, reads `0.5` "
+        "as five cents, and does not accept commas between thousands. `show` prints 12.5 instead of 12.50. `split` "
+        "loses the cents that do not divide evenly."
     ),
-    words="The amounts come first, everything else builds on them. Three functions in `till/money.py` are wrong.",
+    words="I start with the amounts, because the other modules use them. Three functions in `till/money.py` are wrong.",
     hunks=[
         Hunk(
             '    whole, _, cents = text.partition(".")\n    return int(whole) * 100 + int(cents)\n',
@@ -48,11 +48,11 @@ _MONEY = Fix(
 _BASKET = Fix(
     "till/basket.py",
     thought=(
-        "`total` forgets how many of a thing there are. `add` makes a new line each time, the docstring says it should "
-        "add to the line. And `reduced` cuts: 1990 less 30 % is 1392.9999 as a float, so it must be rounded in whole "
-        "numbers."
+        "`total` ignores the count of each line. `add` always appends a new line, although its docstring says that it "
+        "adds to an existing one. `reduced` truncates: 1990 minus 30 % is 1392.9999 as a float, so the result must be "
+        "rounded with integers."
     ),
-    words="Now the basket: it forgets the count, doubles its lines, and cuts where it should round.",
+    words="The next file is the basket: it ignores the count, duplicates lines, and truncates instead of rounding.",
     hunks=[
         Hunk(
             "        self.lines.append(Line(name, parse(price), count))\n",
@@ -76,21 +76,21 @@ _BASKET = Fix(
 _RECEIPT = Fix(
     "till/receipt.py",
     thought=(
-        "`tests/test_receipt.py` imports `till.receipt`, and there is no such file. The test shows the layout: "
-        "nineteen columns, the amount at the right, a rule, the total."
+        "`tests/test_receipt.py` imports `till.receipt`, but this file does not exist. The test shows the layout: "
+        "19 columns, amounts aligned to the right, a rule, and the total."
     ),
-    words="One module is missing altogether: `till/receipt.py`. The test says how a receipt should look.",
-    content='''"""The receipt, as it is printed."""
+    words="One module is missing: `till/receipt.py`. The test shows what a receipt should look like.",
+    content='''"""Format a receipt as it is printed."""
 
 from .basket import Basket
 from .money import show
 
 WIDTH = 19
-"""Columns of the paper."""
+"""Width of the paper in columns."""
 
 
 def receipt(basket: Basket) -> str:
-    """A line for each thing, a rule, and the total."""
+    """Return a line for each article, a rule, and the total."""
     lines = [_row(f"{line.count} x {line.name}", line.cents * line.count) for line in basket.lines]
     return "\\n".join([*lines, "-" * WIDTH, _row("total", basket.total())])
 

@@ -25,7 +25,7 @@ class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
     model: str = MODEL
 
 
-def lay_out(target: Path) -> DemoRun:
+def copy_project(target: Path) -> DemoRun:
     """Copy the sample project into a new folder. Raises UserError if the folder already has content."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"{target} is not empty: give the demo an empty folder")

@@ -1,4 +1,4 @@
-"""Run the scripted model as its own lane: it streams through the same reader as a real server."""
+"""Run the scripted model as a lane of its own; its answers pass through the same reader as a real server's."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..lanes.chat_request import chat_messages
 from ..lanes.patience import Patience, Timer
 from ..pricing.prices import NO_CHARGE
 from ..remote import Facts, RemoteModel
-from ..traits import FOREIGN_SERVER
-from .script import Say, next_words
+from ..traits import CUSTOM_SERVER
+from .script import ScriptedAnswer, next_answer
 
 PROVIDER = "demo"
 PACE = 60.0
-"""Tokens a second, about reading speed."""
+"""Tokens per second; about the speed at which people read."""
 _WINDOW = 131_072
 _PIECE = re.compile(r"\s*\S{1,6}|\s+")
 
 
 def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteModel:
-    """Open the scripted model. `RUNDRY_DEMO_PACE` sets its tokens a second; 0 is without delay."""
+    """Open the scripted model. `RUNDRY_DEMO_PACE` sets its speed in tokens per second; 0 means no delay."""
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
     facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
@@ -40,53 +40,58 @@ def _pace(env: Mapping[str, str]) -> float:
     try:
         return max(float(env.get("RUNDRY_DEMO_PACE") or PACE), 0.0)
     except ValueError as e:
-        raise UserError("RUNDRY_DEMO_PACE is not a number of tokens a second") from e
+        raise UserError(
+            f"RUNDRY_DEMO_PACE is not a number: {env.get('RUNDRY_DEMO_PACE')}. Set it to tokens per second, such as 60"
+        ) from e
 
 
 class _ScriptedLane:
-    """Streams the script's words as bytes of an event stream."""
+    """A lane that streams the scripted answers as bytes of an event stream."""
 
     def __init__(self, at: Endpoint, pace: float) -> None:
         self._at = at
         self._pace = pace
 
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
-        messages = chat_messages(request, self._at, FOREIGN_SERVER)
-        say = next_words(messages, {t.name for t in request.tools})
+        messages = chat_messages(request, self._at, CUSTOM_SERVER)
+        reply = next_answer(messages, {t.name for t in request.tools})
         reader = ChatReader(answer)
-        for delta, share in _deltas(say):
+        for delta, share in _deltas(reply):
             for part in reader.feed(_event({"choices": [{"index": 0, "delta": delta}]})):
                 yield part
             await asyncio.sleep(share / self._pace if self._pace else 0)
-        for event in (_event(_last(messages, say)), b"data: [DONE]\n\n"):
+        for event in (_event(_last(messages, reply)), b"data: [DONE]\n\n"):
             for part in reader.feed(event):
                 yield part
         for part in reader.end():
             yield part
 
 
-def _deltas(say: Say) -> Iterator[tuple[dict[str, Any], float]]:
-    """Each piece, and how long it takes as a share of a token's time."""
-    for piece in _PIECE.findall(say.reasoning):
+def _deltas(reply: ScriptedAnswer) -> Iterator[tuple[dict[str, Any], float]]:
+    """Yield each delta, and its duration as a fraction of one token's time."""
+    for piece in _PIECE.findall(reply.reasoning):
         yield {"reasoning_content": piece}, 1.0
-    for piece in _PIECE.findall(say.text):
+    for piece in _PIECE.findall(reply.text):
         yield {"content": piece}, 1.0
-    for index, (tool, arguments) in enumerate(say.calls):
+    for index, (tool, arguments) in enumerate(reply.calls):
         yield {"tool_calls": [_fragment(index, f"demo_{index}", tool, "")]}, 0.0
         for piece in _PIECE.findall(msgspec.json.encode(arguments).decode()):
-            yield {"tool_calls": [_fragment(index, None, None, piece)]}, 0.25  # nobody reads along with arguments
+            yield (
+                {"tool_calls": [_fragment(index, None, None, piece)]},
+                0.25,
+            )  # arguments stream faster, because nobody reads them as they arrive
 
 
 def _fragment(index: int, call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
     return {"index": index, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _last(messages: list[dict[str, Any]], say: Say) -> dict[str, Any]:
+def _last(messages: list[dict[str, Any]], reply: ScriptedAnswer) -> dict[str, Any]:
     count = Counter(PROVIDER).text
     prompt = count(msgspec.json.encode(messages).decode())
-    out = count(say.reasoning + say.text) + count(msgspec.json.encode(say.calls).decode() if say.calls else "")
+    out = count(reply.reasoning + reply.text) + count(msgspec.json.encode(reply.calls).decode() if reply.calls else "")
     usage = {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}
-    finish = "tool_calls" if say.calls else "stop"
+    finish = "tool_calls" if reply.calls else "stop"
     return {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage}
 
 

@@ -1,7 +1,7 @@
-"""What the scripted model says next: a pure function of the conversation, as with a real model.
+"""Compute the scripted model's next answer from the conversation alone, like a real model.
 
-It looks around, mends one file after the other, reads again what was rejected or landed in part, proposes that in
-smaller pieces, gives up after two rejections in a row, and says so.
+The model reads the project and fixes one file after the other. If a proposal was rejected or accepted only in part, it
+reads the file again and proposes smaller changes. After two rejections in a row it reports the file as not fixed.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ _IN_PART = re.compile(r"\d+ of \d+ hunks")
 _MOST_REJECTIONS = 2
 
 
-class Say(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of the scripted model."""
+class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer of the scripted model: its reasoning, its text and its tool calls."""
 
     reasoning: str = ""
     text: str = ""
     calls: list[tuple[str, dict[str, Any]]] = []
-    """Tool and arguments."""
+    """Name of the tool and its arguments, for each call."""
 
 
 class _File(msgspec.Struct, kw_only=True):
-    """What the conversation says of one file."""
+    """State of one file according to the conversation."""
 
     fix: Fix
     content: str | None = None
-    """As it was last read; None: not since the last change to it."""
+    """Content when it was last read; None: not read since its last change."""
     landed: bool = False
     in_doubt: bool = False
-    """The last proposal did not land whole."""
+    """The last proposal was not applied completely."""
     rejections: int = 0
-    """In a row."""
+    """Number of rejections in a row."""
 
 
-def next_words(messages: Sequence[dict[str, Any]], tools: Collection[str]) -> Say:
-    """The answer to this conversation."""
+def next_answer(messages: Sequence[dict[str, Any]], tools: Collection[str]) -> ScriptedAnswer:
+    """Return the scripted model's answer to this conversation. `tools`: names of the tools that it may call."""
     files = _remember(messages)
     if not tools:
-        return Say(text=_summary(files))
+        return ScriptedAnswer(text=_summary(files))
     if not any(message.get("tool_calls") for message in messages):
         return _look_around(tools)
     for fix in FIXES:
-        step = _mend(fix, files[fix.path], tools)
+        step = _fix_file(fix, files[fix.path], tools)
         if step is not None:
             return step
     return _end(messages, files, tools)
@@ -80,7 +80,7 @@ def _note(file: _File, tool: str, arguments: dict[str, Any], result: str) -> Non
     if tool == "read_file":
         file.content, file.in_doubt = result, False
     elif tool in ("edit_file", "write_file"):
-        head = result.partition("\n")[0]  # below it the tool shows code, in which any word may stand
+        head = result.partition("\n")[0]  # the lines below it are code, which may contain any word
         in_part = bool(_IN_PART.search(result))
         refused = not in_part and bool(_NOT_LANDED.search(head))
         was_all = tool == "write_file" or len(arguments.get("edits") or ()) >= len(_missing(file))
@@ -90,21 +90,21 @@ def _note(file: _File, tool: str, arguments: dict[str, Any], result: str) -> Non
         file.content = None
 
 
-def _look_around(tools: Collection[str]) -> Say:
+def _look_around(tools: Collection[str]) -> ScriptedAnswer:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list_files", {}),
         ("read_file", {"path": "tests/test_money.py"}),
         ("read_file", {"path": "till/money.py"}),
     ]
-    return Say(
-        reasoning="Before I change anything I want to see what there is, and what the tests expect.",
-        text="I look at the project and at the first tests.",
+    return ScriptedAnswer(
+        reasoning="Before I change anything, I read the code and the tests to see what they expect.",
+        text="I list the files and read the first test.",
         calls=[c for c in calls if c[0] in tools],
     )
 
 
-def _mend(fix: Fix, file: _File, tools: Collection[str]) -> Say | None:
-    """The next step on this file; None: it is done, or given up."""
+def _fix_file(fix: Fix, file: _File, tools: Collection[str]) -> ScriptedAnswer | None:
+    """Return the next answer about this file; None if it is fixed or was rejected too often."""
     if file.landed or file.rejections >= _MOST_REJECTIONS:
         return None
     if fix.content is not None:
@@ -112,64 +112,64 @@ def _mend(fix: Fix, file: _File, tools: Collection[str]) -> Say | None:
     if "edit_file" not in tools:
         return None
     if file.content is None:
-        words = f"I look at what `{fix.path}` says now." if file.in_doubt else f"Next, `{fix.path}`."
-        return Say(text=words, calls=[("read_file", {"path": fix.path})])
+        words = f"I read `{fix.path}` again." if file.in_doubt else f"Next, I read `{fix.path}`."
+        return ScriptedAnswer(text=words, calls=[("read_file", {"path": fix.path})])
     missing = _missing(file)
     if not missing:
         return None
     again = file.rejections > 0
     hunks = missing[:1] if again else missing
     edits = [{"old_text": h.old, "new_text": h.new} for h in hunks]
-    return Say(
-        reasoning="That was rejected. A smaller change is easier to judge." if again else fix.thought,
-        text=f"Then one thing at a time in `{fix.path}`." if again else fix.words,
+    return ScriptedAnswer(
+        reasoning="The proposal was rejected. A smaller change is easier to review." if again else fix.thought,
+        text=f"I propose one change at a time in `{fix.path}`." if again else fix.words,
         calls=[("edit_file", {"path": fix.path, "edits": edits})],
     )
 
 
-def _write(fix: Fix, file: _File) -> Say:
+def _write(fix: Fix, file: _File) -> ScriptedAnswer:
     again = file.rejections > 0
-    return Say(
+    return ScriptedAnswer(
         reasoning=fix.thought,
-        text=f"Without `{fix.path}` its test cannot pass, so I propose it once more." if again else fix.words,
+        text=f"Without `{fix.path}` its test cannot pass, so I propose it again." if again else fix.words,
         calls=[("write_file", {"path": fix.path, "content": fix.content})],
     )
 
 
 def _missing(file: _File) -> list[Hunk]:
-    """What is still to be mended, as the file was last read."""
+    """Return the hunks that the file still needs, according to its content when it was last read."""
     return [hunk for hunk in file.fix.hunks if _stands_in(hunk, file.content or "")]
 
 
 def _stands_in(hunk: Hunk, content: str) -> bool:
-    """Line by line: what a tool reads may carry line numbers."""
+    """Return whether the content has every line of the hunk. The tool may have put line numbers before them."""
     return all(line.strip() in content for line in hunk.old.splitlines())
 
 
-def _end(messages: Sequence[dict[str, Any]], files: dict[str, _File], tools: Collection[str]) -> Say:
+def _end(messages: Sequence[dict[str, Any]], files: dict[str, _File], tools: Collection[str]) -> ScriptedAnswer:
     given_up = [path for path, file in files.items() if file.rejections >= _MOST_REJECTIONS]
     said = sum(1 for m in messages if any(c["function"]["name"] == "finish" for c in m.get("tool_calls") or ()))
     if given_up:
         names = " and ".join(f"`{path}`" for path in given_up)
-        return Say(
-            text=f"You rejected my change to {names} twice, so I leave it. Say `again` and I propose it once more."
+        return ScriptedAnswer(
+            text=f"You rejected my change to {names} twice, so I stop. Write `again` to get another proposal."
         )
     if "finish" in tools and said == 0:
         citations = [f"{fix.path}:1" for fix in FIXES]
-        return Say(
-            text="Everything is mended.", calls=[("finish", {"answer": _summary(files), "citations": citations})]
+        return ScriptedAnswer(
+            text="All files are fixed.", calls=[("finish", {"answer": _summary(files), "citations": citations})]
         )
     if said:
-        return Say(text="This is as far as my script goes: I am a scripted model, and I know only this one project.")
-    return Say(text=_summary(files))
+        return ScriptedAnswer(text="My script ends here: I am a scripted model, and I know only this project.")
+    return ScriptedAnswer(text=_summary(files))
 
 
 def _summary(files: dict[str, _File]) -> str:
     done = [path for path, file in files.items() if file.landed]
     open_ = [path for path, file in files.items() if not file.landed]
-    lines = [f"Mended: {', '.join(f'`{p}`' for p in done)}." if done else "Nothing is mended yet."]
+    lines = [f"Fixed: {', '.join(f'`{p}`' for p in done)}." if done else "Nothing is fixed yet."]
     if open_:
-        lines.append(f"Still open, and not verified: {', '.join(f'`{p}`' for p in open_)}.")
+        lines.append(f"Not fixed, and not verified: {', '.join(f'`{p}`' for p in open_)}.")
     return " ".join(lines)
 
 

@@ -2,6 +2,6 @@
 
 from .direct import Refused, of_body, of_exception, of_stream
 from .raised import fault_of
-from .said import Said, read_error
+from .reported import ReportedError, read_error
 
-__all__ = ["Refused", "Said", "fault_of", "of_body", "of_exception", "of_stream", "read_error"]
+__all__ = ["Refused", "ReportedError", "fault_of", "of_body", "of_exception", "of_stream", "read_error"]

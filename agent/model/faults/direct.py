@@ -10,7 +10,7 @@ from ...protocol import ModelFault
 from ..endpoint import Endpoint
 from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
 from .kinds import kind_of
-from .said import Said, delay_in, read_error
+from .reported import ReportedError, delay_in, read_error
 from .words import fault
 
 
@@ -27,13 +27,15 @@ def of_body(answer: Refused, at: Endpoint) -> ModelFault:
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
         return fault("bad-reply", words, at, status=answer.status)
-    said = read_error(answer.body)
+    reported = read_error(answer.body)
     fields = {name.lower(): value for name, value in answer.headers.items()}
-    if kind := fields.get("x-amzn-errortype", "").partition(":")[0]:  # Bedrock's body has the sentence only
-        said = msgspec.structs.replace(said, codes=(*said.codes, kind))
-    waits = [s for s in (delay_in(answer.headers), said.delay) if s is not None]
-    kind = kind_of(said, answer.status, begun=False)
-    return fault(kind, said.text or f"HTTP {answer.status}", at, status=answer.status, after=max(waits, default=None))
+    if kind := fields.get("x-amzn-errortype", "").partition(":")[0]:  # Bedrock's body has only the message
+        reported = msgspec.structs.replace(reported, codes=(*reported.codes, kind))
+    waits = [s for s in (delay_in(answer.headers), reported.delay) if s is not None]
+    kind = kind_of(reported, answer.status, begun=False)
+    return fault(
+        kind, reported.text or f"HTTP {answer.status}", at, status=answer.status, after=max(waits, default=None)
+    )
 
 
 def of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
@@ -44,13 +46,13 @@ def of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *,
         case BrokenStream():
             return fault("cut" if begun else "bad-reply", str(error), at)
         case ErrorInStream():
-            said = read_error(error.error)
-            kind = kind_of(said, said.status, begun=begun)
-            return fault(kind, _with_code(said), at, status=said.status, after=said.delay)
+            reported = read_error(error.error)
+            kind = kind_of(reported, reported.status, begun=begun)
+            return fault(kind, _with_code(reported), at, status=reported.status, after=reported.delay)
 
 
-def _with_code(said: Said) -> str:
-    return said.text or ", ".join(said.codes) or "the server reported an error"
+def _with_code(reported: ReportedError) -> str:
+    return reported.text or ", ".join(reported.codes) or "the server reported an error"
 
 
 def of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
@@ -60,7 +62,7 @@ def of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault |
     place = at.api_base or at.provider
     match error:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            words = f"the certificate of {place} is not trusted; SSL_CERT_FILE names the one to trust: {error}"
+            words = f"the certificate of {place} is not trusted; set SSL_CERT_FILE to a file that contains it: {error}"
             return ModelFault("server", at.redact(" ".join(words.split())))
         case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
             return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...protocol import FaultKind
-from .said import Said
+from .reported import ReportedError
 
 _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length|"
@@ -51,9 +51,9 @@ _TOOLS = re.compile(r"does not support (tools|function|tool)|tools? (is|are|use 
 RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
 
 
-def kind_of(said: Said, status: int | None, *, begun: bool) -> FaultKind:
+def kind_of(reported: ReportedError, status: int | None, *, begun: bool) -> FaultKind:
     """Return the kind of an error that a server reported. `begun`: part of the answer had arrived."""
-    words, status = said.all, said.status if status in (None, 200) else status
+    words, status = reported.all, reported.status if status in (None, 200) else status
     if _CONTEXT.search(words) and status in (None, 400, 413, 422, 424, 429, 500) and not _is_rate(words, status):
         return "context"
     if status == 402 or _QUOTA.search(words) or (status == 429 and _PLAN.search(words) and not _SOON.search(words)):

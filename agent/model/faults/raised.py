@@ -12,7 +12,7 @@ from typing import cast
 from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
 from .kinds import kind_of
-from .said import Said, delay_in, read_error
+from .reported import ReportedError, delay_in, read_error
 from .unsent import unsent_fault
 from .words import fault
 
@@ -37,20 +37,20 @@ def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool 
     """
     causes = list(_causes(error))
     names = {type(e).__name__ for e in causes}
-    texts = [text for e in causes if not isinstance(e, KeyError) and (text := _said(e))]
-    said = next((s for s in map(read_error, texts) if s.text), Said())
-    status = next((s for e in causes if (s := _status(e)) is not None), said.status)
-    waits = [s for s in (_headers_delay(causes), said.delay) if s is not None]
+    texts = [text for e in causes if not isinstance(e, KeyError) and (text := _error_text(e))]
+    reported = next((s for s in map(read_error, texts) if s.text), ReportedError())
+    status = next((s for e in causes if (s := _status(e)) is not None), reported.status)
+    waits = [s for s in (_headers_delay(causes), reported.delay) if s is not None]
     place = at.api_base or at.provider
     if not in_stream and (fault_before := unsent_fault(texts, names, at, sent=sent)) is not None:
         return fault_before
     if any(_NO_LINE.search(t) for t in texts) or "ConnectError" in names:
         return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
-    kind = _kind(said, status, names, " ".join(texts), in_stream=in_stream)
-    return fault(kind, said.text, at, status=status, after=max(waits, default=None))
+    kind = _kind(reported, status, names, " ".join(texts), in_stream=in_stream)
+    return fault(kind, reported.text, at, status=status, after=max(waits, default=None))
 
 
-def _kind(said: Said, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:
+def _kind(reported: ReportedError, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:
     if _CHANT in texts:
         return "chant"
     if _OLLAMA_LINE.search(texts):
@@ -65,7 +65,7 @@ def _kind(said: Said, status: int | None, names: set[str], texts: str, *, in_str
         return "filtered"
     if not in_stream and _NO_JSON.search(texts) and status in (None, 500):
         return "bad-reply"
-    return kind_of(said, status, begun=in_stream)
+    return kind_of(reported, status, begun=in_stream)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -81,7 +81,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         todo += [getattr(e, "original_exception", None), e.__cause__, e.__context__]
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the error's words, without the names that litellm puts before them."""
     text = str(getattr(error, "message", None) or error)
     while (bare := _WRAPPING.sub("", text, count=1)) != text:

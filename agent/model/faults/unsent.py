@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...protocol import ModelFault
 from ..endpoint import Endpoint
-from ..litellm_use.env_settings import names_missing
+from ..litellm_use.env_settings import usual_variables
 
 _NO_CREDENTIALS = re.compile(
     r"(unable to locate|missing|partial|no|could not (find|load|resolve)( \w+)?) credentials|"
@@ -31,7 +31,7 @@ _REFUSALS = frozenset({"Exception", "ValueError"})
 
 def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: bool) -> ModelFault | None:
     """Return the fault; None if neither words nor classes (`names`) show that the request could not be built."""
-    said = next((t for t in texts if t), "")
+    reported = next((t for t in texts if t), "")
     words = " ".join(texts)
     if package := _NO_PACKAGE.search(words):
         module = package[1].partition(".")[0]
@@ -42,9 +42,9 @@ def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: b
         taken = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
         return ModelFault("bad-request", f"{at.model} at {at.provider} does not take {taken}: leave it out")
     if _NO_CREDENTIALS.search(words) or "NoCredentialsError" in names:
-        variables = " and ".join(at.key_names[:1]) or names_missing(at.provider)
-        mend = f"; set {variables}" if variables and variables not in said else ""
-        return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {said.rstrip('.')}{mend}"))
+        variables = " and ".join(at.key_names[:1]) or usual_variables(at.provider)
+        fix = f"; set {variables}" if variables and variables not in reported else ""
+        return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {reported.rstrip('.')}{fix}"))
     if names & _MISTAKES or (not sent and names & _REFUSALS):
-        return ModelFault("bad-request", at.redact(f"litellm cannot write a request for {at.name}: {said}"))
+        return ModelFault("bad-request", at.redact(f"litellm cannot write a request for {at.name}: {reported}"))
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
-from ..litellm_use.env_settings import names_missing
+from ..litellm_use.env_settings import usual_variables
 from .kinds import RETRYABLE
 
 
@@ -19,22 +19,22 @@ def fault(
 def _line(kind: FaultKind, words: str, at: Endpoint, after: float | None) -> str:
     place = at.api_base or at.provider
     wait = "" if after is None else f", asks to wait {after:g} s"
-    keys = " or ".join(at.key_names) or names_missing(at.provider) or "the key"
-    said = f": {words}" if words else ""
+    keys = " or ".join(at.key_names) or usual_variables(at.provider) or "the key"
+    reported = f": {words}" if words else ""
     match kind:
         case "rate-limit":
-            return f"{place} limits the rate{wait}{said}"
+            return f"{place} limits the rate{wait}{reported}"
         case "quota":
-            return f"the account at {place} is out of quota{said}"
+            return f"the account at {place} is out of quota{reported}"
         case "auth":
-            return f"{place} refuses the key; check {keys}{said}"
+            return f"{place} refuses the key; check {keys}{reported}"
         case "unknown-model":
-            return f"{place} does not know the model {at.model}; `rundry models` lists what is reachable{said}"
+            return f"{place} does not know the model {at.model}; `rundry models` lists what is reachable{reported}"
         case "context":
-            return f"the prompt is too long for {at.model}{said}"
+            return f"the prompt is too long for {at.model}{reported}"
         case "bad-reply":
-            return f"{place} does not answer like a model server; check --api-base{said}"
+            return f"{place} does not answer like a model server; check --api-base{reported}"
         case "cut":
-            return f"the answer broke off{said}"
+            return f"the answer broke off{reported}"
         case _:
-            return f"{place}{said}" if words else f"{place} reports an error without a text"
+            return f"{place}{reported}" if words else f"{place} reports an error without a text"

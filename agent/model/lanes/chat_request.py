@@ -54,7 +54,7 @@ def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[s
 
 
 def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Convert the offered tools."""
+    """Convert the offered tools to the `tools` field of the request."""
     return [
         {
             "type": "function",
@@ -65,7 +65,7 @@ def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def schema_to_wire(schema: dict[str, Any]) -> dict[str, Any]:
-    """Convert the schema for the answer's text."""
+    """Convert the schema of the answer to the `response_format` field of the request."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
@@ -107,14 +107,14 @@ def _assistant(
     if "reasoning_details" in own:  # OpenRouter: they take the place of `reasoning`
         own.pop("reasoning", None)
     out.update(own)
-    if traits.needs_reasoning:  # DeepSeek and Moonshot: not empty, and beside it no `null` content
+    if traits.needs_reasoning:  # DeepSeek and Moonshot: it must not be empty, and `content` must not be `null`
         out["reasoning_content"] = out.get("reasoning_content") or _NOT_RECORDED
         out["content"] = out["content"] or ""
     return out
 
 
 def own_opaque(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict[str, Any]:
-    """The opaque parts of the message where this provider made them; of another's nothing."""
+    """Return the message's opaque parts if this provider made them, else an empty dict."""
     ref = message.opaque
     if ref is None or ref.maker != at.maker or ref.sha not in blobs:
         return {}

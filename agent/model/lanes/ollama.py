@@ -46,7 +46,7 @@ class _Line(msgspec.Struct):
 
 
 def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
-    """Build the JSON body of one request, with our context window: Ollama silently cuts the prompt at its default."""
+    """Build the JSON body of one request with a context window: Ollama silently cuts the prompt at its default."""
     options = {"num_ctx": window, "num_predict": request.max_tokens}
     body: dict[str, Any] = {
         "model": at.model,

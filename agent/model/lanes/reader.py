@@ -1,4 +1,4 @@
-"""What a reader of a wire format does."""
+"""Define the interface of a reader of a wire format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Reader(Protocol):
 
     @property
     def done(self) -> bool:
-        """Whether nothing follows."""
+        """Whether the answer is over, so that the rest of the stream can be ignored."""
         ...
 
     def feed(self, data: bytes) -> Iterator[Shown]:
@@ -25,5 +25,5 @@ class Reader(Protocol):
         ...
 
     def is_whole(self) -> bool:
-        """Whether the answer ended by itself."""
+        """Whether the answer is complete, not cut by a broken connection."""
         ...

@@ -49,7 +49,7 @@ AT_LINE_START = (*_FENCED, "functools[")
 AT_START = (*_WHOLE, harmony.ADDRESS)
 """Tags that begin a call only at the beginning of the answer."""
 ALONE = frozenset((*_FENCED, *_WHOLE))
-"""Forms that JSON or Python examples share: they count only alone at the answer's end."""
+"""Forms that examples in JSON or Python share with calls. They are calls only at the answer's end, without others."""
 READERS: dict[str, _Reader] = {**_TAGGED, **_FENCED, **_WHOLE, "functools[": phi.read_functools}
 
 STOPS = (
@@ -70,7 +70,7 @@ STOPS = (
     "</s>",
     "[e~[",
 )
-"""Tokens that end a turn. After a call they are not text."""
+"""Tokens that end a turn. After a call they are not part of the text."""
 
 THOUGHTS = {
     "<think>": "</think>",

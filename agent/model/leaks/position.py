@@ -24,7 +24,7 @@ class Position:
         self._size = self._ticks = 0
 
     def see(self, text: str) -> None:
-        """Follow the shown text."""
+        """Move the position past a piece of text that was shown."""
         if seen := text.rstrip():
             self._last = (self._last + seen[-_HEAD:])[-_HEAD:]
         *lines, last = text.split("\n")

@@ -112,7 +112,7 @@ class LeakReader:
         return ""
 
     def _options(self, sign: str) -> Collection[str]:
-        # A tag behind one that is only mentioned belongs to the mention.
+        # A tag that follows a tag in prose is prose too.
         if sign in "<[" and self._position.may_begin and not self._position.follows(self._tags):
             return (*self._tags, *harmony.ENDS) if self._framed else self._tags
         if sign == "<" and self._framed and not self._position.in_fence:
@@ -126,7 +126,7 @@ class LeakReader:
         return _ANY_TAG if self._framed else _AFTER_SENTENCE
 
     def _open(self, opener: str) -> Steps[None]:
-        """Read what the opening tag begins, and the calls right after it. The source is marked before the tag."""
+        """Read the call or reasoning after the opening tag, and calls directly after it. The mark is before the tag."""
         source = self._source
         found: list[_Found] = []
         try:

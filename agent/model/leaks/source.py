@@ -46,7 +46,7 @@ class Source:
         """Since `mark`, a value was read whose end is uncertain, because its format cannot escape the closing tag."""
 
     def add(self, text: str) -> None:
-        """Append newly arrived text."""
+        """Append text that has just arrived."""
         self._text = self._text[self._at :] + text
         self._at = 0
 
@@ -56,7 +56,7 @@ class Source:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more arrives."""
+        """Whether the answer has ended, so that no more text arrives."""
         return self._ended
 
     def mark(self) -> None:
@@ -96,11 +96,11 @@ class Source:
         return True
 
     def peek(self) -> Steps[str]:
-        """The next character, which stays; empty at the end of the answer."""
+        """Return the next character without consuming it; empty at the end of the answer."""
         return self._text[self._at] if (yield from self.more()) else ""
 
     def match(self, options: Collection[str]) -> Steps[str]:
-        """Take the longest of the options that stands here; empty when none does."""
+        """Consume the longest option that the text continues with; return it, or an empty text if there is none."""
         pattern, prefixes, longest = _compiled(tuple(options))
         while not self._ended and len(self._text) - self._at < longest and self._text[self._at :] in prefixes:
             yield
@@ -108,33 +108,33 @@ class Source:
         return self._take(found.end() - self._at) if found else ""
 
     def expect(self, *options: str) -> Steps[str]:
-        """Take one of the options. Raises Refused when none stands here."""
+        """Consume one of the options. Raises Refused if the text continues with none of them."""
         found = yield from self.match(options)
         if not found:
             raise Refused
         return found
 
     def space(self) -> Steps[str]:
-        """Take white space."""
+        """Consume white space and return it."""
         return (yield from self._run(_SPACE))
 
     def newlines(self) -> Steps[str]:
-        """Take line ends."""
+        """Consume line ends and return them."""
         return (yield from self._run(_NEWLINES))
 
     def word(self) -> Steps[str]:
-        """Take a name. Raises Refused when it is empty or longer than any name."""
+        """Consume a name. Raises Refused if it is empty or longer than a name can be."""
         word = yield from self._run(_WORD, longest=_LONGEST_NAME)
         if not word:
             raise Refused
         return word
 
     def bare(self) -> Steps[str]:
-        """Take what stands before a comma, a closing bracket or a line end."""
+        """Consume the text before a comma, a closing bracket or a line end."""
         return (yield from self._run(_BARE, longest=_LONGEST_NAME))
 
     def short(self, close: str) -> Steps[str]:
-        """Take the text before `close` on this line, and `close`. Raises Refused when it is not there."""
+        """Consume the text up to and including `close` on this line. Raises Refused if the line has no `close`."""
         while True:
             seen = self._text[self._at : self._at + _LONGEST_NAME]
             text, found, _ = seen.partition(close)
@@ -146,7 +146,7 @@ class Source:
             yield
 
     def until(self, close: str) -> Steps[str]:
-        """Take the text before `close`, and `close`. Raises Refused when the answer ends before it."""
+        """Consume the text up to and including `close`. Raises Refused if the answer ends before it."""
         pieces: list[str] = []
         while True:
             text, reached = self.stream_until(close)
@@ -158,9 +158,9 @@ class Source:
             yield
 
     def value(self, close: str, followers: Collection[str]) -> Steps[tuple[str, str]]:
-        """Take an unescaped value, its closing tag and the tag that follows. Returns the value and that tag.
+        """Consume an unescaped value, its closing tag and the tag that follows. Return the value and the following tag.
 
-        The closing tag counts only in front of one of the followers: elsewhere it is a part of the value.
+        The closing tag ends the value only before one of the followers; anywhere else it is part of the value.
         """
         self.unescaped = True
         pieces: list[str] = []
@@ -172,7 +172,7 @@ class Source:
             pieces += (close, gap)
 
     def json(self, begun: str = "") -> Steps[str]:
-        """Take one JSON object or array, whose first characters (an open bracket and a key) may be read already."""
+        """Consume one JSON object or array. `begun`: its first characters (a bracket and a key), if already read."""
         depth, in_string, escaped = bool(begun) * 1, False, False
         if not depth and (yield from self.peek()) not in ("{", "["):
             raise Refused
@@ -228,13 +228,13 @@ class Source:
 
 @lru_cache(maxsize=256)
 def _compiled(options: tuple[str, ...]) -> tuple[re.Pattern[str], frozenset[str], int]:
-    """A pattern for the options, all that may be the beginning of one, and the length of the longest."""
+    """Return a pattern for the options, every proper prefix of an option, and the length of the longest option."""
     ordered = sorted(options, key=len, reverse=True)
     prefixes = frozenset(option[:size] for option in options for size in range(len(option)))
     return re.compile("|".join(map(re.escape, ordered))), prefixes, len(ordered[0])
 
 
 def _overlap(text: str, start: int, tag: str) -> int:
-    """Length of the text's end that may be the tag's beginning."""
+    """Return how many characters at the end of the text may begin the tag."""
     longest = min(len(tag) - 1, len(text) - start)
     return next((n for n in range(longest, 0, -1) if text.endswith(tag[:n])), 0)

@@ -1,1 +1,1 @@
-"""Everything that needs litellm: its import, its patches, its credentials."""
+"""Import and patch litellm, and check the credentials that it needs."""

@@ -1,4 +1,4 @@
-"""Whether what litellm needs for a provider is set up. Only what litellm itself refuses is refused."""
+"""Check the credentials that litellm needs for a provider. Refuse a model only if litellm itself would refuse it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ..traits import TRAITS
 from .needs import CLOUD, KEYED, LOGINS, NEEDS, PACKAGES, SERVED, Groups
 
 _SECONDS = 30.0
-"""For litellm to load and to say what it needs. It counts as allowed after that: the first call will tell."""
+"""Seconds for litellm's dry run. After this time the model is allowed; the first call then reports a missing key."""
 _MOST = 4
-"""Variables of one group that a message names."""
+"""Most variables of one group that a message names."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What a dry run found."""
+class DryRunResult(msgspec.Struct, frozen=True):
+    """Result of a dry run of litellm."""
 
     refused: str | None
-    """litellm's own sentence; None: nothing that is about credentials."""
+    """litellm's message about missing credentials; None if there is none."""
     reached: bool = False
-    """A connection was wanted."""
+    """Whether litellm tried to connect."""
 
 
-def lacking(provider: str, env: Mapping[str, str]) -> Groups:
-    """The groups of variables of which none is set; empty for a provider that is not known here."""
+def unset_groups(provider: str, env: Mapping[str, str]) -> Groups:
+    """Return the groups of variables of which none is set; empty for a provider without a row in `NEEDS`."""
     groups = NEEDS.get(provider, ())
     return tuple(group for group in groups if not any(env.get(name, "").strip() for name in group))
 
 
 def missing_line(provider: str, lacks: Groups, *, said: str = "") -> str:
-    """`no key for gemini: set GEMINI_API_KEY or GOOGLE_API_KEY`; `said` is litellm's own sentence."""
+    """Write the message, such as `no key for gemini: set GEMINI_API_KEY`. `said` is litellm's own sentence."""
     names = ", and ".join(" or ".join(group[:_MOST]) for group in lacks)
     what = "no key" if _is_keyed(lacks) else "no address" if all(map(_is_address, lacks)) else "no credentials"
     why = f" (litellm: {said})" if said else ""
@@ -46,7 +46,7 @@ def missing_line(provider: str, lacks: Groups, *, said: str = "") -> str:
 
 
 def login_file(provider: str, env: Mapping[str, str]) -> Path | None:
-    """Where litellm keeps the token of a provider that needs a login."""
+    """Return the file in which litellm stores the provider's login token; None for a provider without a login."""
     if provider not in LOGINS:
         return None
     folder_name, folder, file_name, file = LOGINS[provider]
@@ -56,48 +56,50 @@ def login_file(provider: str, env: Mapping[str, str]) -> Path | None:
 
 
 def refuse_missing_key(spec: ModelSpec, env: Mapping[str, str]) -> None:
-    """Raises Refusal where the name and the environment alone say that no call can be made. Takes no time."""
+    """Raise Refusal if name and environment already show that a call is impossible. Does not start litellm."""
     found = split_name(spec.name, has_base=spec.api_base is not None, providers={*TRAITS, *KEYED})
     if found is None or spec.api_base is not None:
         return
     at = resolve(spec, *found, env)
     if at.lacks_key and at.provider in TRAITS:
         raise Refusal(missing_key(at))
-    if at.provider in KEYED and spec.key_from is None and (lacks := lacking(at.provider, env)):
+    if at.provider in KEYED and spec.key_from is None and (lacks := unset_groups(at.provider, env)):
         raise Refusal(missing_line(at.provider, lacks))
 
 
 def missing_key(at: Endpoint) -> str:
-    """The line that says which variable would hold the key."""
+    """Write the message that names the variables for the missing key."""
     names = " or ".join(at.key_names) or "the provider's key"
-    return f"no key for {at.provider}: set {names}, or name a local server with --api-base"
+    return f"no key for {at.provider}: set {names}, or give a local server with --api-base"
 
 
 async def check_credentials(spec: ModelSpec, provider: str, env: Mapping[str, str]) -> None:
-    """Raises Refusal where litellm could not make a call. Loads litellm in a process of its own, if at all."""
+    """Raise Refusal if litellm could not make a call. If litellm is needed, a separate process imports it."""
     if provider in TRAITS or spec.key_from is not None:
         return
     token = login_file(provider, env)
     if token is not None and not token.is_file():
-        raise Refusal(f"{provider} needs a login: litellm keeps its token in {token}, which does not exist")
+        raise Refusal(
+            f"{provider} needs a login, but litellm's token file {token} does not exist: log in with litellm first"
+        )
     _require_package(provider)
-    lacks = lacking(provider, env)
-    if not lacks or (spec.api_base is not None and not asks_litellm(provider)):
+    lacks = unset_groups(provider, env)
+    if not lacks or (spec.api_base is not None and not needs_dry_run(provider)):
         return
-    if not asks_litellm(provider):
+    if not needs_dry_run(provider):
         raise Refusal(missing_line(provider, lacks))
-    verdict = await dry_run(spec, env)
-    if verdict.refused is not None:
-        raise Refusal(missing_line(provider, lacks, said=verdict.refused))
+    result = await dry_run(spec, env)
+    if result.refused is not None:
+        raise Refusal(missing_line(provider, lacks, said=result.refused))
 
 
-def asks_litellm(provider: str) -> bool:
-    """Files, roles and addresses count besides variables, so that only litellm knows what is missing."""
+def needs_dry_run(provider: str) -> bool:
+    """Return whether only litellm can find what is missing: files, roles or addresses may replace the variables."""
     return provider in CLOUD or provider in SERVED
 
 
-async def dry_run(spec: ModelSpec, env: Mapping[str, str]) -> Verdict:
-    """Let litellm prepare a call in a process without a network, up to its first connection."""
+async def dry_run(spec: ModelSpec, env: Mapping[str, str]) -> DryRunResult:
+    """Let litellm prepare a call in a process without network, up to its first connection."""
     clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "rundry.agent.model.litellm_use.dry_run",
@@ -107,9 +109,9 @@ async def dry_run(spec: ModelSpec, env: Mapping[str, str]) -> Verdict:
     try:
         async with asyncio.timeout(_SECONDS):
             out, _ = await child.communicate(msgspec.json.encode(spec))
-        return msgspec.json.decode(out, type=Verdict)
+        return msgspec.json.decode(out, type=DryRunResult)
     except (TimeoutError, msgspec.DecodeError):
-        return Verdict(None)
+        return DryRunResult(None)
     finally:
         if child.returncode is None:
             with suppress(ProcessLookupError):
@@ -123,7 +125,7 @@ def _require_package(provider: str) -> None:
         return
     try:
         found = find_spec(module) is not None
-    except ModuleNotFoundError:  # of a parent
+    except ModuleNotFoundError:  # a parent package is missing
         found = False
     if not found:
         raise Refusal(
@@ -132,7 +134,7 @@ def _require_package(provider: str) -> None:
 
 
 def secret_names() -> set[str]:
-    """Variables that may hold a key or lead to one."""
+    """Return the variables that may hold a key or the location of one."""
     return {name for groups in NEEDS.values() for group in groups for name in group if not _is_place(name)}
 
 

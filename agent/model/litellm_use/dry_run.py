@@ -1,7 +1,7 @@
-"""A process that lets litellm prepare one call, and stops it at its first connection: `python -m ...dry_run`.
+"""Let litellm prepare one call and stop it at its first connection, in a process of its own (`python -m ...dry_run`).
 
-Standard input is a model's spec, standard output a `Verdict`. Connections are refused by an audit hook, except those to
-the metadata services of clouds (link-local addresses): a machine's role is one of the ways to have credentials.
+The process reads a model's spec from standard input and writes a `DryRunResult` to standard output. An audit hook
+refuses connections, except to the metadata services of clouds (link-local addresses), which can provide credentials.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..endpoint import Endpoint, resolve
 from ..lanes.foreign import LitellmLane
 from ..lanes.patience import Patience, Timer
 from ..naming import find_model
-from .credentials import Verdict
+from .credentials import DryRunResult
 from .library import litellm
 
 _METADATA = frozenset({
@@ -39,14 +39,14 @@ _BEHIND = re.compile(r"; set [A-Z_]+(?: and [A-Z_]+)*$")
 _SECONDS = 20.0
 
 
-class Gatekeeper:
-    """Refuses connections and remembers that one was wanted."""
+class ConnectionBlocker:
+    """An audit hook that refuses connections and records whether one was attempted."""
 
     def __init__(self) -> None:
         self.reached = False
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
-        """As `sys.addaudithook` calls it. Raises OSError."""
+        """Handle one audit event (see `sys.addaudithook`). Raises OSError for a connection."""
         if event == "socket.connect":
             host = cast("tuple[object, ...]", args[1])[0] if isinstance(args[1], tuple) else ""
         elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
@@ -57,25 +57,25 @@ class Gatekeeper:
             host = host.decode(errors="replace")
         if host not in _METADATA:
             self.reached = True
-            raise OSError(101, "a dry run opens no connection")
+            raise OSError(101, "a dry run does not open connections")
 
 
-async def prepare(spec: ModelSpec, keeper: Gatekeeper) -> Verdict:
-    """Whether litellm sends a request, with the environment of this process. `keeper` is an audit hook."""
-    keeper.reached = False
+async def prepare(spec: ModelSpec, blocker: ConnectionBlocker) -> DryRunResult:
+    """Return whether litellm sends a request in this process's environment. `blocker` must be an audit hook already."""
+    blocker.reached = False
     provider, model = await find_model(spec)
     at = resolve(spec, provider, model, os.environ)
     try:
         await _send(at)
     except ModelFault as fault:
         text = _sentence(fault.text)
-        if not keeper.reached and _ABOUT_CREDENTIALS.search(text):
-            return Verdict(text)
-    return Verdict(None, keeper.reached)
+        if not blocker.reached and _ABOUT_CREDENTIALS.search(text):
+            return DryRunResult(text)
+    return DryRunResult(None, blocker.reached)
 
 
 def _sentence(text: str) -> str:
-    """The words of litellm itself, without what was put before them and without a traceback behind them."""
+    """Return litellm's own message, without prefixes and without a traceback after it."""
     bare = " ".join(text.split()).partition(" Traceback (most")[0]
     return _BEHIND.sub("", _BEFORE.sub("", bare)).rstrip(". ")
 
@@ -89,15 +89,15 @@ async def _send(at: Endpoint) -> None:
 
 
 def main() -> None:
-    """One spec in, one verdict out."""
+    """Read one spec from standard input and write the result of its dry run to standard output."""
     spec = msgspec.json.decode(sys.stdin.buffer.read(), type=ModelSpec)
     out = os.dup(1)
-    os.dup2(2, 1)  # libraries print
+    os.dup2(2, 1)  # libraries print to standard output
     litellm()
-    keeper = Gatekeeper()
-    sys.addaudithook(keeper)
-    verdict = asyncio.run(prepare(spec, keeper))
-    os.write(out, msgspec.json.encode(verdict))
+    blocker = ConnectionBlocker()
+    sys.addaudithook(blocker)
+    result = asyncio.run(prepare(spec, blocker))
+    os.write(out, msgspec.json.encode(result))
 
 
 if __name__ == "__main__":

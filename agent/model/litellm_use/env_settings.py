@@ -1,4 +1,4 @@
-"""What litellm needs besides a key to reach a provider, and the environment variables that say it."""
+"""Read litellm's settings other than the key (such as a region or a project) from environment variables."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "vertex_ai_beta": _VERTEX,
     "watsonx": {"project_id": ("WATSONX_PROJECT_ID", "WX_PROJECT_ID"), "space_id": ("WATSONX_DEPLOYMENT_SPACE_ID",)},
 }
-"""litellm's arguments, each with the variables that hold it, the usual one first."""
+"""Each provider's arguments for litellm, with the variables for each argument, the usual one first."""
 _SECRETS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 
 SIGNING = frozenset(_SETTINGS) - {"azure"} | {"oci"}
-"""Providers that sign requests or fetch tokens: a made-up key would be taken for a real one."""
+"""Providers that sign requests or fetch tokens. They must not get a placeholder key, because they would use it."""
 
 
 def settings_from(provider: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The arguments that the environment gives. Nothing where it gives none: litellm then looks elsewhere."""
+    """Return the arguments that the environment sets. litellm searches other places for the rest."""
     names = _SETTINGS.get(provider, {})
     found = {argument: next((env[n] for n in of if env.get(n)), "") for argument, of in names.items()}
     return {argument: value for argument, value in found.items() if value}
 
 
 def secrets_in(settings: Mapping[str, str]) -> list[str]:
-    """Values that may not be shown."""
+    """Return the values that must not be shown."""
     return [settings[name] for name in _SECRETS if name in settings]
 
 
-def names_missing(provider: str) -> str:
-    """The variables that a person would set, as part of a sentence."""
+def usual_variables(provider: str) -> str:
+    """Return the variables that the user usually sets, joined by "and" for a message."""
     first = [of[0] for argument, of in _SETTINGS.get(provider, {}).items() if argument in _USUAL]
     return " and ".join(first)
 

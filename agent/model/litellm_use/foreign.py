@@ -1,4 +1,4 @@
-"""The type of litellm's objects."""
+"""Define the type of litellm's untyped objects."""
 
 from __future__ import annotations
 

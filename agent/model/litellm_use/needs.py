@@ -1,9 +1,9 @@
-"""What providers behind litellm need before a call can be made, as environment variables.
+"""List the environment variables that litellm needs before it can call each provider.
 
-A row lists groups; each group needs one of its variables. Source: which variables litellm 1.102 reads for a provider,
-and with which of them it sends a request (`tests/model/providers/test_credentials.py` repeats that for the installed
-version). A provider without a row is never refused here. OPENAI_API_KEY is in no row but OpenAI's: litellm would send
-it to any OpenAI-compatible provider whose own key is missing.
+A row is a list of groups; one variable of each group must be set. The source is the set of variables with which litellm
+1.102 sends a request; `tests/model/providers/test_credentials.py` repeats this for the installed version. A provider
+without a row is never refused here. Only OpenAI's row has OPENAI_API_KEY, because litellm would send that key to any
+OpenAI-compatible provider whose own key is missing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CLOUD: dict[str, Groups] = {
     "watsonx": _WATSONX,
     "watsonx_text": _WATSONX,
 }  # fmt: skip
-"""These can also be set up with files, roles or tokens: where a variable is missing, litellm itself is asked."""
+"""Providers that also accept files, roles or tokens: if a variable is missing, a dry run of litellm decides."""
 
 KEYED: dict[str, Groups] = {
     "ai21": (("AI21_API_KEY",),),
@@ -116,7 +116,7 @@ KEYED: dict[str, Groups] = {
     "wandb": (("WANDB_API_KEY",),),
     "xiaomi_mimo": (("XIAOMI_MIMO_API_KEY",),),
 }
-"""These need exactly their variables, so that a missing one is known without litellm."""
+"""Providers that need exactly these variables, so litellm is not needed to detect a missing one."""
 
 SERVED: dict[str, Groups] = {
     "a2a": (("A2A_API_BASE",),),
@@ -124,7 +124,7 @@ SERVED: dict[str, Groups] = {
     "litellm_proxy": (("LITELLM_PROXY_API_BASE",),),
     "xinference": (("XINFERENCE_API_BASE",),),
 }
-"""Servers that somebody runs: an address is needed, `--api-base` or a variable."""
+"""Servers that users run themselves: they need an address, from `--api-base` or a variable."""
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "gdc": ("google.auth", "google-auth"),
@@ -133,7 +133,7 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "vertex_ai": ("google.auth", "google-auth"),
     "vertex_ai_beta": ("google.auth", "google-auth"),
 }
-"""Module that litellm imports for a provider and does not install, and the package that has it."""
+"""The module that litellm imports for a provider without installing it, and the package that contains the module."""
 
 LOGINS: dict[str, tuple[str, str, str, str]] = {
     "chatgpt": ("CHATGPT_TOKEN_DIR", "~/.config/litellm/chatgpt", "CHATGPT_AUTH_FILE", "auth.json"),
@@ -142,7 +142,7 @@ LOGINS: dict[str, tuple[str, str, str, str]] = {
         "GITHUB_COPILOT_ACCESS_TOKEN_FILE", "access-token",
     ),
 }  # fmt: skip
-"""litellm keeps the token of a login in a file: variable and default of its folder, variable and default of its name.
-Without the file litellm would print a code to type in a browser, which nobody sees in a run."""
+"""The file with a login's token: variable and default of its folder, then variable and default of its name.
+Without the file, litellm prints a code for the browser, which the user of a run does not see."""
 
 NEEDS: dict[str, Groups] = {**CLOUD, **KEYED, **SERVED}

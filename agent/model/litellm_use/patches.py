@@ -1,4 +1,4 @@
-"""What is replaced in litellm, each with its reason. `tests/model` fails when a new version needs something else."""
+"""Replace functions of litellm, each for a stated reason. `tests/model` fails if a new version needs other patches."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from .foreign import Foreign
 
 
-def mend(lib: Foreign) -> None:
-    """Replace what fails or asks the network. `lib` is litellm."""
-    # After each call litellm looks a model's window up for its own log, with blocking requests in the event loop: it
-    # asks Ollama (not always the one that answered) and huggingface.co. Nobody reads that log here.
+def patch_litellm(lib: Foreign) -> None:
+    """Replace functions that fail or use the network. `lib` is the module litellm."""
+    # After each call, litellm requests the model's window from Ollama (not always the right server) and huggingface.co.
+    # These requests block the event loop, and only litellm's own log, which rundry turns off, uses the result.
     ollama: Foreign = import_module("litellm.llms.ollama.common_utils").OllamaModelInfo
     ollama.get_model_info = _unknown
     lib.utils._get_max_position_embeddings = _unknown
-    # The code for Claude 2's retired text format fails; Bedrock takes messages for these models too.
+    # litellm's code for Claude 2's old text format fails; Bedrock accepts messages for these models too.
     lib.AmazonAnthropicConfig.get_legacy_anthropic_model_names = staticmethod(_no_names)
-    # For Claude and others on Vertex litellm imports Google's SDK, and uses nothing of it but its presence.
+    # For Claude and other models on Vertex, litellm imports Google's SDK without using it.
     if find_spec("vertexai") is None:
         stand_in = ModuleType("vertexai")
         stand_in.__dict__["preview"] = None
         sys.modules["vertexai"] = stand_in
-    # A redacted block would go back as an empty readable one, which Bedrock refuses.
+    # litellm would send a redacted block as an empty readable one, which Bedrock refuses.
     factory: Foreign = import_module("litellm.litellm_core_utils.prompt_templates.factory")
     processor = factory.BedrockConverseMessagesProcessor
     processor.translate_thinking_blocks_to_reasoning_content_blocks = staticmethod(_converse_blocks)
@@ -41,7 +41,7 @@ def _no_names() -> list[str]:
 
 
 def _converse_blocks(thinking_blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Claude's sealed blocks as the Converse API takes them."""
+    """Convert Claude's sealed blocks to the form of the Converse API."""
     return [{"reasoningContent": _reasoning(block)} for block in thinking_blocks]
 
 

@@ -1,1 +1,1 @@
-"""Prices and context sizes, read from litellm's table."""
+"""Look up prices and context windows in litellm's table."""

@@ -1,4 +1,4 @@
-"""Under which names litellm's table may list a model: without its route, its region, its version or its date."""
+"""List the names under which litellm's table may have a model: without its route, region, version or date."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _ROUTES: dict[str, tuple[str, ...]] = {
     "bedrock": ("converse/", "converse_like/", "invoke/", "openai/"),
     "openai": ("responses/",),
 }
-"""The way to a model, which its price does not depend on."""
+"""Prefixes that select an API of the provider. They do not affect the price."""
 _REGIONS = re.compile(r"(global|us-gov|us|eu|apac|jp|au)\.|[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-\d/")
-"""Regions of AWS before a name; a region with a price of its own is listed with it."""
+"""AWS regions before a name. The table lists a region that has its own price."""
 _THROUGHPUT = re.compile(r"(?<=:\d):\d+k$|\[\w+\]$")
-"""`:51k` behind a version of Bedrock, `[1m]` for a window."""
+"""Suffixes: `:51k` after a Bedrock version, `[1m]` for the context window."""
 _VERSION = re.compile(r"-\d+$")
-"""`-001` behind a stable model of Google's."""
+"""Suffix `-001` of a stable Google model."""
 _DATED = frozenset({"databricks", "gemini", "vertex_ai"})
 _FINE_TUNED = re.compile(r"^(ft:[^:]+):.*$")
 
@@ -25,13 +25,13 @@ _RELATED: dict[str, frozenset[str]] = {
     "cohere": frozenset({"cohere_chat"}),
     "cohere_chat": frozenset({"cohere"}),
 }
-"""Providers whose rows hold for a provider too."""
+"""For each provider, other providers whose rows apply to its models."""
 _FAMILIES = ("bedrock", "fireworks_ai", "vertex_ai")
-"""They have rows under names that begin with theirs: `bedrock_converse`, `vertex_ai-anthropic_models`."""
+"""Providers whose name is the prefix of several others in the table, such as `vertex_ai-anthropic_models`."""
 
 
 def names_of(provider: str, model: str) -> Iterator[str]:
-    """The names to look for, the most exact one first."""
+    """Yield the names to search for, the most exact one first."""
     yield f"{provider}/{model}"
     yield model
     bare = _without_route(provider, model)
@@ -42,13 +42,13 @@ def names_of(provider: str, model: str) -> Iterator[str]:
             yield name
     if provider == "vertex_ai" and "@" not in base:
         yield f"{provider}/{base}@latest"
-    if provider == "bedrock" and ":" not in base:  # Bedrock takes most names without their version too
+    if provider == "bedrock" and ":" not in base:  # Bedrock also accepts most names without their version
         yield f"{bare}:0"
         yield f"{base}:0"
 
 
 def is_related(provider: str, listed: str) -> bool:
-    """A row of the provider `listed` holds for a model of `provider`."""
+    """Return whether a row of the provider `listed` applies to a model of `provider`."""
     if not listed or listed == provider or provider == "github" or listed in _RELATED.get(provider, ()):
         return True
     return provider in _FAMILIES and listed.startswith(provider)

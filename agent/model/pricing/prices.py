@@ -1,4 +1,4 @@
-"""What a model's tokens cost: usual rates for the bill, the dearest that can apply for the worst case."""
+"""Calculate what a model's tokens cost: usual rates for the bill, the highest possible ones for the worst case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .table import SELF_HOSTED, Entry
 
 _TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _CACHE_WRITE = 1.25
-"""Of the input rate: Anthropic's price of writing to the five-minute cache, where the table has none."""
+"""Factor on the input rate for writing to Anthropic's five-minute cache, if the table does not list that price."""
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +27,12 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """A model's rates, in tiers by the prompt's length, the shortest first."""
+    """A model's rates in tiers by length of the prompt, the shortest first."""
 
     tiers: list[Rates]
 
     def bill(self, tokens: Tokens) -> float:
-        """USD for these tokens; the whole call is billed at the tier of its prompt."""
+        """Return the cost of these tokens in USD. The prompt's length selects one tier for the whole call."""
         rates = next(r for r in reversed(self.tiers) if tokens.in_ > r.above or r.above == 0)
         plain = max(tokens.in_ - tokens.cached - tokens.written, 0)
         return (
@@ -43,7 +43,7 @@ class Tariff(msgspec.Struct, frozen=True):
         )
 
     def price(self, window: int) -> Price:
-        """The first tier's rates, and the dearest of all tiers that a prompt within the window can reach."""
+        """Return the first tier's rates, and the highest rates of all tiers that a prompt in the window can reach."""
         usual = self.tiers[0]
         within = [r for r in self.tiers if r.above < window] or [usual]
         return Price(
@@ -59,14 +59,14 @@ NO_CHARGE = Tariff([Rates(above=0, input=0.0, output=0.0, cached=0.0, written=0.
 
 
 def user_tariff(price: tuple[float, float]) -> Tariff:
-    """What the user said, USD per million tokens in and out: one rate for every token."""
+    """Return the user's tariff: the same rate for all tokens. `price`: USD per million tokens of input and output."""
     million = 1_000_000
     cost_in, cost_out = price[0] / million, price[1] / million
     return Tariff([Rates(above=0, input=cost_in, output=cost_out, cached=cost_in, written=cost_in)])
 
 
 def tariff_of(entry: Entry | None, *, local: bool, marks_cache: bool = False) -> Tariff | None:
-    """The table's rates, wherever the server is; without any, free where it is local, else None: unpriced."""
+    """Return the table's rates. Without any, a local server is free, and any other has an unknown price (None)."""
     listed = None if entry is None else _listed(entry, marks_cache)
     if listed is not None and not (entry and entry.provider in SELF_HOSTED and _is_zero(listed)):
         return listed
@@ -81,7 +81,7 @@ def price_of(
     user: tuple[float, float] | None = None,
     marks_cache: bool = False,
 ) -> Price | None:
-    """The price that budgets work with; None: unpriced."""
+    """Return the price for the budget's estimates; None if it is unknown. `user`: USD per million tokens in and out."""
     tariff = user_tariff(user) if user is not None else tariff_of(entry, local=local, marks_cache=marks_cache)
     if tariff is None:
         return None
@@ -107,7 +107,7 @@ def _listed(entry: Entry, marks_cache: bool) -> Tariff | None:
 
 
 def _rates(entry: Entry, above: int, suffix: str, lower: Rates | None, marks_cache: bool) -> Rates | None:
-    """One tier; what the table leaves out of a higher tier grows as the input rate does."""
+    """Return one tier. A rate that the table omits in a higher tier grows in proportion to the input rate."""
     cost_in = entry.number(f"input_cost_per_token{suffix}")
     cost_out = entry.number(f"output_cost_per_token{suffix}")
     if cost_in is None:
@@ -122,13 +122,13 @@ def _rates(entry: Entry, above: int, suffix: str, lower: Rates | None, marks_cac
     written = entry.number(f"cache_creation_input_token_cost{suffix}")
     if cached is None:
         cached = lower.cached * growth if lower is not None else cost_in
-    if not written:  # some entries say 0 for a cache that is filled at the usual rate
+    if not written:  # some entries have 0 although writing to the cache costs the usual rate
         written = lower.written * growth if lower is not None else cost_in * (_CACHE_WRITE if marks_cache else 1.0)
     return Rates(above=above, input=cost_in, output=max(cost_out, reasoning), cached=cached, written=written)
 
 
 def _ranges(ranges: list[dict[str, Any]], marks_cache: bool) -> Tariff | None:
-    """`tiered_pricing`: a list of rates, each with the range of prompt lengths for which it holds."""
+    """Return the tiers in `tiered_pricing`: a list of rates, each for a range of prompt lengths."""
     tiers: list[Rates] = []
     for item in ranges:
         entry = Entry("", item)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...facts.facts import fold
 from ...finder.lenses.judging import judge
 from ...journal import Journal, claim
-from ...model import NOBODY
+from ...model import NO_MODEL
 from ...protocol import (
     Command,
     CommandRefused,
@@ -57,7 +57,7 @@ async def _obey(ground: Ground, command: Command | None) -> str | None:
             finder = ground.facts.finder
             if finder is None:
                 return f"{ground.facts.spec.loop.a_run} has no findings or items"
-            return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NOBODY)
+            return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NO_MODEL)
         case _:
             return STALE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...facts.facts import RunFacts
 from ...journal import Journal
-from ...model import NOBODY, NoModel, open_model
+from ...model import NO_MODEL, NoModel, open_model
 from ...protocol import Clock, Model, ModelSpec
 from ...step.resources.recorder import Listener
 from ...workspace import SystemClock
@@ -19,7 +19,7 @@ from ..commands.reconfigure import OpenModel
 
 async def load_model(spec: ModelSpec) -> Model:
     """Load the model of a spec, with this process's keys. Raises Refusal, UserError."""
-    if spec.name == NOBODY:
+    if spec.name == NO_MODEL:
         return NoModel()
     return await open_model(spec, os.environ)
 

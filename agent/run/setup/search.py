@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...finder.finder import Finder
 from ...finder.workers import Worker
-from ...model import NOBODY
+from ...model import NO_MODEL
 from ...protocol import FinderSpec, LoopKind
 from ...step import Kit
 from .inputs import Outside
@@ -15,7 +15,7 @@ def search_of(kit: Kit, outside: Outside) -> Finder | None:
     spec = kit.facts.spec
     if spec.loop is not LoopKind.UNTIL_DRY or spec.finder is None:
         return None
-    has_model = kit.models.of_run.name != NOBODY
+    has_model = kit.models.of_run.name != NO_MODEL
     return Finder(kit, spec.finder, worker_of(kit, spec.finder), has_model=has_model, open_model=outside.open_model)
 
 

@@ -12,7 +12,7 @@ import sys
 
 import msgspec
 
-from rundry.agent.model.litellm_use.dry_run import Gatekeeper, prepare
+from rundry.agent.model.litellm_use.dry_run import ConnectionBlocker, prepare
 from rundry.agent.model.litellm_use.library import litellm
 from rundry.agent.protocol import ModelSpec
 
@@ -35,15 +35,15 @@ class Asked(msgspec.Struct):
 def main() -> None:
     """Read all cases, answer each."""
     cases = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Case])
-    lib, keeper, plain = litellm(), Gatekeeper(), dict(os.environ)
-    sys.addaudithook(keeper)
+    lib, blocker, plain = litellm(), ConnectionBlocker(), dict(os.environ)
+    sys.addaudithook(blocker)
     out: list[Asked] = []
     for case in cases:
         os.environ.clear()
         os.environ.update({**plain, **case.env})
         lib.in_memory_llm_clients_cache.flush_cache()
-        verdict = asyncio.run(prepare(ModelSpec(name=case.name), keeper))
-        out.append(Asked(lib.validate_environment(case.name)["missing_keys"], verdict.refused, verdict.reached))
+        result = asyncio.run(prepare(ModelSpec(name=case.name), blocker))
+        out.append(Asked(lib.validate_environment(case.name)["missing_keys"], result.refused, result.reached))
     sys.stdout.buffer.write(msgspec.json.encode(out))
 
 

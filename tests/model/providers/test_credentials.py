@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.model.litellm_use.credentials import check_credentials, dry_run, lacking, login_file
+from rundry.agent.model.litellm_use.credentials import check_credentials, dry_run, login_file, unset_groups
 from rundry.agent.model.litellm_use.library import litellm
 from rundry.agent.model.litellm_use.needs import CLOUD, KEYED, LOGINS, NEEDS, PACKAGES, SERVED
 from rundry.agent.model.traits import TRAITS
@@ -73,7 +73,7 @@ async def test_no_provider_of_litellms_own_list_is_refused_for_a_key_once_its_va
 async def test_each_variable_of_a_group_is_enough(tmp_path: Path):
     for provider in NEEDS:
         for which in range(max(len(group) for group in NEEDS[provider])):
-            assert lacking(provider, satisfied(provider, which)) == (), provider
+            assert unset_groups(provider, satisfied(provider, which)) == (), provider
 
 
 async def test_with_nothing_set_a_refusal_names_a_variable_of_each_group(tmp_path: Path):

@@ -30,7 +30,7 @@ def read_chunk(chunk: Foreign, answer: Answer) -> Iterator[Shown]:
             answer.call_piece(fragment.index, fragment.id, function.name or "", function.arguments)
 
 
-def settle(wrapper: Foreign, answer: Answer) -> None:
+def finish_stream(wrapper: Foreign, answer: Answer) -> None:
     """Finish the stream: undo what litellm invented. Raises ModelFault if the stream was cut."""
     if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
         raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason

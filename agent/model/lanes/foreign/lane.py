@@ -11,14 +11,14 @@ from ...answer import Answer, Shown, TooLong
 from ...endpoint import Endpoint
 from ...faults import fault_of
 from ...litellm_use.foreign import Foreign
-from ...litellm_use.library import litellm, warm
+from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange
 from ..formats import reader_of
 from ..patience import Timer
 from .arguments import chat_arguments
 from .capture import Built, Watch, capturing, offers_tools
-from .chunks import read_chunk, settle
+from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
 
 
@@ -47,12 +47,12 @@ class LitellmLane:
         """Return the request that litellm built, or its stream if litellm must read the answer. Raises ModelFault."""
         watch = Watch()
         try:
-            await warm()  # seconds, the first time
+            await load_litellm()  # takes seconds the first time
             timer.start()
             return await timer.wait(self._call(request, watch))
         except (ModelFault, asyncio.CancelledError):
             raise
-        except Exception as e:  # litellm passes on whatever its parts raise; here it becomes data
+        except Exception as e:  # litellm raises exceptions of any class; they become faults here
             raise fault_of(e, self._at, sent=watch.sent, in_stream=False) from e
 
     async def _call(self, request: Request, watch: Watch) -> Outgoing | Foreign:
@@ -86,7 +86,7 @@ class LitellmLane:
                     yield part
                 if getattr(chunk, "usage", None) is not None:
                     break  # the last one; asking for more starts litellm's own accounting
-            settle(wrapper, answer)
+            finish_stream(wrapper, answer)
         except TooLong:
             return
         except (ModelFault, asyncio.CancelledError, GeneratorExit):

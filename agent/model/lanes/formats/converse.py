@@ -97,7 +97,7 @@ class ConverseReader:
             yield from self.read(frame.event, decode(frame.payload, decoder))
 
     def end(self) -> Iterator[Shown]:
-        """Store the sealed blocks."""
+        """Store the sealed blocks in the answer; nothing is left to show."""
         if blocks := self._blocks.sealed():
             self._answer.opaque["blocks"] = blocks
         yield from ()
@@ -142,7 +142,7 @@ class ConverseReader:
                 yield from self._answer.reasoning(thought.text)
 
     def _count(self, usage: _Usage | None) -> None:
-        """`inputTokens` counts what neither came from the cache nor went into it."""
+        """Store the usage. `inputTokens` excludes tokens that were read from the cache or written to it."""
         if usage is None:
             return
         cached = usage.cacheReadInputTokens or usage.cacheReadInputTokenCount or 0

@@ -46,7 +46,7 @@ class InvokeReader:
             try:
                 inner = base64.b64decode(decode(frame.payload, _decoder).bytes)
             except binascii.Error as e:
-                raise BrokenStream("a frame of the event stream does not hold what it should") from e
+                raise BrokenStream("a frame of the event stream has unexpected content") from e
             yield from self._event(inner)
 
     def end(self) -> Iterator[Shown]:

@@ -1,1 +1,1 @@
-"""Readers for families of models. Each starts after the opening tag and raises Refused for plain text."""
+"""Readers of tool calls, one for each family of models. They start after the opening tag; plain text raises Refused."""

@@ -11,7 +11,7 @@ _PARAMETER, _PARAMETER_END = "<parameter=", "</parameter>"
 
 
 def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """Read one function without `<tool_call>` around it. The model may forget only the opening tag."""
+    """Read one function without an opening `<tool_call>`; models that forget it may still write the closing tag."""
     call = yield from _function(source, offer)
     yield from source.space()
     yield from source.match(("</tool_call>",))

@@ -1,4 +1,4 @@
-"""Calls in a code fence at the end of an answer: one JSON object, or Python as Gemma 3 writes it."""
+"""Read calls in a code fence at the end of an answer: one JSON object, or Python as Gemma 3 writes it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .llama import likely_object
 
 _FENCE = "```"
 _LONGEST = 1024 * 1024
-"""Characters of Python that are parsed."""
+"""Most characters of Python that are parsed."""
 
 
 def read_json(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """One JSON object and the end of the fence."""
+    """Read one JSON object and the end of the fence."""
     gap = yield from source.space()
     yield from source.expect("{")
     call = offer.from_json((yield from likely_object(source, gap + "{")), whole=True)
@@ -26,13 +26,13 @@ def read_json(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
 
 
 def read_python(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """Calls with constant arguments, one in each statement, and the end of the fence."""
+    """Read calls with constant arguments, one in each statement, and the end of the fence."""
     code = yield from source.until("\n" + _FENCE)
     if len(code) > _LONGEST:
         raise Refused
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape in a text
+            warnings.simplefilter("ignore")  # an unknown escape in a string literal
             statements = ast.parse(code.strip()).body
         calls = [_call(statement, offer) for statement in statements]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:

@@ -8,7 +8,7 @@ from ..source import DEEPEST, Refused, Source, Steps
 
 
 def read(source: Source, offer: Offer, *, quote: str, close: str) -> Steps[list[ToolCall]]:
-    """Read one call and the closing tag. `quote` is on both sides of a text."""
+    """Read one call and the closing tag. `quote` encloses each text."""
     yield from source.space()
     yield from source.expect("call:")
     name = offer.name((yield from source.word()))

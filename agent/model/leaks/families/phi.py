@@ -21,7 +21,7 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
         yield from source.expect(_CLOSE)
         return [offer.from_json(text)]
     calls = offer.from_list(text)
-    # The white space in front of the closing tag is a part of it; otherwise it is skipped behind the calls anyway.
+    # White space before the closing tag belongs to the tag; without a tag it is skipped after the calls anyway.
     yield from source.space()
     yield from source.match((_CLOSE, "</tool_call>"))
     return calls

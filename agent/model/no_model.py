@@ -1,4 +1,4 @@
-"""No model at all: for runs in which a worker without one does the work."""
+"""Define the model of runs whose workers do not call one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 
 from ..protocol import FREE, Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
 
-NOBODY = "none"
-"""The name by which a spec says that it needs no model."""
+NO_MODEL = "none"
+"""Model name in the spec of a run that does not need a model."""
 
 
 class NoModel:
     """A model for runs without one: it costs nothing and never answers."""
 
-    name = NOBODY
+    name = NO_MODEL
     local = True
     window = 4_096
     max_output: int | None = None

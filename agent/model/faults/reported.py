@@ -35,7 +35,7 @@ _IN_TEXT = re.compile(
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedError(msgspec.Struct, frozen=True, kw_only=True):
     """An error in the provider's words."""
 
     text: str = ""
@@ -53,7 +53,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join((self.text, *self.codes))
 
 
-def read_error(value: object) -> Said:
+def read_error(value: object) -> ReportedError:
     """Read the error in a body (bytes, text) or in a decoded JSON value. Never raises."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
@@ -64,7 +64,7 @@ def read_error(value: object) -> Said:
     codes = tuple(dict.fromkeys(_codes(value)))
     text = ": ".join(kept[:2])
     numbers = [int(c) for c in codes if c.isdigit() and 400 <= int(c) < 600]
-    return Said(
+    return ReportedError(
         text=text if len(text) <= LONGEST else text[:LONGEST] + " ...",
         codes=tuple(c for c in codes if not c.isdigit()),
         status=numbers[0] if numbers else None,
