@@ -1,4 +1,4 @@
-"""What ends a run: limits, checks and other predicates, the guard around them, and stall detectors."""
+"""Decide when a run ends: limits, checks and other predicates, guarded files, and stall detectors."""
 
 from .budget import Exhausted, Grant, Shares, admit, replace_budget, share
 from .checks import CheckResult, head_and_tail, run_check

@@ -20,7 +20,7 @@ charged at its worst case, and one cut stream must not end a run.
 """
 _LEAST_SECONDS = 0.2
 """Seconds below which a call cannot return anything."""
-_HAIR = 1e-9
+_ROUNDING = 1e-9
 """Share of a limit that absorbs rounding errors."""
 
 
@@ -37,12 +37,12 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
-    """No useful call fits any more."""
+    """A limit that leaves no room for a useful call."""
 
     resource: str
     """`steps`, `tokens`, `usd`, `seconds` or `deadline`."""
     detail: str
-    """`cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
+    """Text for people, such as `cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ def _tokens_end(budget: Budget, spent: Spent, kept: Reserve, needed: int) -> Exh
 
 
 def _usd_room(budget: Budget, spent: Spent, kept: Reserve) -> float:
-    return inf if budget.usd is None else budget.usd * (1 - _HAIR) - kept.usd - spent.counted_usd
+    return inf if budget.usd is None else budget.usd * (1 - _ROUNDING) - kept.usd - spent.counted_usd
 
 
 def _usd_end(budget: Budget, spent: Spent, kept: Reserve, needed: float | None) -> Exhausted | None:

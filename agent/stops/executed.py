@@ -1,6 +1,6 @@
-"""Which files of the workspace a check executes: its scripts, and the build files that name more of them.
+"""Find the files of the workspace that a check executes: its scripts, and build files that name other scripts.
 
-What a check only reads (`grep -q DONE report.txt`) is not among them.
+Files that a check only reads (`grep -q DONE report.txt`) are not included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..shell.words import UNKNOWN, simple_commands
 from .build_files import MAKEFILES, goals_of, make_recipes, makefiles, package_scripts, read_text
 
 _DEPTH = 4
-"""Scripts that call scripts are followed so far."""
+"""Most levels of scripts that call other scripts."""
 _SHELLS = {"bash", "sh", "dash", "zsh", "ksh", "fish", "source", "."}
 _INTERPRETER = re.compile(
     r"(python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|Rscript|tclsh|osascript|pwsh|groovy|java)[\d.]*"
@@ -39,9 +39,9 @@ _WRAPPERS: dict[str, set[str]] = {
     "stdbuf": {"-i", "-o", "-e"},
     "xargs": {"-n", "-P", "-I", "-L", "-d"},
 }
-"""Commands that run the command after them, with their options that take a value."""
+"""Commands that run the command after them, each with its options that take a value."""
 _RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "direnv", "nix"}
-"""These run a command after the word `run` (or `exec`)."""
+"""Programs that run the command after the word `run` (or `exec`)."""
 _PACKAGE_MANAGERS = {"npm", "yarn", "pnpm", "bun"}
 _BUILD_FILES = {
     "make": MAKEFILES,
@@ -74,34 +74,35 @@ class Started(msgspec.Struct, frozen=True):
     """A program that a command line starts."""
 
     words: list[str]
-    """Its name as written, and its arguments."""
+    """The program's name as it is written, and its arguments."""
     folder: str
-    """Where it runs, relative to the workspace."""
+    """Folder in which it runs, relative to the workspace."""
     given: list[str]
-    """Assignments before it, as `NAME=value`."""
+    """Assignments before the command, as `NAME=value`."""
     wrapped: list[str]
-    """Names of the programs that run it: `npx`, `uv`."""
+    """Names of the programs that run it, such as `npx` or `uv`."""
 
 
 class Executed(msgspec.Struct):
-    """What a command line runs."""
+    """The files that a command line executes, and the programs that it starts."""
 
     files: set[str] = msgspec.field(default_factory=set[str])
     started: list[Started] = msgspec.field(default_factory=list[Started])
     goals: set[str] = msgspec.field(default_factory=set[str])
-    """Paths whose mere existence keeps `make` from running the recipe."""
+    """Paths whose existence alone prevents `make` from running the recipe."""
 
 
 def executed_files(command: str, root: Path) -> set[str]:
-    """Paths relative to the workspace, also of scripts that do not exist yet: who may make one decides the check.
+    """Return the executed files, relative to the workspace, including scripts that do not exist yet: a model that
+    creates one decides the check.
 
-    `**/name` stands for a script whose folder only the run knows.
+    `**/name` stands for a script whose folder is known only when the command runs.
     """
     return executed(command, root).files
 
 
 def executed(command: str, root: Path, folder: str = ".") -> Executed:
-    """The files as `executed_files`, and the programs that are started."""
+    """Return the files of `executed_files` and the programs that are started."""
     found = Executed()
     _follow(command, PurePosixPath(folder), root, found, _DEPTH)
     return found
@@ -110,7 +111,7 @@ def executed(command: str, root: Path, folder: str = ".") -> Executed:
 def _follow(
     line: str, folder: PurePosixPath, root: Path, found: Executed, depth: int, outer: Sequence[str] = ()
 ) -> None:
-    """Adds what the line executes when it runs in `folder`. `outer`: the programs that run it (`npm`)."""
+    """Add what the line executes in `folder`. `outer`: the programs that run it (`npm`)."""
     if depth == 0:
         return
     for simple in simple_commands(line):
@@ -135,7 +136,7 @@ def _follow(
 
 
 def _unwrapped(words: Sequence[str]) -> list[str]:
-    """Without `env A=1`, `timeout 30`, `uv run` and their like in front."""
+    """Remove leading `env A=1`, `timeout 30`, `uv run` and similar words."""
     rest = list(words)
     while rest:
         name = _program_name(rest[0])
@@ -150,7 +151,7 @@ def _unwrapped(words: Sequence[str]) -> list[str]:
 
 
 def _program_name(word: str) -> str:
-    """`/usr/bin/env` is `env`, `.` is `.`."""
+    """Return the name without folders: `env` for `/usr/bin/env`, `.` for `.`."""
     return word.rpartition("/")[2]
 
 
@@ -168,7 +169,7 @@ def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list
 
 
 def _scripts(words: Sequence[str]) -> Iterator[str]:
-    """The paths that a simple command executes, as it names them."""
+    """Yield the paths that a simple command executes, as it writes them."""
     name = _program_name(words[0])
     if "/" in words[0]:
         yield words[0]
@@ -188,7 +189,7 @@ def _scripts(words: Sequence[str]) -> Iterator[str]:
 
 
 def _program(arguments: Sequence[str]) -> Iterator[str]:
-    """The script, or the module, that an interpreter is told to run."""
+    """Yield the script or module that an interpreter runs."""
     i = 0
     while i < len(arguments):
         word = arguments[i]
@@ -211,7 +212,7 @@ def _program(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _module(module: str, arguments: Sequence[str]) -> Iterator[str]:
-    """`python -m` looks in the folder where it runs first, so that a file there can take the place of any module."""
+    """Yield the files of `python -m`, which searches its working folder first: a file there can replace any module."""
     if UNKNOWN in module:
         return
     path = module.replace(".", "/")
@@ -230,7 +231,7 @@ def _is_file_name(word: str) -> bool:
 
 
 def _without_selection(word: str) -> str:
-    """`tests/test_a.py::test_b` is `tests/test_a.py`."""
+    """Remove a selection of tests: `tests/test_a.py` for `tests/test_a.py::test_b`."""
     return word.partition("::")[0]
 
 
@@ -243,7 +244,7 @@ def _build_files(name: str, words: Sequence[str]) -> Iterator[str]:
 
 
 def _nested(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
-    """Command lines inside: `bash -c '...'`, a shell script's text, a package script, a Makefile's recipes."""
+    """Yield nested command lines: of `bash -c '...'`, a shell script, a package script or a Makefile's recipes."""
     name = _program_name(words[0])
     if name == "eval":
         yield " ".join(words[1:]), folder
@@ -269,7 +270,7 @@ def _code_at(words: Sequence[str]) -> int | None:
 
 
 def _shell_script(path: Path) -> str:
-    """The text, where it is one for a shell."""
+    """Return the file's text if it is a shell script, else an empty text."""
     text = read_text(path)
     first = text.partition("\n")[0]
     is_shell = path.suffix in (".sh", ".bash") or (first.startswith("#!") and re.search(r"\b(ba|da|z|k)?sh\b", first))
@@ -277,7 +278,7 @@ def _shell_script(path: Path) -> str:
 
 
 def _add(given: str, folder: PurePosixPath, root: Path, found: Executed) -> None:
-    """Takes a path in, and the file behind it where it is a link; what lies outside of the workspace is nobody's."""
+    """Add a path and, if it is a link, its target. Files outside the workspace are not added."""
     name = given.rpartition("/")[2]
     if UNKNOWN in given:
         if name and UNKNOWN not in name:

@@ -159,7 +159,7 @@ class Guard:
         self._unless = tuple(f"/{_normal(name)}" for name in unless)
 
     def __bool__(self) -> bool:
-        """Whether anything is guarded."""
+        """Return whether the guard has any paths or patterns."""
         return self._is_anything
 
     def matches(self, path: str) -> bool:

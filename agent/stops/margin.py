@@ -1,4 +1,4 @@
-"""How far the provider's count of a prompt may lie above ours (docs/requirements.md 3.2)."""
+"""Estimate how far the provider's count of a prompt may exceed ours (docs/requirements.md 3.2)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ FIRST_TOKENS = 200
 LEAST_SHARE = 0.10
 LEAST_TOKENS = 50
 _TRUST_SHARE, _TRUST_TOKENS = 0.01, 10
-"""What one reported usage takes off the margin: a single short prompt says little about the next long one."""
+"""Reduction of the margin by each reported usage; small, because one short prompt is weak evidence for a long one."""
 _SAFETY = 0.05
-"""Above the worst ratio that was seen."""
+"""Share that is added to the worst observed ratio."""
 _STEP_TOKENS = 200
-"""A prompt that grew by so much tells what its new part was billed, whatever the old part is made of."""
+"""Least growth in tokens from which the ratio of a prompt's new part is calculated."""
 
 
 class Margin:
-    """Learned from (our count, billed) pairs of this run's calls: 25 % and 200 tokens at first, never below 10 %."""
+    """Upper bound of billed tokens, learned from (our count, billed) pairs of this run's calls.
+
+    The margin is 25 % and 200 tokens at first, and never less than 10 %.
+    """
 
     def __init__(self, pairs: Iterable[tuple[int, int]] = ()) -> None:
         known = [(counted, billed) for counted, billed in pairs if counted > 0]
@@ -30,10 +33,10 @@ class Margin:
         self._share = max(LEAST_SHARE, FIRST_SHARE - _TRUST_SHARE * len(known), worst)
 
     def bound(self, counted: int) -> int:
-        """The most tokens that an honest provider bills for a prompt that we count as `counted`."""
+        """Return the most tokens that the provider may bill for a prompt that we count as `counted`."""
         return ceil(counted * (1 + self._share)) + self._tokens
 
 
 def _slope(before: tuple[int, int], after: tuple[int, int]) -> float:
-    """How far the new part of a prompt was billed above our count, as a share."""
+    """Return by which share the bill for the new part of a prompt exceeds our count."""
     return (after[1] - before[1]) / (after[0] - before[0]) - 1

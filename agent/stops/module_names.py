@@ -1,4 +1,4 @@
-"""Which names a Python file binds, without running it."""
+"""Find the names that a Python file binds, without running it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..system import read_plain
 
 
 def require_function(option: str, file: Path, function: str) -> None:
-    """Raises UserError where the file is no Python, or its module has no such name. `option`: as it was given."""
+    """Raise UserError if the file is not Python or does not bind the name. `option`: the option's value."""
     try:
         names = module_names(ast.parse(read_plain(file), str(file)))
     except SyntaxError as error:
-        raise UserError(f"--until-py {option}: line {error.lineno} is no Python ({error.msg})") from None
+        raise UserError(f"--until-py {option}: syntax error in line {error.lineno} ({error.msg}); correct it") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"--until-py {option}: it cannot be read ({error})") from None
+        raise UserError(f"--until-py {option}: the file cannot be read ({error})") from None
     if names is None or function in names:
         return
     there = ", ".join(names) or "none"
-    raise UserError(f"--until-py {option}: it has no `{function}`; write FILE:function (names there: {there})")
+    raise UserError(f"--until-py {option}: the file has no `{function}`; write FILE:function (its names: {there})")
 
 
 def module_names(module: ast.Module) -> list[str] | None:
-    """The names at module level, in their order, also those bound only in a branch; None: they cannot be known."""
+    """Return the names at module level in order, including those in branches; None if they cannot be determined."""
     names: dict[str, None] = {}
     for node in _at_module_level(module.body):
         match node:
@@ -47,7 +47,7 @@ def module_names(module: ast.Module) -> list[str] | None:
 
 
 def _at_module_level(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
-    """Everything but what is inside of a function or class, which binds names of its own."""
+    """Yield all nodes except those inside a function or class, which bind their own names."""
     for node in nodes:
         yield node
         match node:

@@ -1,4 +1,4 @@
-"""A delay weighed against the lifetime of the prompt cache (docs/requirements.md 2.6.2)."""
+"""Adjust a delay to the lifetime of the prompt cache (docs/requirements.md 2.6.2)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from ..protocol import Price
 
 SHORTEST, LONGEST = 60.0, 3600.0
-"""Seconds between which a delay is kept."""
+"""Least and most seconds of a delay."""
 MARGIN = 30.0
-"""Seconds before the end of the cache's life by which the next call has to be there."""
+"""Seconds between the next call and the end of the cache's lifetime, at least."""
 _TIMES = 4
-"""A wait of so many lifetimes pays for a cold read."""
+"""Number of lifetimes after which a delay is long enough to justify a cold read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long it sleeps."""
+    """The delay in seconds, and whether it was moved."""
 
     seconds: float
     moved: str = ""
-    """`inside` the warm window, `out` to a long wait, or nothing."""
+    """`inside`: moved into the cache's lifetime; `out`: moved to a long wait; empty: not moved."""
 
 
 def pace(asked: float, ttl: float | None) -> Delay:
-    """The delay that is kept. `ttl`: the cache's lifetime in seconds; None: there is no cache.
+    """Return the adjusted delay. `asked`: seconds; `ttl`: the cache's lifetime in seconds, None without a cache.
 
-    What would end between the warm window and the long wait is moved to the nearer of both, the warm one on a tie.
+    A delay between the cache's lifetime and the long wait is moved to the nearer one, on a tie to the former.
     """
     wanted = min(max(asked, SHORTEST), LONGEST)
     if ttl is None:
@@ -40,22 +40,22 @@ def pace(asked: float, ttl: float | None) -> Delay:
 
 
 def prices(prompt_tokens: int, price: Price | None) -> tuple[float, float] | None:
-    """USD of reading that prompt again while the cache is warm, and once it is cold. None: it has no price."""
+    """Return the USD for reading the prompt from the cache and without it; None if the price is unknown or zero."""
     if price is None or not (price.input or price.cached):
         return None
     return prompt_tokens * price.cached, prompt_tokens * max(price.input, price.cached)
 
 
 def pays(price: Price | None) -> bool:
-    """A warm read costs less than a cold one, as far as is known: only then is there a delay that is too short."""
+    """Return whether a warm read costs less than a cold one; True if the price is unknown."""
     return price is None or not price.input or price.cached < price.input
 
 
 def lifetime(ttl: float | None, price: Price | None, *, asked: bool, was_hit: bool) -> float | None:
-    """Of this model's cache, seconds; None: it has none that would make a difference.
+    """Return the lifetime of this model's cache in seconds; None if the cache does not save money.
 
-    `asked`: the user named the lifetime; `was_hit`: a call of this run read from the cache. A model whose price is
-    known and the same for cached tokens has no cache that a delay could pay for.
+    `asked`: the user set the lifetime; `was_hit`: a call of this run read from the cache. Otherwise a model with a
+    known price must charge less for cached tokens.
     """
     if asked or was_hit or price is None or not price.input:
         return ttl

@@ -1,4 +1,4 @@
-"""What a command printed, as it would stand at last on paper."""
+"""Convert a command's terminal output to plain text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\
 
 
 def plain(text: str) -> str:
-    """Without terminal sequences, and of a line that was drawn over only its last state. Linear in time."""
+    """Remove terminal sequences, and keep only the last state of an overwritten line. Takes linear time."""
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n")
     return text if "\r" not in text else "\n".join(map(_last_state, text.split("\n")))
 

@@ -1,4 +1,4 @@
-"""Rates: how often a tool may be called (docs/requirements.md 3.9)."""
+"""Limit how often a tool may be called (docs/requirements.md 3.9)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ..protocol import UserError
 
 _SPANS = {"second": 1.0, "min": 60.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "run": inf}
 _IN_A_ROW = 5
-"""Steps with a refusal after which a quota ends the run: the model does not stop asking."""
+"""Number of consecutive steps with a refused call after which a quota ends the run."""
 _LONGEST = 86_400.0
-"""Seconds of the longest span but the whole run: of older calls only the number counts."""
+"""Longest span in seconds, except the whole run. For older calls only their number is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One tool's rate: the number of calls in any span of seconds, or in the run."""
+    """One tool's rate: the most calls in any span of seconds, or in the run."""
 
     text: str
     most: int
     span: float
 
     def room_in(self, times: Sequence[float], older: int, now: float) -> str | None:
-        """Say when the next call is possible, by the times of earlier ones and the number of still older ones.
+        """Return when the next call is possible, as text for the model; None if it is possible now.
 
-        None: the next call is possible now.
+        `times`: Unix times of recent calls. `older`: number of earlier calls.
         """
         if self.span == inf:
             return None if older + len(times) < self.most else "no more calls in this run"
@@ -42,7 +42,7 @@ class Quota:
 
 @cache
 def read_quota(text: str) -> Quota:
-    """`30/min`, `100/hour`, `20/run`. Raises UserError."""
+    """Parse a rate such as `30/min`, `100/hour` or `20/run`. Raises UserError."""
     match = re.fullmatch(r"\s*(\d+)\s*/\s*([a-z]+)\s*", text, re.ASCII)
     if match is None or match[2] not in _SPANS:
         raise UserError(f"quota `{text}`: write a number and a span, such as 30/min, 100/hour or 20/run")
@@ -50,22 +50,22 @@ def read_quota(text: str) -> Quota:
 
 
 class Quotas:
-    """All tools' rates. A call over quota is refused with the reason; a model that keeps on calling ends the run."""
+    """The rates of all tools. A call over quota is refused with the reason; repeated refusals end the run."""
 
     def __init__(self, rates: Callable[[], Mapping[str, str]], used: Mapping[str, int] | None = None) -> None:
-        """`rates`: tool to rate, as they are now. `used`: calls before a resume, for rates of the whole run."""
+        """Count calls. `rates` returns the current rate of each tool. `used`: number of calls before a resume."""
         self._rates = rates
         self._older = dict(used or {})
-        """Calls of each tool before a resume, or longer ago than any span but the whole run."""
+        """Number of each tool's calls before a resume or before the longest span."""
         self._times: dict[str, array[float]] = {}
-        """Of each tool's other calls, oldest first. Tools without a rate count too: they can get one later."""
+        """Times of each tool's other calls, oldest first, also of tools without a rate: they can get one later."""
         self._refused: dict[str, int] = {}
         self._refused_in: dict[str, int] = {}
 
     def take(self, tool: str, now: float, step: int) -> str | None:
-        """None: the call may be made, and counts. Else why not, for the model to read.
+        """Count the call and return None, or return why it is refused, as text for the model.
 
-        Several refusals within one step are one: the model has heard of none of them yet.
+        Several refusals in one step count as one, because the model has not seen any of them yet.
         """
         times = self._within_longest(tool, now)
         rate = self._rates().get(tool)
@@ -81,7 +81,7 @@ class Quotas:
         return f"refused: the quota of {tool} is {quota.text}; {refusal}. Do something else."
 
     def _within_longest(self, tool: str, now: float) -> array[float]:
-        """Times of the tool's calls that any rate needs; what is older is only counted from now on."""
+        """Return the times of the tool's calls within the longest span, and only count the earlier ones."""
         times = self._times.setdefault(tool, array("d"))
         if times and times[0] <= now - _LONGEST:
             gone = bisect_right(times, now - _LONGEST)
@@ -90,7 +90,7 @@ class Quotas:
         return times
 
     def end(self) -> str | None:
-        """`stop`, told once: who goes on after it, a chat with its next message, begins a new row."""
+        """Return `stop` and reset the refusals, so that a chat can continue with its next message."""
         why = self.stop
         if why is not None:
             self._refused = dict.fromkeys(self._refused, 0)
@@ -98,7 +98,7 @@ class Quotas:
 
     @property
     def stop(self) -> str | None:
-        """The detail of a `budget` outcome where a tool was refused again and again, or None."""
+        """Detail of the `budget` outcome after too many refusals of one tool, or None."""
         rates = self._rates()
         for tool, refused in self._refused.items():
             if refused >= _IN_A_ROW and tool in rates:

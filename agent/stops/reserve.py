@@ -1,4 +1,4 @@
-"""What is set aside for the wrap-up call before the first call is made (docs/requirements.md 3.5)."""
+"""Calculate the reserve for the wrap-up call, before the first call (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ..protocol import Budget, Price
 
 WRAP_UP_SECONDS = 20.0
 _PROMPT, _ANSWER = 8_000, 1_000
-"""Tokens of a comfortable wrap-up: what it may read and what it may say."""
+"""Tokens of the prompt and the answer of a generous wrap-up."""
 _LEAST_PROMPT, _LEAST_ANSWER = 600, 100
-"""Tokens of a wrap-up that still says something."""
+"""Tokens of the prompt and the answer of the smallest useful wrap-up."""
 
 
 class Reserve(msgspec.Struct, frozen=True, kw_only=True):
-    """Set aside for the last call. Zero where nothing useful could be done with it."""
+    """Tokens, USD and seconds for the wrap-up call. An amount that is too small to be useful is zero."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -22,7 +22,7 @@ class Reserve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reserve_for(budget: Budget, price: Price | None, window: int) -> Reserve:
-    """A tenth of each limit, up to a quarter of a tight one, no more than a comfortable wrap-up can use."""
+    """Return a tenth of each limit (a quarter of a small one), but at most what a generous wrap-up can use."""
     tokens, usd = 0, 0.0
     if budget.tokens is not None:
         tokens = int(_part(budget.tokens, min(_PROMPT + _ANSWER, window), _LEAST_PROMPT + _LEAST_ANSWER))

@@ -1,4 +1,4 @@
-"""A score: the last number on the last line that a command prints, and whether it moved (docs/requirements.md 2.7)."""
+"""Read a score (the last number on the last line of an output), and compare scores (docs/requirements.md 2.7)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _NUMBER = re.compile(
 )
 _SHOWN = 80
 _FEWEST = 2
-"""Measurements that say anything about noise."""
+"""Fewest measurements from which noise can be calculated."""
 
 
 def read_score(output: str) -> float | str:
-    """The number; or why there is none, in words that follow "the score command"."""
+    """Return the number, or the reason why there is none as a text that follows "the score command"."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if not lines:
-        return "printed nothing: it has to print a number"
+        return "printed nothing: it must print a number"
     found = list(_NUMBER.finditer(lines[-1]))
     shown = lines[-1] if len(lines[-1]) <= _SHOWN else lines[-1][: _SHOWN - 1] + "…"
     if not found:
         return f"printed no number on its last line: {shown!r}"
     last = found[-1]
     if last["nan"]:
-        return f"printed NaN, which is neither better nor worse than anything: {shown!r}"
+        return f"printed NaN, which cannot be compared: {shown!r}"
     value = math.inf if last["inf"] else float(re.sub(r"[,_]", "", last["number"]))
     if not math.isfinite(value):
         return f"printed an infinite number: {shown!r}"
@@ -38,7 +38,7 @@ def read_score(output: str) -> float | str:
 
 
 def is_better(score: float, best: float, goal: Better, by_more_than: float = 0.0) -> bool:
-    """Return whether the score is better than `best` by more than that; equal scores are not better."""
+    """Return whether the score is better than `best` by more than `by_more_than`; equal scores are not better."""
     moved = score - best if goal is Better.MAX else best - score
     return moved > by_more_than
 
@@ -52,9 +52,9 @@ def noise_of(values: Sequence[float]) -> float | None:
 
 
 def is_within_noise(score: float, other: float, noises: Iterable[float | None]) -> bool:
-    """Return whether two medians differ by no more than the largest noise; False where no noise is known.
+    """Return whether two medians differ by no more than the largest noise; False if no noise is known.
 
-    The answer is shown to the person and decides nothing: a better median is kept either way.
+    The result is only shown to the person: a better median is kept in both cases.
     """
     known = [noise for noise in noises if noise is not None]
     return bool(known) and abs(score - other) <= max(known)

@@ -1,4 +1,4 @@
-"""The answer of a success predicate."""
+"""Define the verdict of a success predicate."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import msgspec
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a predicate says."""
+    """The result of one success predicate, with the reason."""
 
     name: str
-    """As on the command line: `until-file out.txt`."""
+    """The predicate as on the command line, such as `until-file out.txt`."""
     passed: bool
     detail: str
     not_guaranteed: list[str] = []
-    """What could not be ruled out, for people."""
+    """Possible manipulations that could not be excluded, as text for people."""

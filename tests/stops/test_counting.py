@@ -158,11 +158,15 @@ def test_no_output_takes_long_to_count(kind):
 @pytest.mark.parametrize(
     ("before", "now", "why"),
     [
-        (Counted(ran=3, failing=1), None, "it printed no count of tests, and 3 tests ran before"),
-        (Counted(ran=0, failing=1), None, "it printed no count of tests, and the tests could not be loaded before"),
-        (Counted(ran=3), Counted(ran=0), "no test ran, and 3 tests ran before"),
+        (Counted(ran=3, failing=1), None, "it printed no count of tests, although 3 tests ran before"),
+        (
+            Counted(ran=0, failing=1),
+            None,
+            "it printed no count of tests, although the tests could not be loaded before",
+        ),
+        (Counted(ran=3), Counted(ran=0), "no test ran, although 3 tests ran before"),
         (Counted(ran=3), Counted(ran=2), "2 tests ran, and 3 before"),
-        (Counted(ran=3), Counted(ran=3, failing=1), "it ended with exit code 0, and counts 1 failing"),
+        (Counted(ran=3), Counted(ran=3, failing=1), "its exit code is 0, but it counts 1 failing"),
         (Counted(ran=2, names=["a", "b"]), Counted(ran=2, names=["a", "c"]), "1 test that ran before did not run"),
         (Counted(names=["p", "q"]), Counted(names=["p"]), "1 package that ran before did not run"),
     ],

@@ -1,4 +1,4 @@
-"""Whether a check that ends with exit code 0 ran the tests that it ran before (docs/requirements.md 2.3.6)."""
+"""Compare the tests of a check with exit code 0 with those that it ran before (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from .counted import Counted
 
 
 class Suspicion(msgspec.Struct, frozen=True):
-    """Why a check cannot be taken for a pass."""
+    """Why a check with exit code 0 is suspect."""
 
     why: str
-    """For people, and for the model: a clause without a full stop."""
+    """Reason for people and for the model: a clause without a full stop."""
     missing: list[str] = []
-    """Names of tests that ran before and not now, sorted."""
+    """Names of tests that ran before but not now, sorted."""
 
 
 def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
-    """`before`: the first time that this check counted; None: it never did. `now`: it ended with exit code 0."""
+    """Return why the check is suspect, or None.
+
+    `before`: the first counts of this check; None: it never printed any. `now`: the counts of a run with exit code 0.
+    """
     if before is None:
         return None
     if now is None:
-        return Suspicion(f"it printed no count of tests, and {_ran(before)} before", _names(before))
+        return Suspicion(f"it printed no count of tests, although {_ran(before)} before", _names(before))
     if now.ran == 0 and not (before.is_empty and not before.broken):
-        return Suspicion(f"no test ran, and {_ran(before)} before", _names(before))
+        return Suspicion(f"no test ran, although {_ran(before)} before", _names(before))
     if now.failing:
-        return Suspicion(f"it ended with exit code 0, and counts {now.failing} failing")
+        return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
     return _missing(before, now)
 
 

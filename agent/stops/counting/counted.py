@@ -1,4 +1,4 @@
-"""What one run of a check counted, whatever the format of its output."""
+"""Hold the test counts of one run of a check, for every format of output."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import msgspec
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests that ran, by number and where possible by name."""
+    """The tests that ran: their number and, if the output has them, their names."""
 
     ran: int | None = None
-    """Tests that ran. Skipped, deselected and expectedly failing ones did not. None: the runner does not say."""
+    """Number of tests that ran, without skipped, deselected and expectedly failing ones; None: not reported."""
     failing: int = 0
-    """Failing and broken tests."""
+    """Number of failing and broken tests."""
     names: list[str] = []
-    """Names of tests that ran, sorted; of some formats all, of others a part or none."""
+    """Names of tests that ran, sorted. Depending on the format: all, a part or none."""
     shown: int | None = None
-    """Results that the runner showed one by one before its summary; None: the format does not show them."""
+    """Number of single results that the runner printed before its summary; None: the format does not have them."""
     broken: bool = False
-    """The runner reported that it could not start the tests."""
+    """Whether the runner reported that it could not start the tests."""
 
     @property
     def is_named(self) -> bool:
-        """Each test that ran is named."""
+        """Whether every test that ran has a name."""
         return bool(self.names) and (self.ran is None or len(self.names) >= self.ran)
 
     @property
     def is_empty(self) -> bool:
-        """No test ran and nothing failed."""
+        """Whether no test ran and none failed."""
         return self.ran == 0 and not self.failing
 
 
 def together(parts: Iterable[Counted]) -> Counted | None:
-    """Sum what several readers found in one output; None: nothing was found."""
+    """Return the sum of the counts that several readers found in one output; None if there are none."""
     found = list(parts)
     if len(found) < 2:
         return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Read what `go test` prints, plain, with -v and with -json."""
+"""Count tests in the output of `go test`: plain, with -v and with -json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_TESTS = "[no tests to run]"
 
 
 def go(text: str) -> Counted | None:
-    """Without -v only packages are named, and the number of tests is not printed."""
+    """Count the tests in the output of `go test`. Without -v it names only packages, and prints no number of tests."""
     if (counted := _json(text)) is not None:
         return counted
     if not _ANY.search(text):
@@ -32,9 +32,9 @@ def go(text: str) -> Counted | None:
 
 
 def _verbose(text: str) -> tuple[set[str], set[str], bool]:
-    """Tests that ran as `package TAB test`, packages with tests, and whether each test was printed.
+    """Return the tests that ran as `package TAB test`, the packages with tests, and whether each test was printed.
 
-    The line of a package comes after those of its tests.
+    The line of a package follows the lines of its tests.
     """
     tests: set[str] = set()
     packages: set[str] = set()
@@ -57,7 +57,7 @@ def _verbose(text: str) -> tuple[set[str], set[str], bool]:
 
 
 def _json(text: str) -> Counted | None:
-    """`go test -json`: one event a line."""
+    """Count the tests in the output of `go test -json`, which has one event per line."""
     if '"Action":"' not in text:
         return None
     ended: dict[tuple[str, str], str] = {}

@@ -1,4 +1,4 @@
-"""Read what jest, vitest, mocha and pest print."""
+"""Count tests in the output of jest, vitest, mocha and pest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOCHA = re.compile(r"^ +(?P<count>\d{1,9}) (?P<what>passing|failing)\b", re.MUL
 
 
 def jest(text: str) -> Counted | None:
-    """Also vitest and pest, whose summaries are alike."""
+    """Count the tests in the output of jest, vitest or pest, whose summaries are similar."""
     found = [match["counts"] for match in _JEST.finditer(text)]
     if not found:
         return None
@@ -35,7 +35,7 @@ def _named(counts: str, *names: str) -> int:
 
 
 def mocha(text: str) -> Counted | None:
-    """The spec reporter names each test; its list of failures comes after the summary."""
+    """Count the tests in mocha's output. Its spec reporter names each test, and lists failures after the summary."""
     found = list(_MOCHA.finditer(text))
     if not found:
         return None
@@ -45,7 +45,9 @@ def mocha(text: str) -> Counted | None:
 
 
 def _names(text: str) -> set[str]:
-    """Marked lines, by file where one is named. Equal names are numbered: a suite's name can be any indented line."""
+    """Return the names on marked lines, with their file if the output has it. Equal names get numbers, because any
+    indented line can be the name of a suite.
+    """
     names: set[str] = set()
     seen: Counter[str] = Counter()
     file = ""

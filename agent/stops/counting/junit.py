@@ -1,4 +1,4 @@
-"""Read the JUnit XML that most runners can write."""
+"""Count tests in JUnit XML, which most runners can write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"\b(?P<key>name|classname)=(?:\"(?P<double>[^\"]*)\"|'(?P<si
 
 
 def junit(text: str) -> Counted | None:
-    """Test cases; those with a failure or an error in them fail, skipped ones did not run."""
+    """Count the test cases. A case with a failure or an error fails; a skipped one did not run."""
     if "<testsuite" not in text:
         return None
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Read what node's own test runner prints (TAP and spec), and TAP of other runners."""
+"""Count tests in the output of node's test runner (TAP and spec), and in the TAP of other runners."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _FAILING = "✖ failing tests:"
 
 
 def node(text: str) -> Counted | None:
-    """Summaries of `node --test`. A file whose tests could not be loaded is a failing test there, and did not run."""
+    """Count the tests in summaries of `node --test`. They list a file that could not be loaded as a failing test; here
+    it does not count as a test that ran.
+    """
     sums: dict[str, int] = {}
     for match in _COUNT.finditer(text):
         sums[match["what"]] = sums.get(match["what"], 0) + int(match["count"])
@@ -31,7 +33,7 @@ def node(text: str) -> Counted | None:
         return None
     lines = text.splitlines()
     found = list(_spec(lines) if "ℹ tests " in text else _tap(lines))
-    # A file that ended before its tests were reported is shown as one test with the name of the file.
+    # If a file ended before its tests were reported, node shows one test with the name of the file.
     files = sum(1 for depth, name in found if not depth and _FILE.search(name))
     ran = sums.get("pass", sums.get("tests", 0) - sums["fail"]) + sums["fail"]
     names = sorted({name for depth, name in found if depth or not _FILE.search(name)})
@@ -39,7 +41,7 @@ def node(text: str) -> Counted | None:
 
 
 def _tap(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Depth and full name of each test and suite that ran."""
+    """Yield depth and full name of each test and suite that ran."""
     path: list[str] = []
     for line in lines:
         if match := _SUBTEST.match(line):
@@ -63,7 +65,7 @@ def _spec(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def tap(text: str) -> Counted | None:
-    """TAP of any other runner: the points of the outermost level."""
+    """Count the test points of the outermost level in any other runner's TAP."""
     if _COUNT.search(text) or not _PLAN.search(text):
         return None
     leaves = list(_leaves(text))
@@ -76,7 +78,7 @@ def tap(text: str) -> Counted | None:
 
 
 def _leaves(text: str) -> Iterator[re.Match[str]]:
-    """Points without points of their own: those come before theirs, or after it in braces."""
+    """Yield the points without subordinate points, which precede their point or follow it in braces."""
     deepest = 0
     for match in _POINT.finditer(text):
         depth = len(match["indent"])

@@ -1,4 +1,4 @@
-"""Read what pytest and unittest print."""
+"""Count tests in the output of pytest and unittest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUMMARY = re.compile(
 )
 _MARKS = re.compile(r"^(?:\S+\.\w+ )?(?P<marks>[.FEsxXR]+)(?: +\[ *(?P<percent>\d{1,3})%\])?$", re.MULTILINE)
 _SHOWN = re.compile(r"^(?:\S+\.\w+ )?(?P<marks>[.FEsxXR]+)", re.MULTILINE)
-"""As `_MARKS`, also where a test printed something behind its mark."""
+"""Like `_MARKS`, but text that a test printed may follow the mark."""
 _VERBOSE = re.compile(r"^(?P<name>\S[^\n]*) (?:PASSED|FAILED|ERROR|XPASS)\b", re.MULTILINE)
 _WORKER = re.compile(r"^\[gw\d+\] \[ *\d+%\] (?:PASSED|FAILED|ERROR|XPASS) (?P<name>\S[^\n]*)$", re.MULTILINE)
 _SHORT = re.compile(r"^(?:PASSED|FAILED|ERROR|XPASS) (?P<name>\S[^\n]*)$", re.MULTILINE)
@@ -40,7 +40,7 @@ _ASIDE = ("skipped", "expected failures")
 
 
 def pytest(text: str) -> Counted | None:
-    """All verbosities, with and without xdist."""
+    """Count the tests in pytest's output at any verbosity, with and without xdist."""
     summaries = list(_SUMMARY.finditer(_without_captured(text))) or list(_SUMMARY.finditer(text))[-1:]
     found = [match["name"] for pattern in (_VERBOSE, _WORKER, _SHORT) for match in pattern.finditer(text)]
     names = {_node_id(name) for name in found} - {""}
@@ -58,7 +58,7 @@ def pytest(text: str) -> Counted | None:
 
 
 def _without_captured(text: str) -> str:
-    """Without what the tests themselves printed, as `-rA` and failures show it."""
+    """Remove the tests' own output, which `-rA` and failures show."""
     if "- Captured " not in text:
         return text
     kept: list[str] = []
@@ -72,7 +72,7 @@ def _without_captured(text: str) -> str:
 
 
 def _node_id(name: str) -> str:
-    """Without what pytest adds; empty: a module that could not be collected, or a line of a captured log."""
+    """Return the id without pytest's additions; empty for an uncollected module or a line of a captured log."""
     file, colons, test = name.partition("::")
     if not colons or " " in file or "." not in file:
         return ""
@@ -90,12 +90,12 @@ def _by_marks(marks: str) -> Counted:
 
 
 def _named(counts: str, *names: str) -> int:
-    """`3 failed, 2 passed, 1 error`: the sum of those with these names."""
+    """Return the sum of the counts with these names in a text such as `3 failed, 2 passed, 1 error`."""
     return sum(int(n) for n, name in re.findall(r"(\d{1,9}) (\w+)", counts) if name in names)
 
 
 def unittest(text: str) -> Counted | None:
-    """Also what Django and nose2 print. A summary needs its last line."""
+    """Count the tests in the output of unittest, Django or nose2. A summary without its last line does not count."""
     ran = [int(match["ran"]) for match in _RAN.finditer(text)]
     ends = list(_END.finditer(text)) if ran else []
     if not ran or not ends:
@@ -108,12 +108,12 @@ def unittest(text: str) -> Counted | None:
 
 
 def _equal(counts: str, names: tuple[str, ...]) -> int:
-    """`failures=2, expected failures=1`: the sum of those with these names."""
+    """Return the sum of the counts with these names in a text such as `failures=2, expected failures=1`."""
     return sum(int(n) for name, n in re.findall(r"([\w ]{1,40})=(\d{1,9})", counts) if name.strip() in names)
 
 
 def _names(text: str) -> set[str]:
-    """With -v: what a test prints may stand between its name and its result."""
+    """Return the names that -v prints. A test's own output may be between its name and its result."""
     found: set[str] = set()
     current: str | None = None
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""How many tests ran and failed, and which, read from a check's output (docs/requirements.md 2.3.7, 2.3.9)."""
+"""Read from a check's output which tests ran, and how many failed (docs/requirements.md 2.3.7, 2.3.9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Reader = Callable[[str], Counted | None]
 
 
 def count_tests(output: str) -> Counted | None:
-    """What all runners in this output counted, summed; None: no summary of a known runner is there."""
+    """Return the sum of all runners' counts in the output; None if it has no summary of a known runner."""
     from .junit import junit
     from .summaries import summarised
 
@@ -26,7 +26,7 @@ def count_tests(output: str) -> Counted | None:
 
 @cache
 def _readers() -> tuple[_Reader, ...]:
-    """Return what reads each runner's summary. Loading them takes 15 ms, which a run without a check never spends."""
+    """Return the readers of the runners' summaries. Importing them takes 15 ms, so runs without a check do not."""
     from .go import go
     from .javascript import jest, mocha
     from .node import node, tap
@@ -37,10 +37,10 @@ def _readers() -> tuple[_Reader, ...]:
 
 
 def count_failing(output: str) -> int | None:
-    """Failing and broken tests; None where the output counts nothing."""
+    """Return the number of failing and broken tests; None if the output has no counts."""
     return failing_of(count_tests(output))
 
 
 def failing_of(counted: Counted | None) -> int | None:
-    """None also where no test ran and none failed."""
+    """Return the number of failing tests; None if there are no counts, or no test ran and none failed."""
     return None if counted is None or counted.is_empty else counted.failing

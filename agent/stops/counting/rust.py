@@ -1,4 +1,4 @@
-"""Read what `cargo test` and `cargo nextest` print."""
+"""Count tests in the output of `cargo test` and `cargo nextest`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_COMPILED = re.compile(r"^error: could not compile ", re.MULTILINE)
 
 
 def cargo(text: str) -> Counted | None:
-    """Summed over all binaries and doc tests."""
+    """Return the sum of the counts of all binaries and doc tests."""
     results = list(_RESULT.finditer(text))
     if not results:
         return _nextest(text)

@@ -1,4 +1,4 @@
-"""Summaries of runners that need no code of their own: one row per format."""
+"""Count tests of runners whose summary one regular expression can read: one row per format."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .counted import Counted
 
 
 class Summary(NamedTuple):
-    """A summary line. Its groups: `total` or `passed`, and `failed`, `errors`, `skipped`, where they exist."""
+    """A runner's summary line. Its groups are `total` or `passed`, and any of `failed`, `errors` and `skipped`."""
 
     runner: str
     line: str
     name: str = ""
-    """The line of one test that ran; its group `name`."""
+    """Pattern of the line of one test that ran, with the group `name`."""
     is_last: bool = False
-    """Only the last such line counts: outer suites repeat the numbers of inner ones."""
+    """Whether only the last such line counts, because outer suites repeat the numbers of inner ones."""
 
 
 SUMMARIES = (
@@ -84,7 +84,7 @@ _COMPILED = [(row, re.compile(row.line, re.MULTILINE), re.compile(row.name, re.M
 
 
 def summarised(text: str) -> list[Counted]:
-    """What each row of the table finds."""
+    """Return the counts that each row of the table finds in the text."""
     found: list[Counted] = []
     for row, line, name in _COMPILED:
         matches = list(line.finditer(text))

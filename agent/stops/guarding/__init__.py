@@ -1,4 +1,6 @@
-"""Which files decide a verdict: what a check executes, imports and is configured by (docs/requirements.md 2.3.6)."""
+"""Find the files that decide a verdict: code that a check executes or imports, and its configuration
+(docs/requirements.md 2.3.6).
+"""
 
 from .depends import Depends, depends_on
 from .shadows import Shadows

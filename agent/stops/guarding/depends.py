@@ -1,4 +1,4 @@
-"""All that a check depends on besides the code under test: scripts, helper modules, configuration, installed tools."""
+"""Find what a check depends on besides the code under test: scripts, helpers, configuration, installed tools."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .shadows import Shadows, installed_names, standard_names
 from .tool_table import Tool, names_in_scripts, tools_of
 
 _MOST = 600
-"""Scripts that are read for what they import."""
+"""Most scripts whose imports are read."""
 _VENV = "pyvenv.cfg"
-"""In the folder of a Python environment: its packages bring tests of their own."""
+"""File that marks a Python environment. The tests of its packages are not the project's."""
 _MOST_FILES = 100_000
-"""Files among which tests are looked for."""
+"""Most files that are searched for tests."""
 _MOST_PACKAGES = 60
-"""Installed packages of tests that are guarded file by file."""
+"""Most installed packages of the tests that are guarded file by file."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SUFFIXES = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua")
 _ENDINGS = ("js", "mjs", "cjs", "ts", "mts", "json", "yml", "yaml", "toml")
@@ -35,29 +35,29 @@ _PREFIXES = (Path("/usr"), Path("/usr/local"))
 
 
 class Depends(msgspec.Struct):
-    """What decides a verdict, found before the run begins."""
+    """The files and patterns that decide a verdict, found before the run begins."""
 
     files: set[str] = msgspec.field(default_factory=set[str])
     """Paths relative to the workspace, whether they exist or not."""
     patterns: set[str] = msgspec.field(default_factory=set[str])
     """gitignore-style globs."""
     holding: set[tuple[str, str]] = msgspec.field(default_factory=set[tuple[str, str]])
-    """Globs of files that count only with this text in them."""
+    """Pairs of a glob and a text: a matching file counts only if it contains the text."""
     outside: set[str] = msgspec.field(default_factory=set[str])
-    """Absolute paths outside of the workspace that a tool obeys."""
+    """Absolute paths outside the workspace that configure a tool."""
     places: set[str] = msgspec.field(default_factory=set[str])
-    """Folders of installed packages and programs, which are looked at wherever they lie."""
+    """Folders of installed packages and programs, inside or outside the workspace."""
     goals: set[str] = msgspec.field(default_factory=set[str])
-    """Paths of `files` where a folder decides as a file does."""
+    """Paths of `files` at which a folder decides as well as a file."""
     work: set[str] = msgspec.field(default_factory=set[str])
-    """Modules of the workspace that a script of the check imports and that are taken for the code under test."""
+    """Modules of the workspace that a script of the check imports and that count as code under test."""
     programs: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    """Folders of the workspace in PATH, and names of programs that a new file there would replace."""
+    """Workspace folders in PATH, and names of programs that a new file there would replace."""
     shadows: Shadows = msgspec.field(default_factory=lambda: Shadows((), (), Path("/nonexistent")))
 
 
 def depends_on(commands: Iterable[str], predicates: Iterable[str], root: Path, env: Mapping[str, str]) -> Depends:
-    """What these check commands and Python predicates (`FILE`) depend on. Reads files and runs nothing."""
+    """Return what these check commands and Python predicates (`FILE`) depend on. Reads files and executes nothing."""
     return _Search(root, env).find(list(commands), list(predicates))
 
 
@@ -66,15 +66,15 @@ class _Search:
         self._root, self._env = Path(os.path.realpath(root)), env
         self._found = Depends()
         self._roots: dict[str, None] = {}
-        """Where Python looks first."""
+        """Folders that Python searches first."""
         self._modules: set[str] = set()
         self._helpers: set[str] = set()
-        """Modules of the check itself: a new one of that name in an earlier folder would take its place."""
+        """Modules of the check itself. A new module of that name in an earlier folder would replace it."""
         self._packages: set[tuple[str, str]] = set()
         self._programs: set[str] = set()
         self._read: set[str] = set()
         self._bins: dict[str, None] = {}
-        """Folders of the workspace that stand in PATH."""
+        """Workspace folders in PATH."""
         self._has_python = False
 
     def find(self, commands: Sequence[str], predicates: Sequence[str]) -> Depends:
@@ -130,7 +130,7 @@ class _Search:
                 self._named(given.get(variable) or self._env.get(variable, ""), folder)
 
     def _python(self, words: Sequence[str], folder: str) -> None:
-        """`python -m pkg`, `python -c` and a script: where it looks for modules first."""
+        """Add the folder that Python searches first for a script, `python -m pkg` or `python -c`."""
         self._has_python = True
         modules = self._module_of(words)
         self._programs.update(modules)
@@ -155,7 +155,7 @@ class _Search:
             self._roots[real.relative_to(self._root).as_posix()] = None
 
     def _options(self, tool: Tool, words: Sequence[str], folder: str) -> None:
-        """Values of options that name a configuration, joined by `=` or not."""
+        """Add the values of options that name a configuration, joined by `=` or as the next word."""
         for at, word in enumerate(words[1:], 1):
             name, joined, value = word.partition("=")
             if name not in tool.options and not (word.startswith("--") and "config" in name):
@@ -167,7 +167,7 @@ class _Search:
                     self._found.files.add(f"{value.replace('.', '/')}.py")
 
     def _named(self, value: str, folder: str) -> None:
-        """Files and folders of the workspace that a value names; several may stand in it."""
+        """Add the workspace files and folders that a value names; a value can name several."""
         for token in re.split(r"[\s:,]+|(?<=[a-z])=", value):
             if not token or UNKNOWN in token or not ("/" in token or "." in token):
                 continue
@@ -182,9 +182,9 @@ class _Search:
                 self._follow(path)
 
     def _follow(self, path: str, *, whole: bool = False, of_test: bool = False) -> None:
-        """What a script imports or mentions.
+        """Add the files that a script imports or mentions.
 
-        `whole`: all that it imports decides (a predicate of the user's). `of_test`: it is a test that a runner finds.
+        `whole`: all its imports decide (for a user's predicate). `of_test`: the script is a test that a runner finds.
         """
         if path in self._read or len(self._read) >= _MOST:
             return
@@ -230,7 +230,7 @@ class _Search:
                     self._follow(file)
 
     def _tests(self) -> None:
-        """Helper modules of the tests that a runner finds, and the folders from which tests are imported."""
+        """Add helper modules of the tests that a runner finds, and the folders from which tests are imported."""
         for path in self._test_files():
             self._follow(path, of_test=True)
         if not self._has_python:
@@ -280,7 +280,7 @@ class _Search:
                 self._found.outside.update(str(parent / name) for name in names)
 
     def _installed(self) -> None:
-        """Packages inside of the workspace that the check loads: their files are what they are."""
+        """Add the files of packages inside the workspace that the check loads."""
         found, root = self._found, self._root
         venvs = venvs_of(sorted(found.files), root)
         for file in sorted(found.files):
@@ -299,14 +299,14 @@ class _Search:
                 found.files.update(package_files(package, folder, root))
 
     def _programs_in_path(self) -> None:
-        """In a folder of PATH, a program with the name of one of the system's is started in its place."""
+        """Add workspace folders in PATH, where a new program with the name of a system program would replace it."""
         if not self._bins:
             return
         names = outside_programs(self._env.get("PATH", ""), self._root)
         for place in self._bins:
             self._found.places.add(place)
             self._found.files.update(f"{place}/{name}" for name in own_programs(place, names, self._root))
-            self._roots[place] = None  # a Python program looks next to itself first
+            self._roots[place] = None  # a Python program searches its own folder first
         self._found.programs = (frozenset(self._bins), frozenset(names))
 
     def _shadows(self) -> None:
@@ -323,13 +323,13 @@ class _Search:
 
 
 def _top_module(file: str, roots: Iterable[str]) -> str:
-    """The name by which a module below one of these folders is imported first: `a` of `tests/a/b.py`."""
+    """Return the top-level name of a module below one of these folders: `a` for `tests/a/b.py`."""
     below = [PurePosixPath(file).relative_to(root) for root in roots if root == "." or file.startswith(f"{root}/")]
     return min(below, key=lambda path: len(path.parts)).parts[0].removesuffix(".py")
 
 
 def _variants(file: str) -> list[str]:
-    """The names that a glob stands for, where no folder can be listed for ones that do not exist."""
+    """Return the file names that a glob stands for, including those of files that do not exist yet."""
     if "*" not in file:
         return [file]
     return [file.replace("*", ending) for ending in _ENDINGS] if file.endswith(".*") else []

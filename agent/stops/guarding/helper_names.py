@@ -1,4 +1,4 @@
-"""Names that tell the modules of a check from the code under test."""
+"""Distinguish the modules of a check from the code under test by their names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _HELPER = re.compile(
     r"|regress\w*|audit\w*|bench\w*|measur\w*)(_|\d|$)",
     re.IGNORECASE,
 )
-"""Names of modules that speak of a check and not of the work."""
+"""Names of modules that usually belong to a check."""
 _FOLDERS = re.compile(
     r"\.?(tests?|testing|specs?|__tests__|checks?|ci|scripts?|tools?|e2e|qa|bench|benchmarks?|fixtures)(/|$)",
     re.IGNORECASE,
 )
-"""Names of folders in the root that do."""
+"""Names of folders in the root that usually belong to a check."""
 
 _TEST_FOLDERS = re.compile(
     r"(tests?|specs?|__tests__|__mocks__|__fixtures__|e2e|test[-_]?(utils?|helpers?|support))$", re.I
 )
-"""Names of folders, at any depth, that hold nothing but tests and what tests need."""
+"""Names of folders, at any depth, that contain only tests and files for tests."""
 _TEST_HELPER = re.compile(
     r"(^|[_.-])(tests?|testing|testutils?|specs?|assert\w*|expect\w*|golden|fixtures?|helpers?|harness|conftest|mocks?)"
     r"([_.-]|\d|$)",
@@ -32,24 +32,24 @@ _CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".
 
 
 def is_test(file: str) -> bool:
-    """Whether a test runner that looks for tests itself would take this file for one, or for a part of one."""
+    """Return whether a test runner's discovery would use this file as a test or as part of one."""
     path = PurePosixPath(file)
     return path.suffix in _CODE and (bool(_TEST_FILE.match(path.stem)) or in_test_folder(file))
 
 
 def in_test_folder(file: str) -> bool:
-    """Whether the file is in a folder for tests."""
+    """Return whether the file is in a folder for tests."""
     return any(_TEST_FOLDERS.match(part) for part in PurePosixPath(file).parts[:-1])
 
 
 def is_test_helper(file: str, test: str) -> bool:
-    """Whether a module that a test imports belongs to the tests. Code under test often stands beside its test."""
+    """Return whether a module that a test imports belongs to the tests. Code under test is often next to its test."""
     is_beside = PurePosixPath(file).parent == PurePosixPath(test).parent
     return in_test_folder(file) or (is_beside and bool(_TEST_HELPER.search(PurePosixPath(file).name.partition(".")[0])))
 
 
 def is_helper(file: str, script: str, root: Path) -> bool:
-    """Whether a module that a script of the check imports belongs to the check, and not to the code under test."""
+    """Return whether a module that a script of the check imports belongs to the check, not to the code under test."""
     folder, place = str(PurePosixPath(script).parent), str(PurePosixPath(file).parent)
     stem = PurePosixPath(file).name.partition(".")[0]
     if _FOLDERS.match(file):

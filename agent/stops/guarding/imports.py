@@ -1,4 +1,4 @@
-"""What a script imports from the workspace, without running it: Python, JavaScript and TypeScript, Ruby, PHP."""
+"""Find what a script imports from the workspace without running it: Python, JavaScript, TypeScript, Ruby, PHP."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _WORD = re.compile(r"[\w@./-]+")
 
 
 class Imports(msgspec.Struct):
-    """The imports of one file."""
+    """The imports and other references of one file."""
 
     files: list[str] = msgspec.field(default_factory=list[str])
-    """Candidates relative to the workspace, the one that is taken first; also ones that do not exist."""
+    """Candidates relative to the workspace, in order of precedence, including files that do not exist."""
     modules: list[str] = msgspec.field(default_factory=list[str])
-    """Names of modules or packages that are not of the workspace."""
+    """Names of modules or packages outside the workspace."""
     words: list[str] = msgspec.field(default_factory=list[str])
-    """Texts that may name a program or a file."""
+    """String literals that may name a program or a file."""
     instead: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
-    """A file among `files` to what would be taken in its place: paths, and globs that begin with a slash."""
+    """Maps a file of `files` to the paths that would replace it, and globs, which begin with a slash."""
     roots: list[str] = msgspec.field(default_factory=list[str])
-    """Folders that it adds to Python's import path."""
+    """Folders that the file adds to Python's import path."""
 
 
 def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
-    """The imports of a file, relative to the workspace. `roots`: where Python looks. Never raises for the file."""
+    """Return a file's imports, relative to the workspace. `roots`: Python's import path. Ignores unreadable files."""
     text = read_text(root / path)
     if text is None:
         return Imports()
@@ -68,7 +68,7 @@ def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a regular file of at most 1 MB; None: there is none."""
+    """Return the text of a regular file of at most 1 MB; None if there is none."""
     try:
         return read_plain(path, _LARGEST).decode("utf-8", "replace")
     except (OSError, ValueError):
@@ -108,7 +108,7 @@ def _python(text: str, folder: str, root: Path, roots: list[str]) -> Imports:
             case ast.ImportFrom(module=module, names=aliases, level=level):
                 names += [(f"{module}.{alias.name}" if module else alias.name, level) for alias in aliases]
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="path"), attr="insert" | "append"), args=args):
-                # a relative entry means the folder where the check runs; one that is built from __file__, the script's
+                # a relative entry is in the check's working folder; one built from __file__ is in the script's folder
                 found.roots += [_join(base, text) for arg in args for text in _texts(arg) for base in (folder, ".")]
             case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="__import__"), args=[first, *_]):
                 names += [(name, 0) for name in _texts(first)]
@@ -130,7 +130,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 
 def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[str], found: Imports) -> None:
-    """Adds the files that importing this module runs; a name that is not of the workspace is noted as such."""
+    """Add the files that an import of this module executes. A module outside the workspace goes to `modules`."""
     parts = [part for part in name.split(".") if part and part != "*"]
     if level:
         base = PurePosixPath(folder, *[".."] * (level - 1))
@@ -148,7 +148,7 @@ def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[
 
 
 def _module_files(place: str, parts: list[str], root: Path) -> list[str]:
-    """The packages on the way and the module itself; empty: it is not there."""
+    """Return the files of the module and of its parent packages; empty if the module does not exist."""
     files: list[str] = []
     here = place
     for part in parts:
@@ -165,7 +165,7 @@ def _module_files(place: str, parts: list[str], root: Path) -> list[str]:
 
 
 def _instead(file: str) -> list[str]:
-    """What Python takes before this module: a package with its name, then an extension module."""
+    """Return what Python would load instead of this module: a package with its name, then an extension module."""
     base = file.removesuffix(".py")
     names = [] if base.endswith("/__init__") else [f"{base}/__init__.{ending}" for ending in ("py", "pyc")]
     globs = [f"/{base}.so", f"/{base}.*.so"]
@@ -185,7 +185,7 @@ def _javascript(text: str, folder: str, root: Path, words: list[str]) -> Imports
 
 
 def _resolved(name: str, folder: str, root: Path) -> list[str]:
-    """The file that a relative import means, after the ones that would be taken before it."""
+    """Return the file of a relative import, after the files that would replace it."""
     base = _join(folder, name)
     candidates: list[str] = []
     for ending in _ENDINGS:

@@ -1,4 +1,4 @@
-"""Programs and packages that are installed inside of the workspace: virtual environments, `node_modules`."""
+"""Find programs and packages that are installed inside the workspace: virtual environments, `node_modules`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 from ...system import walk_folders
 
 _MOST = 3_000
-"""Files of one package."""
+"""Most files of one package."""
 _PLACES = ("lib/python3*/site-packages", "lib64/python3*/site-packages")
 
 
 def venvs_of(files: Iterable[str], root: Path) -> set[str]:
-    """The virtual environments of the workspace that these files lie in."""
+    """Return the virtual environments of the workspace that contain these files."""
     found: set[str] = set()
     for file in files:
         for parent in PurePosixPath(file).parents:
@@ -25,7 +25,7 @@ def venvs_of(files: Iterable[str], root: Path) -> set[str]:
 
 
 def venv_files(venv: str, modules: Iterable[str], root: Path) -> Iterator[str]:
-    """What Python obeys of a virtual environment, and the packages of these modules (`pytest_*` is any such one)."""
+    """Yield a virtual environment's files that affect Python, and the packages of these modules (globs allowed)."""
     yield f"{venv}/pyvenv.cfg"
     for name in ("python", "python3"):
         yield f"{venv}/bin/{name}"
@@ -43,12 +43,12 @@ def venv_files(venv: str, modules: Iterable[str], root: Path) -> Iterator[str]:
 
 
 def venv_places(venv: str, root: Path) -> list[str]:
-    """Its folders of installed packages, relative to the workspace."""
+    """Return a virtual environment's folders of installed packages, relative to the workspace."""
     return [place.relative_to(root).as_posix() for pattern in _PLACES for place in (root / venv).glob(pattern)]
 
 
 def package_files(package: str, folder: str, root: Path) -> list[str]:
-    """The files of a node package as a script in `folder` finds it, and the places that would be taken before it."""
+    """Return the files of a node package as a script in `folder` finds it, and the paths that would replace it."""
     found: list[str] = []
     here = PurePosixPath(folder)
     for place in (here, *here.parents):
@@ -60,7 +60,7 @@ def package_files(package: str, folder: str, root: Path) -> list[str]:
 
 
 def package_of(program: Path, root: Path) -> str | None:
-    """The node package that holds a program (`node_modules/.bin/x` is a link into it), relative to the workspace."""
+    """Return the node package of a program (`node_modules/.bin/x` is a link into it), relative to the workspace."""
     real = Path(os.path.realpath(program))
     for parent in real.parents:
         if (parent / "package.json").is_file() and "node_modules" in parent.parts and parent.is_relative_to(root):
@@ -69,7 +69,7 @@ def package_of(program: Path, root: Path) -> str | None:
 
 
 def tree(path: str, root: Path) -> Iterator[str]:
-    """The path, or the files below it, at most 3,000; byte-code and nested packages are left out."""
+    """Yield the path itself or at most 3,000 files below it, without bytecode and nested packages."""
     if not (root / path).is_dir():
         yield path
         return

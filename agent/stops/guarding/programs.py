@@ -1,4 +1,4 @@
-"""Programs that stand in the workspace, and are found there before those of the system."""
+"""Find programs in the workspace that are found before those of the system."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _VENVS = (".venv", "venv", "env", ".env", ".virtualenv")
 _RUNS_BIN = {"npm", "npx", "yarn", "pnpm", "bun", "bunx", "pnpx"}
 _RUNS_VENV = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "uvx"}
 _SHIPPED = ("node_modules/.bin",)
-"""Ends of folders whose programs were installed and are nobody's work; so is the `bin` of a virtual environment."""
+"""Ends of folders with installed programs, in addition to the `bin` of a virtual environment."""
 
 
 def program_files(program: str, folder: str, wrapped: Iterable[str], path: str, root: Path) -> list[str]:
-    """Where a program without a slash is looked for inside of the workspace, up to where it is found."""
+    """Return the workspace paths at which a program without a slash is searched, up to the one where it exists."""
     found: list[str] = []
     wrapped = set(wrapped)
     places = [Path(entry) for entry in path.split(os.pathsep) if entry and entry != "."]
@@ -39,7 +39,7 @@ def _local_bins(folder: str, wrapped: set[str], root: Path) -> Iterator[str]:
 
 
 def program_folders(folder: str, wrapped: Iterable[str], path: str, root: Path) -> list[str]:
-    """The folders of the workspace in which programs are looked for, whether they exist or not."""
+    """Return the workspace folders that are searched for programs, whether they exist or not."""
     places = [Path(entry) for entry in path.split(os.pathsep) if entry and entry != "."]
     places = [*(root / folder / place for place in _local_bins(folder, set(wrapped), root)), *places]
     found = [Path(os.path.normpath(root / place)) for place in places]
@@ -47,7 +47,7 @@ def program_folders(folder: str, wrapped: Iterable[str], path: str, root: Path) 
 
 
 def outside_programs(path: str, root: Path) -> set[str]:
-    """Names of all programs that PATH leads to outside of the workspace."""
+    """Return the names of all programs in PATH outside the workspace."""
     found: set[str] = set()
     for entry in filter(None, path.split(os.pathsep)):
         if not Path(os.path.normpath(root / entry)).is_relative_to(root):
@@ -57,7 +57,7 @@ def outside_programs(path: str, root: Path) -> set[str]:
 
 
 def own_programs(place: str, names: Iterable[str], root: Path) -> Iterator[str]:
-    """Of the files that stand in a folder of PATH those that decide: installed ones, and ones with these names."""
+    """Yield the files of a PATH folder that decide a verdict: installed ones, and ones with these names."""
     known = frozenset(names)
     is_installed = place.endswith(_SHIPPED) or (root / place).parent.joinpath("pyvenv.cfg").is_file()
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""New Python modules that would be imported in place of standard or installed ones."""
+"""Detect new Python modules that would be imported instead of standard or installed ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _INSTALLED = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/p
 
 
 class Shadows:
-    """Paths that would take the place of a module, below the folders that Python looks in first."""
+    """Matches paths that would replace a module, below the folders that Python searches first."""
 
     def __init__(self, roots: Iterable[str], names: Iterable[str], workspace: Path) -> None:
-        """`roots`: folders relative to the workspace. What stands there now is the project's own."""
+        """Record the modules that exist now, which belong to the project. `roots`: folders relative to `workspace`."""
         self._roots = tuple(dict.fromkeys("" if root in (".", "") else f"{root}/" for root in roots))
         self._names = frozenset(names)
         self.known: frozenset[str] = frozenset(self._standing(workspace)) if self._names else frozenset()
-        """Modules with such names that stood there at the start."""
+        """Modules with such names that existed at the start."""
 
     def matches(self, path: str) -> bool:
-        """A file at this path is a new module with the name of one that the check imports."""
+        """Return whether a file at this path is a new module with the name of one that the check imports."""
         if not self._names:
             return False
         for root in self._roots:
@@ -30,7 +30,7 @@ class Shadows:
         return False
 
     def _module(self, rest: str) -> str | None:
-        """The module's name where the path, below a root, defines one of those in question."""
+        """Return the name of the module that the path defines below a root; None if it is not one of the names."""
         first, _, inner = rest.partition("/")
         stem = first.partition(".")[0]
         if stem not in self._names:
@@ -54,12 +54,12 @@ class Shadows:
 
 
 def standard_names() -> frozenset[str]:
-    """Modules of the standard library."""
+    """Return the names of the standard library's modules."""
     return frozenset(sys.stdlib_module_names)
 
 
 def installed_names(prefixes: Iterable[Path]) -> set[str]:
-    """Top-level modules that are installed below these prefixes (`/usr`, a virtual environment)."""
+    """Return the top-level modules that are installed below these prefixes (`/usr`, a virtual environment)."""
     found: set[str] = set()
     for prefix in prefixes:
         for pattern in _INSTALLED:

@@ -1,4 +1,4 @@
-"""The table of tools and the files that configure them, read from `tool_files.toml`."""
+"""Read the table of tools and their configuration files from `tool_files.toml`."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ _NOT_ALONE = frozenset(
         "trial",
     ]
 )
-"""Names that are also words of a language or of other files: they do not count where a script only mentions them."""
+"""Names that are also common words or names of other files. They do not count if a script only mentions them."""
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One row: see the head of the file."""
+    """One row of the table; the head of `tool_files.toml` describes the fields."""
 
     name: str
     programs: list[str]
@@ -95,13 +95,13 @@ class Tool(msgspec.Struct, frozen=True):
     holding: str | None = None
 
     def is_started_by(self, program: str) -> bool:
-        """The program is one of this tool's; `pytest.exe` and `tool.cmd` count too."""
+        """Return whether the program starts this tool, also with the ending `.exe` or `.cmd`."""
         bare = program.removesuffix(".exe").removesuffix(".cmd")
         return any(fnmatchcase(bare, known) for known in self.programs)
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """A variable that keeps a tool from a cache that others can write."""
+    """A variable that stops a tool from using a cache that others can write."""
 
     name: str
     value: str
@@ -120,23 +120,23 @@ def _table() -> _Table:
 
 
 def tools_of(programs: Iterable[str]) -> list[Tool]:
-    """The rows of these programs, in the table's order."""
+    """Return the rows of these programs, in the table's order."""
     names = set(programs)
     return [tool for tool in _table().tool if any(tool.is_started_by(name) for name in names)]
 
 
 @cache
 def names_in_scripts() -> frozenset[str]:
-    """Names of programs that mean a program wherever a script holds them as a text of their own."""
+    """Return the names that always mean a program if a script has them as a complete string literal."""
     return frozenset(
         name for tool in _table().tool for name in tool.programs if "*" not in name and name not in _NOT_ALONE
     )
 
 
 def check_environment(env: Mapping[str, str], empty: Path) -> dict[str, str]:
-    """The environment of a check: no tool uses a cache that a command could have filled.
+    """Return the environment of a check, in which tools do not use a cache that a command could have filled.
 
-    `empty`: a private folder, as the check sees it.
+    `empty`: path of a private folder inside the check's sandbox.
     """
     found = dict(env)
     for cache_ in _table().cache:

@@ -1,4 +1,4 @@
-"""Success that is not a check command: a file, a function, the final answer's shape, actions that happened."""
+"""Success predicates other than a check: a file, a function, a schema of the answer, required actions."""
 
 from .files import judge_file
 from .python import judge_python

@@ -1,4 +1,4 @@
-"""Whether a command line surely ran a program that exited with 0, by bash's grammar and not by its text."""
+"""Determine from bash's grammar whether a command line certainly ran a program that exited with 0."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _DEEPEST = 4
 _SHELLS = ("sh", "bash", "dash")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _WRITABLE = ("/tmp", "/var/tmp", "/dev", "/proc", "/run")
-"""Where a command in the sandbox can put a program of its own."""
+"""Folders outside the workspace in which a sandboxed command can create programs."""
 _DECIDES_WORK = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 _QUIET = ("cd", "set")
-"""Commands that change no file."""
+"""Commands that do not change files."""
 
 
 def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False) -> bool:
-    """The program and all arguments of `wanted`, in their order, stand in a command that surely exited with 0.
+    """Return whether a command of the line has the program and arguments of `wanted`, and certainly exited with 0.
 
-    The line itself has exited with 0. `alone`: no other command of the line may have changed a file.
+    The line as a whole must have exited with 0. `alone`: no other command of the line may have changed a file.
     """
     commands = simple_commands(line)
     matching = _matching(wanted, commands, root, _DEEPEST)
@@ -43,7 +43,7 @@ def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False
 
 
 def _matching(wanted: Sequence[str], commands: Sequence[Simple], root: Path, depth: int) -> list[Simple]:
-    """A path in `wanted` is relative to the workspace: elsewhere, another file has this name."""
+    """Return the commands that match `wanted`, whose paths are relative to the workspace."""
     if any(_is_path(word, root) for word in wanted) and any(_leaves(one.words, root) for one in commands):
         return []
     return [one for one in commands if one.is_sure and _is_it(wanted, one, root, depth)]
@@ -76,7 +76,7 @@ def _is_it(wanted: Sequence[str], command: Simple, root: Path, depth: int) -> bo
 
 
 def _is_diverted(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """The program got an option that is not wanted, and with which it does something else."""
+    """Return whether the program got an option that is not in `wanted` and that diverts it."""
     program = PurePosixPath(words[0]).name
     before = next((known for pattern, known in INTERPRETERS if re.fullmatch(pattern, program)), None)
     if before is not None and wanted and PurePosixPath(wanted[0]).name == program:
@@ -91,7 +91,7 @@ def _is_assignment(word: str) -> bool:
 
 
 def _options_in(word: str, program: str) -> set[str]:
-    """The options that a word can stand for: `-xk`, `-kname` and `--keyword=name` too."""
+    """Return the options that a word can contain, including joined ones (`-xk`, `-kname`, `--keyword=name`)."""
     name = word.partition("=")[0]
     if not word.startswith("-") or word.startswith("--") or program in ONE_DASH:
         return {name}
@@ -100,7 +100,7 @@ def _options_in(word: str, program: str) -> set[str]:
 
 
 def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: BeforeScript) -> bool:
-    """No unknown option stands between the interpreter and the script or module that is wanted."""
+    """Return whether there are only known options between the interpreter and the wanted script or module."""
     script = next((_plain(word) for word in wanted if not word.startswith("-")), None)
     if script is None:
         return True
@@ -115,7 +115,7 @@ def _decides(given: str) -> bool:
 
 
 def _seen_through(words: list[str]) -> Iterator[list[str]]:
-    """The command as it is written, and the commands behind its launchers."""
+    """Yield the command as it is written, and the commands after its launchers."""
     for _ in range(_DEEPEST):
         yield words
         behind = _behind_python(words) if _PYTHON.fullmatch(PurePosixPath(words[0]).name) else _behind(words)
@@ -125,7 +125,7 @@ def _seen_through(words: list[str]) -> Iterator[list[str]]:
 
 
 def _behind(words: list[str]) -> list[str]:
-    """The words behind a launcher; empty: it is none, or it is not understood."""
+    """Return the words after a launcher; empty if there is no launcher, or it has unknown options."""
     name = PurePosixPath(words[0]).name
     if name in _SHELLS and len(words) > 1 and not words[1].startswith("-"):
         return words[1:]  # a script
@@ -148,7 +148,7 @@ def _behind(words: list[str]) -> list[str]:
 
 
 def _behind_python(words: list[str]) -> list[str]:
-    """`python -m pytest` is pytest; `python check.py` is check.py."""
+    """Return the words after Python: pytest for `python -m pytest`, check.py for `python check.py`."""
     rest = _without_options(words[1:], MODULE_FLAGS, MODULE_VALUED)
     if rest[:1] == ["-m"]:
         return rest[1:]
@@ -156,7 +156,7 @@ def _behind_python(words: list[str]) -> list[str]:
 
 
 def _without_options(words: list[str], flags: frozenset[str], valued: frozenset[str]) -> list[str]:
-    """From the first word on that is not one of these options. What is not known stays in front."""
+    """Return the words from the first one that is not one of these options."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -173,7 +173,7 @@ def _without_options(words: list[str], flags: frozenset[str], valued: frozenset[
 
 
 def _same_program(word: str, wanted: str, root: Path) -> bool:
-    """A path counts as the bare name only where no command in the sandbox could have put a program."""
+    """Return whether the programs are the same. A path matches a bare name only if no command can write there."""
     if UNKNOWN in word:
         return False
     if word == wanted:
@@ -188,9 +188,9 @@ def _same_program(word: str, wanted: str, root: Path) -> bool:
 
 
 def _has_arguments(given: Sequence[str], wanted: Sequence[str]) -> bool:
-    """All in their order; before the first one, only options and their values: `npm run test` is not `npm test`.
+    """Return whether `given` has all arguments of `wanted` in order, with only options and values before the first.
 
-    An option with which the program does not do its work has to be wanted itself.
+    So `npm run test` does not match `npm test`. An option that prevents the work must itself be in `wanted`.
     """
     if any(word in IDLE and word not in wanted for word in given):
         return False

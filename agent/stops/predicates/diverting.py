@@ -1,4 +1,4 @@
-"""Options with which a program does something else than it is required to do, by its name. Data only."""
+"""List options that divert a program from what `--require` asks for. Data only."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import msgspec
 
 
 class BeforeScript(msgspec.Struct, frozen=True):
-    """Options that may stand between an interpreter and its script. Any other one may keep the script from running."""
+    """Options that are allowed between an interpreter and its script. Any other may prevent the script from running."""
 
     flags: frozenset[str] = frozenset()
     valued: frozenset[str] = frozenset()
-    """Options whose value is the next word, or is joined to them."""
+    """Options with a value, in the next word or joined to the option."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -26,7 +26,7 @@ INTERPRETERS: tuple[tuple[str, BeforeScript], ...] = (
     (r"node(js)?", _NODE),
     (r"ruby|perl|php", BeforeScript(_words("-w"))),
 )
-"""A pattern of the program's name, and what may stand before the script."""
+"""Pairs of a pattern for the interpreter's name and its allowed options."""
 _MAKE = _words(
     """-n --just-print --dry-run --recon -f --file --makefile -o --old-file --assume-old -t --touch
     -q --question -i --ignore-errors -W --what-if --new-file --assume-new --eval -I --include-dir -p -h -v -E"""
@@ -65,13 +65,13 @@ DIVERTS: dict[str, frozenset[str]] = {
     "tox": _words("-c --conf --notest -n --root --workdir -l -h"),
     "nox": _words("-f --noxfile -l --no-run -h"),
 }
-"""Programs, Python modules among them, and options that select less, obey another configuration, or run nothing."""
+"""Programs (including Python modules), with options that select less, use another configuration, or run nothing."""
 CLUSTERS_END = "rnWj"
-"""Letters of short options whose value may be joined to them: what comes behind is no option (`-rfE`, `-n4`)."""
+"""Letters of short options that may be joined to a value: letters after them are not options (`-rfE`, `-n4`)."""
 ONE_DASH = ("go", "tsc")
-"""Their long options begin with one dash, so that short ones cannot be joined."""
+"""Programs whose long options begin with one dash, so short options cannot be joined."""
 TAKES_ASSIGNMENTS = ("make", "gmake")
-"""`NAME=value` among their arguments replaces what the build file says."""
+"""Programs with which an argument `NAME=value` overrides a variable of the build file."""
 OTHER_FOLDER = ("-C", "--chdir", "--directory", "--project", "--cwd", "--dir")
 """Options of launchers that change the folder in which a program runs."""
 CHANGES_FOLDER = ("cd", "pushd", "popd")

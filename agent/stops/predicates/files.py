@@ -1,4 +1,4 @@
-"""`--until-file`: a file exists and is not empty (docs/requirements.md 2.3.3)."""
+"""Check `--until-file`: a file exists and is not empty (docs/requirements.md 2.3.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..verdict import Verdict
 
 
 def judge_file(path: str, workspace: Workspace) -> Verdict:
-    """`path` is relative to the workspace."""
+    """Return whether the file exists and is not empty. `path` is relative to the workspace."""
     target = workspace.root / path
     name = f"until-file {path}"
     try:

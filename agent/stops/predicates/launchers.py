@@ -1,4 +1,4 @@
-"""Programs that end with the exit status of the program behind them, and options that keep one from working."""
+"""List launchers, which return the exit status of the program that they start, and options that prevent the work."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import msgspec
 
 
 class Launcher(msgspec.Struct, frozen=True):
-    """How to separate its own options from the program that it starts. Any other option hides the program."""
+    """Options that may be between a launcher and its program. After any other option, the program is unknown."""
 
     flags: frozenset[str] = frozenset()
     """Options without a value."""
     valued: frozenset[str] = frozenset()
-    """Options with a value, in the next word or behind `=`."""
+    """Options with a value, in the next word or after `=`."""
     skip: int = 0
-    """Words between the options and the program: the duration of `timeout`."""
+    """Number of words between the options and the program, such as the duration of `timeout`."""
     assigns: bool = False
-    """`NAME=value` may stand before the program."""
+    """Whether `NAME=value` may precede the program."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -62,15 +62,15 @@ LAUNCHERS: dict[tuple[str, ...], Launcher] = {
     ("yarn", "dlx"): _launcher(),
     ("coverage", "run"): _launcher("--branch -a --append -p --parallel-mode", "--source --rcfile --data-file --omit"),
 }
-"""By the words that begin the command."""
+"""Launchers by the first words of the command."""
 MODULE_FLAGS = _words("-I -B -b -E -s -S -u -v -O -OO -q -P")
 MODULE_VALUED = _words("-W -X")
-"""Options of Python that may stand before `-m` or the script."""
+"""Options of Python that may precede `-m` or the script."""
 IDLE = _words(
     """--help --version --collect-only --collectonly --co --fixtures --markers --setup-plan --dry-run --just-print
     --recon --list-tests --listTests --list --if-present --exit-zero --print-config --showconfig --no-run
     --passWithNoTests"""
 )
-"""With one of these, a program prints something and ends, or it exits with 0 whatever it finds."""
+"""Options with which a program only prints something, or exits with 0 whatever it finds."""
 IDLE_ALONE = _words("-h -V -v -n help version")
-"""The same, where it is the only argument."""
+"""Arguments with the same effect if there is no other argument."""

@@ -1,4 +1,4 @@
-"""`--until-py FILE:function`: a predicate of the user's own (docs/requirements.md 2.3.3, docs/decisions/0014)."""
+"""Check `--until-py FILE:function`: the user's own predicate (docs/requirements.md 2.3.3, docs/decisions/0014)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..verdict import Verdict
 
 _APART = Path(__file__).with_name("apart")
 _MODULES = ("wire", "remote", "worker", "imports", "fence", "judge")
-"""In the order in which they import each other."""
+"""Modules of `apart`, each after those that it imports."""
 
 
 async def judge_python(
@@ -29,10 +29,10 @@ async def judge_python(
     sandbox: Sandbox,
     approved: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Ask the predicate in a process without keys, in the sandbox. Modules that are not approved run in another one.
+    """Call the predicate in a sandboxed process without keys. Modules that are not approved run in a second process.
 
-    The function returns True, False or (bool, text). FILE is relative to the workspace; what stands next to it can be
-    imported. `approved`: SHA-256 of the guarded files by their path relative to the workspace.
+    The function returns True, False or (bool, text). FILE is relative to the workspace, and can import modules from
+    its own folder. `approved`: SHA-256 of the guarded files by path relative to the workspace. `timeout`: seconds.
     """
     name = f"until-py {script}"
     file, _, function = script.rpartition(":")
@@ -76,7 +76,7 @@ def _sources() -> bytes:
 
 
 def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) -> Verdict:
-    """Only the predicate's process knows the mark."""
+    """Read the verdict after the mark, which only the predicate's process knows."""
     text = finished.full.decode("utf-8", "replace")
     _, found, after = text.rpartition(mark)
     try:

@@ -1,4 +1,4 @@
-"""`--require`: actions that must have happened, from the journal and not from what the model says of them."""
+"""Check `--require`: actions that must have happened according to the journal, whatever the model claims."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _OF_FILES = (*_WRITERS, "read_file")
 
 
 class Acted(Protocol):
-    """A tool call with what came of it, as the journal's facts hold it."""
+    """A tool call and its result, from the journal's facts."""
 
     @property
     def tool(self) -> str:
-        """Its name."""
+        """Name of the called tool."""
         ...
 
     @property
     def arguments(self) -> object:
-        """As the model gave them."""
+        """Arguments as the model wrote them."""
         ...
 
     @property
@@ -42,40 +42,40 @@ class Acted(Protocol):
 
     @property
     def ok(self) -> bool | None:
-        """None: it has not ended."""
+        """Whether the call succeeded; None: it has not ended."""
         ...
 
     @property
     def ended(self) -> int:
-        """Where its result stands in the journal."""
+        """Sequence number of the result in the journal."""
         ...
 
     @property
     def edited(self) -> bool:
-        """The workspace changed while it ran: it is a command that changed files."""
+        """Whether the call is a command during which files of the workspace changed."""
         ...
 
     @property
     def disturbed(self) -> bool:
-        """A guarded file was written while it ran: its exit code is not about approved content."""
+        """Whether a guarded file changed during the call, so its exit code is not about approved content."""
         ...
 
 
 class Deeds(msgspec.Struct, frozen=True):
-    """What happened in a run."""
+    """The actions of a run, and the changes of files that they caused."""
 
     actions: Sequence[Acted]
     applied: frozenset[tuple[int | None, str]] = frozenset()
-    """(step, path) of edits that were applied and were not undone."""
+    """Pairs (step, path) of edits that were applied and not undone."""
     last_edit: int = 0
-    """Where the newest change of a file stands in the journal."""
+    """Sequence number of the newest change of a file in the journal."""
     is_watched: bool = True
-    """Changes by commands are known. False: the workspace is too large for snapshots."""
+    """Whether changes by commands are known. False: the workspace is too large for snapshots."""
     root: Path = Path("/nonexistent")
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """A parsed `--require`."""
+    """A parsed `--require`: the tool, a text that its arguments must contain, and when the call must happen."""
 
     tool: str
     text: str
@@ -83,17 +83,17 @@ class Requirement(msgspec.Struct, frozen=True):
 
     @property
     def call(self) -> str:
-        """The call, for messages."""
+        """Description of the call for messages."""
         return f"`{self.tool}` with `{self.text}`" if self.text else f"`{self.tool}`"
 
     @property
     def shown(self) -> str:
-        """The whole, for messages."""
+        """Description of the whole requirement for messages."""
         return f"{self.call} after the last edit" if self.after_last_edit else self.call
 
 
 def parse_requirement(action: str) -> Requirement:
-    """`TOOL`, `TOOL:TEXT`, each also with `:after-last-edit`. Raises UserError with the fix."""
+    """Parse `TOOL` or `TOOL:TEXT`, either with an optional `:after-last-edit`. Raises UserError."""
     tool, _, text = action.partition(":")
     bare = text.removesuffix(AFTER_LAST_EDIT)
     after = bare != text and (not bare or bare.endswith(":"))
@@ -114,13 +114,13 @@ def _wanted_words(action: str, text: str) -> list[str]:
 
 
 def required_commands(actions: Sequence[str]) -> list[str]:
-    """The command lines among them: what they execute decides, as in a check."""
+    """Return the required command lines. The files that they execute are guarded, as those of a check are."""
     wanted = [parse_requirement(action) for action in actions]
     return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
 
 
 def judge_required(action: str, deeds: Deeds) -> Verdict:
-    """Such a call was made, succeeded and was applied. A command counts if it surely exited with 0 itself."""
+    """Return whether such a call succeeded and was applied. A command must itself have exited with 0 for certain."""
     wanted = parse_requirement(action)
     words = _wanted_words(action, wanted.text) if wanted.tool in _COMMANDS and wanted.text else []
     made = [a for a in deeds.actions if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, deeds)]
@@ -164,7 +164,7 @@ def _was_applied(action: Acted, deeds: Deeds) -> bool:
 
 
 def _is_after_edits(action: Acted, words: Sequence[str], deeds: Deeds) -> bool:
-    """Nothing changed after it, nor by another command of the same line."""
+    """Return whether no file changed after the call, or by another command of the same line."""
     if deeds.last_edit > action.ended:
         return False
     if action.edited and not has_run(words, _argument(action, "command"), deeds.root, alone=True):
@@ -183,7 +183,7 @@ def _relative(path: str, root: Path) -> str:
 
 
 def _is_path(path: str, wanted: str) -> bool:
-    """The whole path, its last parts, or a glob."""
+    """Return whether `wanted` is the whole path, its last parts, or a matching glob."""
     bare = os.path.normpath(wanted).replace(os.sep, "/")
     return path == bare or path.endswith(f"/{bare}") or fnmatchcase(path, bare) or PurePosixPath(path).match(bare)
 

@@ -1,4 +1,4 @@
-"""`--schema`: the answer that the outcome reports has to fit a JSON Schema (docs/requirements.md 2.3.3)."""
+"""Check `--schema`: the reported answer must fit a JSON Schema (docs/requirements.md 2.3.3)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..verdict import Verdict
 from .schema_refs import require_known_dialect, require_local
 
 SECONDS = 5.0
-"""Processor time for one validation; a pattern can need years."""
+"""Limit of processor time for one validation, because a pattern can take years."""
 _STARTING = 30.0
-"""Seconds on top, for the start of the process on a busy machine."""
+"""Additional seconds for the start of the process on a busy machine."""
 _LARGEST = 4_000_000
 _CHILD = Path(__file__).with_name("schema_child.py")
 _FIX = "name a file with a JSON Schema"
@@ -39,9 +39,9 @@ async def judge_schema(
     sandbox: Sandbox,
     seconds: float = SECONDS,
 ) -> Verdict:
-    """The answer is JSON that fits the schema. A process in the sandbox validates, because a pattern may never end.
+    """Return whether the answer is JSON that fits the schema. A sandboxed process with limited time validates it.
 
-    `path` is relative to the workspace; `seconds`: processor time of the validation.
+    `path` is relative to the workspace; `seconds`: limit of the validation's processor time.
     """
     name = f"schema {path}"
     if answer is None or not answer.strip():
@@ -77,7 +77,7 @@ def _verdict(name: str, finished: Finished, seconds: float) -> Verdict:
 
 
 def load_schema(path: Path) -> dict[str, Any]:
-    """The schema. Raises UserError for a missing file, broken JSON, an invalid schema, or a reference out of it."""
+    """Load the schema. Raises UserError for a missing file, broken JSON, an invalid schema or an external reference."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
@@ -90,7 +90,7 @@ def load_schema(path: Path) -> dict[str, Any]:
     except SchemaError as error:
         why = f"{error.json_path}: {error.message[:200]}"
         raise UserError(f"{option}: it is not a valid JSON Schema at {why}") from None
-    except (AttributeError, TypeError) as error:  # a reference leads to something that is not a schema
+    except (AttributeError, TypeError) as error:  # the target of a reference is not a schema
         raise UserError(f"{option}: a part of it is not a schema ({error}); correct it") from None
     except RecursionError:
         raise UserError(f"{option}: it is nested too deeply; {_FIX} with fewer levels") from None
@@ -105,7 +105,7 @@ def _read(path: Path, option: str) -> dict[str, Any]:
             raise UserError(f"{option}: it is not a regular file; {_FIX}")
         data = path.read_bytes()
         if len(data) > _LARGEST:
-            raise UserError(f"{option}: it has {len(data):,} bytes, and {_LARGEST:,} are allowed; {_FIX}")
+            raise UserError(f"{option}: the file has {len(data):,} bytes, but at most {_LARGEST:,} are allowed; {_FIX}")
         schema: object = json.loads(data)
     except FileNotFoundError:
         raise UserError(f"{option}: there is no such file; {_FIX}") from None

@@ -12,19 +12,19 @@ from typing import Any, NoReturn
 
 
 def unfenced(answer: str) -> str:
-    """The answer without one code fence around all of it."""
+    """Remove a code fence that encloses the whole answer."""
     lines = answer.strip().splitlines()
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
     return "\n".join(lines[1:-1]) if fenced else answer
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity are not JSON."""
+    """Raise ValueError for NaN and Infinity, which are not JSON."""
     raise ValueError(f"{name} is not JSON")
 
 
 def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
-    """Whether the answer fits, and what to say about it."""
+    """Return whether the answer fits the schema, and a detail for people and the model."""
     from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -32,7 +32,7 @@ def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
     signal.setitimer(signal.ITIMER_PROF, float(sys.argv[1]))
     try:
         value = json.loads(unfenced(answer), parse_constant=refuse_constant)
-        # An empty registry: a `$ref` to the network is not fetched.
+        # With an empty registry, a `$ref` to the network is not fetched.
         validator = validator_for(schema)(schema, registry=Registry())
         error = min(validator.iter_errors(value), key=lambda error: len(error.absolute_path), default=None)
     except ValueError as error:
@@ -47,7 +47,7 @@ def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
 
 
 def main() -> None:
-    """Read the schema and the answer, print the verdict."""
+    """Read the schema and the answer, and print the verdict."""
     passed, detail = judge(*json.load(sys.stdin))
     print(json.dumps({"passed": passed, "detail": detail}), flush=True)
     os._exit(0)

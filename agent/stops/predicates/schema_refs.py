@@ -1,4 +1,4 @@
-"""Refuse a JSON Schema that refers to anything outside of its own file."""
+"""Refuse a JSON Schema with references outside its own file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...protocol import UserError
 
 if TYPE_CHECKING:
     from referencing import Specification
-    from referencing._core import Resolver  # the package exports no name for it
+    from referencing._core import Resolver  # the package does not export this class
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DIALECTS = (
@@ -20,9 +20,9 @@ _FIX = "copy what it needs into its $defs and refer to it with #/$defs/..."
 
 
 def require_local(schema: dict[str, Any], option: str) -> None:
-    """Raises UserError for a reference that the file does not resolve itself or an unknown dialect.
+    """Raise UserError for a reference that the file cannot resolve, or for an unknown dialect.
 
-    Nothing is fetched, and the dialects' own schemas are not included. `option`: as it was given.
+    Nothing is fetched, and references to the dialects' own schemas are refused. `option`: the option for the message.
     """
     from referencing import Registry, Resource
     from referencing.exceptions import Unresolvable
@@ -60,13 +60,13 @@ def require_local(schema: dict[str, Any], option: str) -> None:
 
 
 def _resource(contents: object, whole: Any) -> Any:  # noqa: ANN401 - generic in the specification's own type
-    """A reference may point to a place that no keyword of the dialect names (`#/definitions/x` in 2020-12)."""
+    """Wrap the contents. References also work to places without a keyword (`#/definitions/x` in 2020-12)."""
     specification = whole._specification
     return specification.create_resource(contents) if isinstance(contents, dict) else None
 
 
 def _draft3(whole: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Schemas below keywords of draft 3 that `referencing` does not list."""
+    """Return the schemas below keywords of draft 3 that `referencing` does not know."""
     if "draft-03" not in str(whole.get("$schema")):
         return []
     values: list[Any] = [schema.get("extends")]
@@ -77,7 +77,7 @@ def _draft3(whole: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any
 
 
 def require_known_dialect(schema: dict[str, Any], option: str) -> None:
-    """Raises UserError where `$schema` names a dialect that nobody here validates."""
+    """Raise UserError if `$schema` names a dialect that rundry cannot validate."""
     dialect = schema.get("$schema")
     if dialect is None:
         return

@@ -1,4 +1,4 @@
-"""Refuse success predicates that could never hold, before the run."""
+"""Refuse success predicates that can never hold, before the run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .schema import load_schema
 
 
 def require_usable(predicates: Predicates, root: Path) -> None:
-    """Raises UserError where a predicate could never hold: a missing file or function, a wrong schema, a wrong name."""
+    """Raise UserError for a predicate that can never hold: a missing file or function, a wrong schema or name."""
     for script in predicates.until_py:
         file, _, function = script.rpartition(":")
         if not file or not function.isidentifier():
             raise UserError(f"--until-py {script}: write FILE:function")
         if not (root / file).is_file():
-            raise UserError(f"--until-py {script}: there is no file {file} in {root}")
+            raise UserError(f"--until-py {script}: the file {file} does not exist in {root}")
         require_function(script, root / file, function)
     if predicates.schema is not None:
         load_schema(root / predicates.schema)

@@ -1,4 +1,4 @@
-"""Detectors of runs that go round in circles."""
+"""Detect runs that repeat themselves."""
 
 from .chant import find_chant
 from .observation import Call, Finding, Observation

@@ -1,21 +1,21 @@
-"""One answer that says the same piece again and again."""
+"""Detect an answer that repeats the same piece of text."""
 
 from __future__ import annotations
 
 import re
 
 _LONGEST = 40
-"""Words of the longest piece that is looked for."""
+"""Most words of a piece that is searched for."""
 _ROUNDS = 12
 _LEAST_WORDS = 60
-"""So many words have to be said in rounds: a chorus is shorter."""
+"""Fewest words in all repetitions together: a song's chorus has fewer."""
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$|^(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
 _REPEATS_BY_NATURE = re.compile(r"^(?:\s*[|+>#]|\s*(?:[-*•]|\d+[.)])\s|\s*[-=_*~.]{3,}\s*$|    |\t)")
 """Rows of tables, entries of lists, rulers, headings, quotes, indented code."""
 
 
 def find_chant(text: str) -> str | None:
-    """The piece that an answer repeats at least twelve times on end, outside of code, tables and lists; or None."""
+    """Return the piece that the answer repeats at least 12 times in a row outside code, tables and lists, or None."""
     prose = [line for line in _FENCE.sub("\n", text).splitlines() if not _REPEATS_BY_NATURE.match(line)]
     words = " ".join(prose).casefold().split()
     for length in range(1, min(_LONGEST, len(words) // 2) + 1):
@@ -26,7 +26,7 @@ def find_chant(text: str) -> str | None:
 
 
 def _end_of_rounds(words: list[str], length: int) -> int | None:
-    """Where a piece of so many words has been said often enough in a row."""
+    """Return the position at which a piece of `length` words has enough repetitions in a row; None if there is none."""
     needed = max(_ROUNDS * length, _LEAST_WORDS) - length
     run = 0
     for i in range(length, len(words)):

@@ -1,4 +1,4 @@
-"""What a detector sees of a run: one observation a step."""
+"""Define what stall detectors observe: one observation for each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call with what came back."""
+    """A tool call and its result."""
 
     action: str
     """The tool's name."""
@@ -16,37 +16,37 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     result: str = ""
     ok: bool = True
     refused: bool = False
-    """A person said no."""
+    """Whether a person refused the call."""
     aside: bool = False
-    """A plan or a note: it neither repeats the work nor interrupts a repetition."""
+    """Whether the call is a plan or a note, which neither repeats work nor interrupts a repetition."""
     poll: bool = False
-    """The tool is declared as a wait: the same answer again is no news, and no fault."""
+    """Whether the tool waits for something, so an equal result is not a repetition."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: a model's answer, what its calls brought, and the workspace after it."""
+    """One step: the model's answer, the results of its calls, and the workspace after them."""
 
     calls: list[Call] = []
     text: str = ""
-    """What the model said."""
+    """The text of the model's answer."""
     world: str | None = None
     """Fingerprint of the workspace after the step; None: it did not change."""
     score: float | None = None
     """A measure of the work after the step, such as the number of failing tests; None: not measured."""
     new: int | None = None
-    """New keys of a finder's pass; None: this is no finder."""
+    """Number of new keys in a search's pass; None: the run is not a search."""
     at: float = 0.0
-    """Seconds, of any clock that does not run backwards."""
+    """Seconds of any monotonic clock."""
     step: int | None = None
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A detector fired."""
+    """A stall that a detector found, and how to respond to it."""
 
     kind: str
     """`repeat`, `error`, `same-error`, `refused`, `cycle`, `oscillation`, `monologue`, `empty`, `stagnation`, `poll`,
     `chant` or `tool-errors`."""
     signature: str
-    """What goes round in circles, in a few words."""
+    """What is repeated, in a few words."""
     response: str
-    """`hint`: tell the model. `stop`: it was told before; end the run, or hand it off."""
+    """`hint`: send a hint to the model. `stop`: it already got a hint; end the run or hand it off."""

@@ -1,4 +1,4 @@
-"""When two actions, two results or two texts count as the same: what changes by itself is left out."""
+"""Normalise actions, results and texts for comparison, without parts that change by themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import cast
 from ..plain import plain
 
 _EXPLAINING = frozenset({"reason", "explanation", "thought", "rationale", "purpose", "why", "justification", "intent"})
-"""Arguments that say why, not what."""
+"""Arguments that explain a call and do not change what it does."""
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -40,7 +40,7 @@ _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def settled(text: str) -> str:
-    """A result without times, process ids, addresses, temporary names, colours and lines that were drawn over."""
+    """Remove times, process ids, addresses, temporary names, colours and overwritten lines from a result."""
     text = plain(text)
     for pattern, mark in _VOLATILE:
         text = pattern.sub(mark, text)
@@ -48,17 +48,17 @@ def settled(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """White space does not count."""
+    """Replace each sequence of white space by one space."""
     return " ".join(text.split())
 
 
 def plain_words(text: str) -> str:
-    """A text by its words alone: no case, no punctuation."""
+    """Return the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def canonical(arguments: object) -> str:
-    """Arguments as one text: keys sorted, white space squeezed, without those that only explain."""
+    """Return the arguments as one text: keys sorted, white space normalised, without explanations."""
     if isinstance(arguments, dict):
         named = cast("dict[str, object]", arguments)
         arguments = {key: value for key, value in named.items() if key not in _EXPLAINING}
@@ -78,12 +78,12 @@ def _squeezed_deep(value: object) -> object:
 
 
 def digest(*parts: str) -> str:
-    """A short name for what the parts say together."""
+    """Return a short digest of all parts together."""
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def readable(action: str, arguments: object) -> str:
-    """The action in a few words: `read_file src/a.py`, `run_command make`."""
+    """Describe the action in a few words, such as `read_file src/a.py` or `run_command make`."""
     if isinstance(arguments, dict):
         named = cast("dict[str, object]", arguments)
         values = [
@@ -96,5 +96,5 @@ def readable(action: str, arguments: object) -> str:
 
 
 def shortened(text: str, limit: int = 100) -> str:
-    """At most so many characters."""
+    """Shorten the text to at most `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

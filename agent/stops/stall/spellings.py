@@ -1,4 +1,4 @@
-"""One file under several spellings is one file: `a.py`, `./a.py`, `x/../a.py` and its absolute path."""
+"""Normalise paths, so that `a.py`, `./a.py`, `x/../a.py` and the absolute path count as one file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shlex
 from typing import cast
 
 _PATHS = frozenset({"path", "file", "file_path", "folder", "cwd", "dir"})
-"""Arguments that are a path."""
+"""Names of arguments that are a path."""
 _SPELLED = re.compile(r"(^|[\s=:'\"])(?:\./|/)|//|/\./|/\.\./")
-"""Something in a command line could be spelled shorter."""
+"""Matches a command line that contains a path with a shorter spelling."""
 
 
 def one_spelling(arguments: object, root: str) -> object:
-    """The arguments with paths relative to the workspace, in their shortest form, also those in a command line."""
+    """Return the arguments with all paths, also those in a command line, in their shortest form relative to `root`."""
     if not isinstance(arguments, dict):
         return arguments
     named = cast("dict[str, object]", arguments)
@@ -30,7 +30,7 @@ def _spelled(name: str, value: object, root: str) -> object:
 
 
 def _command(line: str, root: str) -> str:
-    """The line word by word; as it is where the shell's quoting cannot be read."""
+    """Normalise the paths in a command line; return it unchanged if its quoting cannot be parsed."""
     try:
         words = shlex.split(line) if _SPELLED.search(line) or "'" in line or '"' in line else line.split()
     except ValueError:

@@ -9,26 +9,26 @@ from ...protocol import StallLimits
 from .observation import Finding, Observation
 from .windows import DRY_ROUNDS, Sign, Windows
 
-_GOOD_AGAIN = 0.5
-"""Below this share of failing calls, or below the limit where that is lower, their hint has done its work."""
+_RECOVERED = 0.5
+"""Share of failing calls below which the hint is forgotten; the limit itself if that is lower."""
 _MOST_CALLS = 1_000
-"""Of which the share of failed calls can be taken."""
+"""Most calls from which the share of failed calls is calculated."""
 _LASTING = frozenset({"oscillation", "stagnation", "tool-errors"})
-"""Kinds that show across changes of the workspace: such a change does not make their hint forgotten."""
+"""Kinds that span changes of the workspace, so such a change does not reset their hint."""
 
 
 class StallWatch:
     """The detectors of one conversation. Pure: the same observations give the same findings."""
 
     def __init__(self, world: str | None = None, limits: Callable[[], StallLimits] = StallLimits) -> None:
-        """`world`: fingerprint of the workspace before the first step, where it is known. `limits`: those now."""
+        """Start to watch. `world`: fingerprint of the workspace before the first step. `limits`: the current limits."""
         self._windows = Windows(world)
         self._limits = limits
         self._hinted: set[tuple[str, str]] = set()
         self._failed: deque[bool] = deque(maxlen=_MOST_CALLS)
 
     def observe(self, seen: Observation) -> Finding | None:
-        """Takes in a step. A finding with `hint` comes once for each stall, one with `stop` only after its hint."""
+        """Add a step. A stall is returned once with `hint`, and with `stop` only after its hint."""
         known_score = self._windows.score
         self._windows.window = self._limits().window
         is_novel = self._windows.take(seen)
@@ -48,7 +48,7 @@ class StallWatch:
         return None
 
     def person_said(self) -> None:
-        """A message of a person: what repeats from here on is their wish."""
+        """Reset everything after a person's message: repetitions after it may be what the person asked for."""
         self._windows.forget()
         self._hinted.clear()
         self._failed.clear()
@@ -56,7 +56,7 @@ class StallWatch:
     def _see_rate(self, seen: Observation) -> None:
         self._failed.extend(not call.ok for call in seen.calls if not call.refused)
         limits, newest = self._limits(), self._newest()
-        if newest is not None and sum(newest) < min(_GOOD_AGAIN, limits.tool_error_rate) * len(newest):
+        if newest is not None and sum(newest) < min(_RECOVERED, limits.tool_error_rate) * len(newest):
             self._hinted.discard(("tool-errors", "tool-errors"))
 
     def _rate_signs(self) -> Iterator[Sign]:
@@ -65,7 +65,7 @@ class StallWatch:
             yield Sign("tool-errors", "tool-errors", f"{sum(newest)} of the last {len(newest)} calls failed")
 
     def _newest(self) -> list[bool] | None:
-        """Which of the newest calls failed; None while there are too few of them."""
+        """Return for each of the newest calls whether it failed; None while there are too few calls."""
         calls = self._limits().tool_error_calls
         return list(self._failed)[-calls:] if len(self._failed) >= calls else None
 
@@ -75,29 +75,29 @@ def _is_about_facts(hinted: tuple[str, str]) -> bool:
 
 
 class Judge:
-    """The windows alone, without the memory of hints: what `stall.json` gives verdicts for."""
+    """The windows without the memory of hints; `stall.json` lists its expected verdicts."""
 
     def __init__(self, world: str | None = None) -> None:
         self._windows = Windows(world)
 
     def observe(self, seen: Observation) -> str:
-        """`ok`, `nudge`, `stuck:KIND` or `dry` after this step."""
+        """Add a step and return `ok`, `nudge`, `stuck:KIND` or `dry`."""
         self._windows.take(seen)
         return self.verdict
 
     def person_said(self) -> str:
-        """A message of a person."""
+        """Add a person's message and return the verdict."""
         self._windows.forget()
         return self.verdict
 
     def hinted(self) -> str:
-        """The model was told."""
+        """Note that the model got a hint, and return the verdict."""
         self._windows.clear()
         return self.verdict
 
     @property
     def verdict(self) -> str:
-        """Of the windows as they are."""
+        """The verdict on the current windows."""
         sign = next(self._windows.signs(), None)
         if sign is not None:
             return f"stuck:{sign.kind}" if sign.full else "nudge"

@@ -1,6 +1,6 @@
-"""The windows in which a stall shows, with the limits of `tests/stops/stall.json`.
+"""Count repetitions in windows of recent steps, with the limits of `tests/stops/stall.json`.
 
-Counting starts again with each message of a person, each change of the workspace, and each hint.
+Counting starts again after each message of a person, each change of the workspace, and each hint.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .observation import Call, Observation
 from .signature import canonical, digest, plain_words, readable, settled, shortened
 
 REFUSED = 3
-"""So many in a row are a stall; one before that the model is told."""
+"""Refused calls in a row that are a stall. The model gets a hint one call earlier."""
 SAME_ERROR = 6
 CYCLE_ROUNDS, CYCLE_LONGEST = 3, 5
 OSCILLATION_WINDOW, OSCILLATION_DISTINCT, OSCILLATION_VISITS = 6, 2, 3
@@ -24,14 +24,14 @@ SCORE_ROUNDS = 6
 POLLS, POLL_SECONDS = 40, 900.0
 DRY_ROUNDS = 2
 _WORLDS, _FACTS = 1_000, 1_000
-"""States of the workspace and facts that are remembered: those that came last."""
+"""Most states of the workspace and most facts that are remembered; older ones are forgotten."""
 _KEEP = CYCLE_ROUNDS * CYCLE_LONGEST
 _SAYS_NOTHING = re.compile(r"(?:exit(?: code| status)?:? ?\d+|no output|error|failed|empty|\W)*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A window is full, or will be with the next step."""
+    """A sign of a stall: a window is full, or will be with the next step."""
 
     kind: str
     key: str
@@ -42,7 +42,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A step, as far as it can repeat."""
+    """The part of a step that is compared with other steps."""
 
     key: str
     label: str
@@ -66,17 +66,17 @@ class Windows:
 
     world: str | None = None
     window: int = 4
-    """The same action and result so often in a row is a stall: docs/requirements.md 4.3."""
+    """Number of equal actions and results in a row that is a stall (docs/requirements.md 4.3)."""
     entries: list[_Entry] = field(default_factory=list[_Entry])
     refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-    """Action to its newest error and how often that came in a row."""
+    """Maps an action to its newest error and the number of times that it occurred in a row."""
     facts: dict[str, None] = field(default_factory=dict[str, None])
-    """Digests of calls with their results, those that came last at the end."""
+    """Digests of calls with their results, the newest last."""
     without_fact: int = 0
     visits: dict[str, int] = field(default_factory=dict[str, int])
     first_seen: dict[str, int | None] = field(default_factory=dict[str, int | None])
-    """World to the step after which it was first seen, the one that was seen last at the end."""
+    """Maps each state of the workspace to the step after which it first occurred; the last one seen comes last."""
     came_back: str | None = None
     score: float | None = None
     score_rounds: int = 0
@@ -85,7 +85,7 @@ class Windows:
     dry: int = 0
     chant: str | None = None
     changed_now: bool = False
-    """The newest step changed the workspace."""
+    """Whether the newest step changed the workspace."""
 
     def __post_init__(self) -> None:
         if self.world is not None:
@@ -93,7 +93,7 @@ class Windows:
             self.first_seen[self.world] = None
 
     def clear(self) -> None:
-        """After a hint: fresh proof is demanded. What is a known fact, and which worlds were seen, stays known."""
+        """Restart counting after a hint. Known facts and states of the workspace are kept."""
         self._clear_steps()
         self.visits = {} if self.world is None else {self.world: 1}
         self.came_back = None
@@ -101,14 +101,14 @@ class Windows:
         self.dry = 0
 
     def forget(self) -> None:
-        """After a message of a person: everything starts again."""
+        """Restart everything after a person's message."""
         self.clear()
         self.facts.clear()
         self.first_seen = {} if self.world is None else {self.world: None}
         self.score = None
 
     def take(self, seen: Observation) -> bool:
-        """Takes in a step; whether it brought the workspace into a state that it never had before."""
+        """Add a step, and return whether it brought the workspace into a new state."""
         self.chant = find_chant(seen.text) if seen.text else None
         is_novel = self._see_world(seen)
         self._see_score(seen)
@@ -121,7 +121,7 @@ class Windows:
         return is_novel
 
     def signs(self) -> Iterator[Sign]:
-        """The windows that are full, the most telling first, then those that are one step from it."""
+        """Yield the full windows, the most specific first, then those that lack one step."""
         yield from self._full()
         yield from self._nearly()
 
@@ -152,7 +152,7 @@ class Windows:
         return is_novel and self.changed_now
 
     def _see_score(self, seen: Observation) -> None:
-        """A score that is the same after a change of the workspace is a round without progress."""
+        """Count a round without progress if the score is the same after a change of the workspace."""
         if seen.score is None:
             return
         if seen.score != self.score:
@@ -198,7 +198,7 @@ class Windows:
                 self.refused[asked] = (count + 1, readable(call.action, call.arguments))
 
     def _see_errors(self, calls: Sequence[tuple[str, Call]]) -> None:
-        """Equal errors of one action, whatever its arguments; a success of the action ends the row."""
+        """Count equal errors in a row of one action with any arguments. A success of the action resets the count."""
         for action in {call.action for _, call in calls}:
             own = [call for _, call in calls if call.action == action and not call.refused]
             if any(call.ok for call in own):
@@ -277,7 +277,7 @@ class Windows:
 
 
 def _in_a_row(entries: Sequence[_Entry]) -> int:
-    """How many of the newest entries are the same."""
+    """Return how many of the newest entries are equal."""
     count = 0
     for entry in reversed(entries):
         if entry.key != entries[-1].key:
@@ -287,13 +287,13 @@ def _in_a_row(entries: Sequence[_Entry]) -> int:
 
 
 def _distinct(calls: Sequence[Call]) -> list[tuple[str, Call]]:
-    """Equal calls of one step count once."""
+    """Remove repeated calls, because equal calls of one step count once."""
     keyed = {digest(c.action, canonical(c.arguments), settled(c.result), str(c.ok)): c for c in calls}
     return list(keyed.items())
 
 
 def _aside(calls: Sequence[Call]) -> _Entry:
-    """A step of nothing but plans or notes: the same plan again is a monologue."""
+    """Return the entry of a step with only plans or notes; repeating the same plan is a monologue."""
     words = plain_words(" ".join(canonical(call.arguments) for call in calls))
     return _Entry(digest("aside", words), shortened(readable(calls[0].action, calls[0].arguments)), "aside")
 

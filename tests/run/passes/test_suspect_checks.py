@@ -59,4 +59,4 @@ async def test_exit_code_zero_with_failing_tests_in_the_output_is_suspect(driven
     run = driven(result("1 failed, 4 passed in 0.10s", 0), until=[CHECK])
     outcome = await run.run()
     assert outcome.reason == "handoff", run.story()
-    assert outcome.detail.endswith("it ended with exit code 0, and counts 1 failing")
+    assert outcome.detail.endswith("its exit code is 0, but it counts 1 failing")

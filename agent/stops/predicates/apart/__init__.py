@@ -1,4 +1,4 @@
-"""What runs in the predicate's process and in the process of the code under test. Imports nothing of rundry.
+"""Code for the predicate's process and the process of the code under test. It imports nothing from rundry.
 
-The sources reach these processes as text: a sandbox may hide the folder in which rundry itself is installed.
+rundry sends the sources as text, because a sandbox may hide the folder in which rundry is installed.
 """

@@ -1,6 +1,7 @@
-"""Start of a predicate's process: `python -I -B -c boot.py`. Blocks on standard input, each behind its length.
+"""Start a predicate's process: `python -I -B -c boot.py`.
 
-The first holds the sources of this package. The second, which only the predicate's process reads, holds the question.
+Standard input has two blocks, each after its length: the sources of this package, and the question, which only the
+predicate's process reads.
 """
 
 import json
@@ -10,7 +11,7 @@ import types
 
 
 def read_block() -> bytes:
-    """The next block of standard input, without a buffer that would hold more than it."""
+    """Read the next block of standard input, without a buffer, because another process reads the rest."""
     return read_exactly(int.from_bytes(read_exactly(4), "big"))
 
 
@@ -20,13 +21,13 @@ def read_exactly(size: int) -> bytes:
     while len(found) < size:
         piece = os.read(0, min(size - len(found), 1 << 20))
         if not piece:
-            raise EOFError("the question broke off")
+            raise EOFError("the question is incomplete")
         found += piece
     return bytes(found)
 
 
 def load(sources: dict[str, str]) -> None:
-    """Make the sources a package, in their order."""
+    """Execute the sources as the modules of one package, in their order."""
     package = types.ModuleType("rundry_apart")
     package.__path__ = []
     sys.modules["rundry_apart"] = package

@@ -1,4 +1,4 @@
-"""Keep other processes out of the predicate's process, and code that is not approved from being executed in it."""
+"""Protect the predicate's process from other processes, and prevent it from executing code that is not approved."""
 
 # Paths are compared as texts, as the import system and audit events give them.
 # ruff: noqa: PTH100, PTH123
@@ -16,13 +16,13 @@ _SET_DUMPABLE, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS = 4, 24, 38  # linux/p
 _CAPABILITIES_V3 = 0x20080522
 _CAPSET = {"x86_64": 126, "aarch64": 91, "riscv64": 91}
 _OWN_FILES = frozenset({0, 1, 3})
-"""Capabilities over files, which root keeps: the others let it read what other processes hold."""
+"""Capabilities for files, which root keeps. The others would allow it to read other processes."""
 
 
 def close_to_others() -> bool:
-    """No process of this user can read or change the memory and the open files of this one. False: not on this system.
+    """Stop other processes of this user from accessing this one's memory and open files. False if not supported.
 
-    It and all that it starts give up the rights with which root could still do it.
+    This process and its children also drop the capabilities that would still allow it to root.
     """
     if sys.platform != "linux":
         return False
@@ -46,16 +46,16 @@ def _effective() -> int:
 
 
 class Fence:
-    """An audit hook, which nothing can remove: it refuses to execute files of the workspace that are not approved."""
+    """An audit hook that refuses to execute unapproved files of the workspace. Audit hooks cannot be removed."""
 
     def __init__(self, approved: Approved, own: str) -> None:
-        """`own`: the predicate's file."""
+        """Create the hook. `own`: path of the predicate's file, which may be executed."""
         self._approved, self._own = approved, own
         self._read: set[str] = set()
         self._is_looking = False
 
     def __call__(self, event: str, arguments: Any) -> None:  # noqa: ANN401 - differs by event
-        """Look at one audit event. Raises CannotJudge."""
+        """Handle one audit event. Raises CannotJudge."""
         if self._is_looking:
             return
         self._is_looking = True

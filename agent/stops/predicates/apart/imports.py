@@ -1,4 +1,4 @@
-"""What the predicate's process may execute: approved content. All other modules of the workspace run elsewhere."""
+"""Import only approved content into the predicate's process. Other workspace modules run in the worker's process."""
 
 # Paths are compared as texts, as the import system and audit events give them.
 # ruff: noqa: PTH100, PTH123
@@ -16,7 +16,7 @@ from .remote import CannotJudge, Channel, RemoteModule
 
 
 class Approved:
-    """The files of the workspace whose content is known and guarded."""
+    """The workspace files whose content is approved, with their digests."""
 
     def __init__(self, root: str, digests: dict[str, str]) -> None:
         """`digests`: SHA-256 by path relative to `root`."""
@@ -24,20 +24,20 @@ class Approved:
         self._digests = digests
 
     def is_inside(self, path: str) -> bool:
-        """In the workspace, where the model can write, by its name or behind its links."""
+        """Return whether the path, or the target of its links, is in the workspace, where the model can write."""
         names = {os.path.abspath(path), os.path.realpath(path)}
         return any(name == root or name.startswith(root + os.sep) for name in names for root in self._roots)
 
     def is_approved(self, path: str) -> bool:
-        """It was approved; `read` tells whether it still is what was approved."""
+        """Return whether the path was approved. Only `read` checks that its content has not changed since."""
         return self._digest(path) is not None
 
     def read(self, path: str) -> bytes:
-        """Its bytes. Raises CannotJudge where they are not the approved ones."""
+        """Read the file. Raises CannotJudge if the content is not the approved one."""
         with open(path, "rb") as file:
             data = file.read()
         if self._digest(path) not in (None, hashlib.sha256(data).hexdigest()):
-            raise CannotJudge(f"{path} is not what was approved")
+            raise CannotJudge(f"{path} changed since it was approved")
         return data
 
     def _digest(self, path: str) -> str | None:
@@ -47,20 +47,20 @@ class Approved:
 
 
 class Imports(MetaPathFinder):
-    """Approved files are loaded from their bytes, never from a `.pyc`. Others of the workspace become remote modules.
+    """Loads approved files from their source, never from a `.pyc`, and other workspace files as remote modules.
 
-    A file that is not approved takes the place of no module that is installed.
+    A file that is not approved never replaces an installed module.
     """
 
     def __init__(self, approved: Approved, channel: Channel) -> None:
         self._approved, self._channel = approved, channel
         self.remote: set[str] = set()
-        """Modules that the other process imported."""
+        """Modules that the worker imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As the import system asks."""
+        """Find a module (see `importlib.abc.MetaPathFinder`)."""
         if fullname.rpartition(".")[0] in self.remote:
             return ModuleSpec(fullname, _Elsewhere(self, self._channel))
         places = list(sys.path if path is None else path)
@@ -74,7 +74,7 @@ class Imports(MetaPathFinder):
         if outside is not None and is_elsewhere and (outside.origin or inside is None):
             return outside
         if inside is None or (inside.origin is None and inside.submodule_search_locations is not None):
-            return inside  # a namespace package holds no code
+            return inside  # a namespace package does not have code
         return ModuleSpec(fullname, _Elsewhere(self, self._channel))
 
     def _local(self, name: str, found: ModuleSpec) -> ModuleSpec | None:

@@ -1,4 +1,4 @@
-"""The predicate's process: approved code only. What it imports of the code under test runs in the worker."""
+"""Run the predicate in a process with approved code only. Its imports of code under test run in the worker."""
 
 # Paths are compared as texts, as the import system and audit events give them.
 # ruff: noqa: PTH118, PTH119, PTH120, PTH122
@@ -21,7 +21,7 @@ from .worker import fork
 
 
 def main(read_block: Callable[[], bytes]) -> None:
-    """Fork the worker, then read the question, ask the predicate and print the verdict behind the question's mark."""
+    """Fork the worker, read the question, call the predicate, and print the verdict after the question's mark."""
     is_closed = close_to_others()
     sys.pycache_prefix = os.path.join(os.devnull, "none")  # a .pyc of the workspace is not approved content
     number, channel = fork()
@@ -39,7 +39,7 @@ def main(read_block: Callable[[], bytes]) -> None:
 
 
 def judge(question: dict[str, Any], channel: Channel) -> tuple[bool, str]:
-    """Whether the predicate holds, and what it says about it. Any error is a no, with its reason."""
+    """Return whether the predicate holds, and its detail. Any error means no, with the error as detail."""
     file, name = question["file"], question["function"]
     approved = Approved(question["root"], question["approved"])
     try:
@@ -58,7 +58,7 @@ def judge(question: dict[str, Any], channel: Channel) -> tuple[bool, str]:
 
 
 def _load(file: str, source: str | None, approved: Approved, imports: Imports) -> ModuleType:
-    """The predicate's own module. `source`: its text, where the sandbox may hide the file."""
+    """Load the predicate's module. `source`: its text, for a file that the sandbox may hide."""
     stem = os.path.splitext(os.path.basename(file))[0]
     sys.path.insert(0, os.path.dirname(file))
     finders: list[Any] = sys.meta_path
@@ -76,7 +76,7 @@ def _load(file: str, source: str | None, approved: Approved, imports: Imports) -
 
 
 def verdict(answer: object) -> tuple[bool, str]:
-    """Only True is a yes: an unknown kind of answer must not end a run as done."""
+    """Convert the predicate's return value. Only True passes: an unknown type must not end a run as done."""
     match answer:
         case bool():
             return answer, "it returned True" if answer else "it returned False"

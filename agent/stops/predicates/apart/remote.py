@@ -1,4 +1,4 @@
-"""Objects of the code under test, as the predicate sees them: each use of one is a question to the other process."""
+"""Represent objects of the code under test in the predicate's process; each operation is a request to the worker."""
 
 # Values come from another process and have any type.
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -12,18 +12,18 @@ from .wire import decode, encode, receive, send
 
 
 class CannotJudge(BaseException):
-    """No verdict is possible. `except Exception` does not catch it."""
+    """A verdict is not possible. `except Exception` does not catch this."""
 
 
 class Channel:
-    """The way to the process of the code under test."""
+    """Connection to the worker, the process of the code under test."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._errors: dict[int, type[BaseException]] = {}
 
     def ask(self, operation: str, *arguments: object) -> Any:  # noqa: ANN401 - what the code under test gives
-        """Its answer. Raises what the code under test raised, or CannotJudge."""
+        """Send a request and return the answer. Raises the code under test's exception, or CannotJudge."""
         request = [operation, *(encode(one, _refer) for one in arguments)]
         try:
             send(self._fd, request)
@@ -36,17 +36,17 @@ class Channel:
             case ["error", list() as names, ["object", int() as number, str() as name, list()], str() as text]:
                 raise self._error_class(number, name, names)(text)
             case _:
-                raise CannotJudge("the code under test does not keep to the protocol")
+                raise CannotJudge("the code under test broke the protocol")
 
     def _resolve(self, value: list[object]) -> object:
         match value:
             case ["object", int() as number, str() as name, list() as bases]:
                 return self._error_class(number, name, bases) if bases else Remote(self, number, name)
             case _:
-                raise CannotJudge("the code under test does not keep to the protocol")
+                raise CannotJudge("the code under test broke the protocol")
 
     def _error_class(self, number: int, name: str, bases: list[Any]) -> type[BaseException]:
-        """The exception itself where it is a built-in one, else a class of its own below the nearest built-in one."""
+        """Return the class if it is built in, else a new class derived from its nearest built-in base."""
         known: list[Any] = [getattr(builtins, str(base), None) for base in bases]
         base: type[Exception] = next(
             (one for one in known if isinstance(one, type) and issubclass(one, Exception)), RuntimeError
@@ -64,7 +64,7 @@ def _init(self: BaseException, *arguments: object) -> None:
 
 
 class Remote:
-    """One object that is not plain."""
+    """An object in the worker that is not a plain value."""
 
     __slots__ = ("_channel", "_name", "_number")
 
@@ -80,7 +80,7 @@ class Remote:
         self._channel.ask("set", self, name, value)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
-        """Call it there; what it changes in plain arguments is changed here too."""
+        """Call the object in the worker, and apply its changes of plain arguments here too."""
         answer, after = self._channel.ask("call", self, list(arguments), named)
         for mine, theirs in zip((a for a in arguments if type(a) in (list, dict, set, bytearray)), after, strict=False):
             if type(mine) is type(theirs) and mine != theirs:
@@ -127,7 +127,7 @@ class Remote:
         return self._channel.ask("instance", value, self) is True
 
     def __eq__(self, other: object) -> bool:
-        """Only identity: the code under test must not say itself that it is equal to what was expected."""
+        """Compare identities only, because the code under test must not decide what is equal to it."""
         return self._number == other._number if isinstance(other, Remote) else self._refuse("==")
 
     def __hash__(self) -> int:
@@ -178,7 +178,7 @@ def _refer(value: object) -> list[object]:
 
 
 class RemoteModule(ModuleType):
-    """A module of the code under test."""
+    """A module of the code under test, which the worker imported."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         if "_remote" not in self.__dict__ or name == "__path__":

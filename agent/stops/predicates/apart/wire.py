@@ -1,6 +1,6 @@
-"""Messages between the predicate's process and that of the code under test: JSON, each behind its length.
+"""Encode messages between the predicate's process and the worker: JSON, each after its length.
 
-Only plain values of exactly these types cross as values. Everything else is a reference, and decides nothing there.
+Only values of exactly the plain types are sent as values. Every other object is sent as a reference.
 """
 
 # Values come from another process and have any type.
@@ -39,7 +39,7 @@ _MAKE: dict[str, Callable[..., object]] = {
 
 
 def encode(value: object, refer: Callable[[object], list[object]]) -> object:
-    """The value as JSON. `refer` describes what is not plain, or raises."""
+    """Encode the value as JSON. `refer` returns a reference for an object that is not plain, or raises."""
     kind = type(value)
     if kind in PLAIN:
         return value
@@ -61,7 +61,7 @@ def encode(value: object, refer: Callable[[object], list[object]]) -> object:
 
 
 def decode(value: object, resolve: Callable[[list[object]], object]) -> object:
-    """The value again, of exactly a plain type. `resolve` gives the object that a reference stands for."""
+    """Decode a value to exactly a plain type. `resolve` returns the object of a reference."""
     if not isinstance(value, list):
         return value
     match value:
@@ -78,20 +78,20 @@ def decode(value: object, resolve: Callable[[list[object]], object]) -> object:
 
 
 def send(fd: int, message: object) -> None:
-    """Write a message."""
+    """Write one message with its length. Raises ValueError for a message that is too long."""
     data = json.dumps(message).encode()
     if len(data) > LONGEST:
-        raise ValueError(f"{len(data):,} bytes are too many to pass on")
+        raise ValueError(f"a message of {len(data):,} bytes is too long")
     data = len(data).to_bytes(4, "big") + data
     while data:
         data = data[os.write(fd, data) :]
 
 
 def receive(fd: int) -> object:
-    """Read a message. Raises EOFError where the other side is gone."""
+    """Read one message. Raises EOFError if the other process has closed the connection."""
     size = int.from_bytes(_exactly(fd, 4), "big")
     if size > LONGEST:
-        raise EOFError("the other side does not keep to the protocol")
+        raise EOFError("the other process broke the protocol")
     return json.loads(_exactly(fd, size))
 
 
@@ -100,6 +100,6 @@ def _exactly(fd: int, size: int) -> bytes:
     while len(found) < size:
         piece = os.read(fd, min(size - len(found), 1 << 20))
         if not piece:
-            raise EOFError("the other side is gone")
+            raise EOFError("the other process closed the connection")
         found += piece
     return bytes(found)

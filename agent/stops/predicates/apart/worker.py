@@ -1,6 +1,6 @@
-"""The process of the code under test: imports its modules and does what the predicate's process asks.
+"""Run the code under test: import its modules and execute the requests of the predicate's process.
 
-It is forked before the predicate's process reads the question, so that it holds nothing of it.
+The worker is forked before the predicate's process reads the question, so it never has the question in its memory.
 """
 
 # Values come from another process and have any type.
@@ -17,7 +17,7 @@ from .wire import decode, encode, receive, send
 
 
 class Worker:
-    """Serves one predicate. Objects that are not plain stay here and are named by a number."""
+    """Serves one predicate. Objects other than plain values stay here; messages refer to them by number."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -25,7 +25,7 @@ class Worker:
         self._numbers: dict[int, int] = {}
 
     def serve(self) -> None:
-        """Answer until the other side is gone."""
+        """Answer requests until the other process closes the connection."""
         while True:
             try:
                 request: Any = receive(self._fd)
@@ -56,7 +56,7 @@ class Worker:
         return self._objects[number]
 
     def do_import(self, name: str, path: list[str]) -> list[object]:
-        """The module, whether it is a package, and the names that `import *` takes."""
+        """Import a module. Return it, whether it is a package, and the names that `import *` binds."""
         sys.path[:] = path
         importlib.invalidate_caches()
         module = importlib.import_module(name)
@@ -64,40 +64,40 @@ class Worker:
         return [module, hasattr(module, "__path__"), [str(one) for one in names]]
 
     def do_get(self, owner: object, name: str) -> object:
-        """An attribute."""
+        """Return an attribute of the object."""
         return getattr(owner, name)
 
     def do_set(self, owner: object, name: str, value: object) -> None:
-        """Change an attribute."""
+        """Set an attribute of the object."""
         setattr(owner, name, value)
 
     def do_call(self, called: Any, arguments: list[Any], named: dict[str, Any]) -> list[object]:  # noqa: ANN401
-        """What it returns, and the arguments after it: it may have changed them."""
+        """Call the object. Return its result and the arguments, which the call may have changed."""
         answer = called(*arguments, **named)
         return [answer, [one for one in arguments if type(one) in (list, dict, set, bytearray)]]
 
     def do_item(self, owner: Any, key: object) -> object:  # noqa: ANN401
-        """An item."""
+        """Return an item of the object, as in `owner[key]`."""
         return owner[key]
 
     def do_builtin(self, name: str, owner: object) -> object:
-        """`len`, `bool`, `str`, `next`, `iter`, `int` or `float` of it."""
+        """Apply `len`, `bool`, `str`, `next`, `iter`, `int` or `float` to the object."""
         return getattr(builtins, name)(owner)
 
     def do_instance(self, value: object, kind: Any) -> bool:  # noqa: ANN401
-        """`isinstance`."""
+        """Return `isinstance(value, kind)`."""
         return isinstance(value, kind)
 
 
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - its text is code under test too
+    except Exception:  # noqa: BLE001 - its `__str__` is code under test too
         return ""
 
 
 def fork() -> tuple[int, int]:
-    """Start the process. Returns its number and the channel to it."""
+    """Start the worker's process. Return its id and the file descriptor of the connection to it."""
     import socket
 
     near, far = socket.socketpair()
@@ -110,4 +110,4 @@ def fork() -> tuple[int, int]:
     os.dup2(nothing, 0)
     sys.modules["__main__"] = ModuleType("__main__")
     Worker(far.detach()).serve()
-    raise AssertionError("it serves until it ends")
+    raise AssertionError("`serve` returned in the worker")
