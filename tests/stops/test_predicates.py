@@ -121,7 +121,7 @@ class TestUsable:
         [
             ({"until_py": ["ready.py"]}, "FILE:function"),
             ({"until_py": ["ready.py:no function"]}, "FILE:function"),
-            ({"until_py": ["gone.py:ready"]}, "no file gone.py"),
+            ({"until_py": ["gone.py:ready"]}, "the file gone.py does not exist"),
             ({"schema": "gone.json"}, "--schema .*gone.json: there is no such file; name a file with a JSON Schema"),
             ({"schema": "folder"}, "--schema .*folder: it is a folder; name a file with a JSON Schema"),
             ({"schema": "broken.json"}, "--schema .*not JSON"),

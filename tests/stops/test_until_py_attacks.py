@@ -173,7 +173,7 @@ async def test_a_file_that_is_not_the_approved_one_gives_no_verdict(tmp_path, sa
         approved={"checks/ready.py": hashlib.sha256(b"def ready(state): return False\n").hexdigest()},
     )
     assert not verdict.passed
-    assert "not what was approved" in verdict.detail
+    assert "changed since it was approved" in verdict.detail
 
 
 async def test_a_new_module_with_the_name_of_an_installed_one_does_not_take_its_place(tmp_path, sandbox):
