@@ -137,7 +137,7 @@ async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[st
 
 
 def _put_back(ground: Ground, way: Way) -> str | None:
-    return Restorer(ground.workspace, way.folders.__contains__).put_back(way.path, way.want, way.have)
+    return Restorer(ground.workspace, way.folders.__contains__).restore(way.path, way.want, way.have)
 
 
 def _is_recorded(facts: RunFacts, way: Way) -> bool:

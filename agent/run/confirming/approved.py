@@ -12,7 +12,7 @@ from ...facts.guarded_files import SealFacts
 from ...journal import Journal
 from ...stops import Guard
 from ...workspace.files.ledger import Ledger
-from ...workspace.seals import Mark, PutBack, Sealed, read_mark
+from ...workspace.seals import Mark, Sealed, SealRestorer, read_mark
 from .not_set_up import NotSetUp
 
 _RESTORED = ("absent", "file", "link")
@@ -57,12 +57,12 @@ def lay_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, 
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:
         raise NotSetUp(f"{lost[0]} is guarded, and its approved content was too large to keep")
     guard.depends.shadows.known = guard.depends.shadows.known & frozenset(found.known)
-    put_back = PutBack(folder, folder.with_name(f"{folder.name}.aside"), Ledger(), lambda data: "")
+    restorer = SealRestorer(folder, folder.with_name(f"{folder.name}.aside"), Ledger(), lambda data: "")
     for path, mark in found.marks.items():
         if mark.kind not in _RESTORED or path.startswith(outside) or read_mark(folder, path).mark == mark:
             continue
         try:
-            put_back.restore(path, mark, journal.blob)
+            restorer.restore(path, mark, journal.blob)
         except KeyError:
             raise NotSetUp(f"the approved content of {path} is not in the journal") from None
     for path in [path for path in _files(folder) if path not in found.marks and guard.seals(path)]:

@@ -12,7 +12,7 @@ from ...facts.facts import RunFacts
 from ...gate import changed_draft
 from ...journal import Journal
 from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
-from ...workspace.seals import KEPT, Difference, Mark, PutBack, Seals
+from ...workspace.seals import KEPT, Difference, Mark, SealRestorer, Seals
 from ..resources.activity import Activity
 from ..resources.recorder import with_waiting
 from ..resources.tree import Tree
@@ -34,7 +34,7 @@ class Guarded:
             self._root, guard.seals, journal.keep, private, installed=depends.places, goals=depends.goals
         )
         attic = journal.path.with_suffix(".kept")
-        self._put_back = PutBack(self._root, attic, workspace.ledger, journal.keep, workspace.leftovers)
+        self._restorer = SealRestorer(self._root, attic, workspace.ledger, journal.keep, workspace.leftovers)
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
         """Whether an earlier runner recorded the approved content."""
@@ -245,7 +245,7 @@ class Guarded:
         if path in self._seals.lost:
             return self._give_up(one, "its approved content was too large to keep; change it back")
         try:
-            displaced = self._put_back.restore(path, one.approved, self._journal.blob)
+            displaced = self._restorer.restore(path, one.approved, self._journal.blob)
         except (OSError, KeyError, RundryError) as error:
             if isinstance(error, JournalError):
                 raise

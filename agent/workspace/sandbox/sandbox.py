@@ -148,7 +148,7 @@ class Sandbox(Confinement):
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}
         more, copies = self._kept_places(ws)
-        git = await around.begin(put_back=self.kind != "bubblewrap", more=more, copies=copies)
+        git = await around.begin(restore=self.kind != "bubblewrap", more=more, copies=copies)
         try:
             done = await run_process(
                 self.wrap(

@@ -1,8 +1,8 @@
-"""Files identified by path and digest: their approved state, what differs from it, and the way back to it."""
+"""Record the approved state of guarded files by digest, compare the files with it, and restore it."""
 
 from .marks import Mark, Seen, read_mark
 from .names import SKIPPED, NameIndex
-from .put_back import PutBack
+from .restore import SealRestorer
 from .seals import KEPT, Difference, Sealed, Seals
 
-__all__ = ["KEPT", "SKIPPED", "Difference", "Mark", "NameIndex", "PutBack", "Sealed", "Seals", "Seen", "read_mark"]
+__all__ = ["KEPT", "SKIPPED", "Difference", "Mark", "NameIndex", "SealRestorer", "Sealed", "Seals", "Seen", "read_mark"]

@@ -1,7 +1,7 @@
-"""Python bytecode that came during a run: removed before a check, which could take it for the compiled source.
+"""Remove the Python bytecode that appeared during a run before a check, which could execute it instead of the source.
 
-Bytecode counts as valid by the time and size of its source, or without any look at it (PEP 552): both can be forged.
-An environment variable that leads Python elsewhere does not hold for `python -E`, for `env -i` or for tox.
+Python accepts bytecode by the time and size of its source, or without any test (PEP 552), and both can be forged.
+An environment variable for another cache folder would not affect `python -E`, `env -i` or tox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .names import CACHE
 
 _ENDINGS = (".pyc", ".pyo")
 _Standing = tuple[Stamp, Stamp | None]
-"""Of the bytecode and of its source."""
+"""The stamps of the bytecode and of its source."""
 
 
 class Bytecode:
@@ -30,13 +30,13 @@ class Bytecode:
         self._known: dict[str, _Standing] = {}
 
     def remember(self, folders: Iterable[str]) -> None:
-        """Keep what stands in these folders (`x/__pycache__`, relative): it may stay as long as it does not change."""
+        """Record the bytecode in these folders (`x/__pycache__`, relative), which stays while it is unchanged."""
         for folder in folders:
             with suppress(OSError), folder_of(self._root, self._root / folder / "x") as fd:
                 self._known.update((f"{folder}/{name}", standing) for name, standing in _standing(fd))
 
     def drop(self, folders: Iterable[str]) -> list[str]:
-        """Remove bytecode that is new, changed, or of a source that changed. Returns what could not be removed."""
+        """Remove bytecode that is new, changed, or has a changed source. Return the files that could not be removed."""
         left: list[str] = []
         for folder in folders:
             try:
@@ -61,7 +61,7 @@ class Bytecode:
         return iter(left)
 
     def _is_gone(self, folder: str) -> bool:
-        """Nothing that Python would look into; a link there is removed."""
+        """Return whether the folder is missing. A link in its place is removed, so that Python does not follow it."""
         place = self._root / folder
         with suppress(OSError), folder_of(self._root, place) as above:
             if stat.S_ISLNK(os.stat(CACHE, dir_fd=above, follow_symlinks=False).st_mode):
@@ -70,7 +70,7 @@ class Bytecode:
 
 
 def caches_below(folder: Path) -> Iterator[Path]:
-    """The bytecode folders of installed packages."""
+    """Yield the bytecode folders of installed packages below a folder."""
     for top, folders, _ in walk_folders(folder):
         if CACHE in folders:
             folders.remove(CACHE)

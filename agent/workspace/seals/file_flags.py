@@ -1,4 +1,4 @@
-"""Take back `chattr +i` and `chattr +a`, with which a command that runs as root can keep a file from being restored."""
+"""Undo `chattr +i` and `chattr +a`, with which a command of root can prevent rundry from restoring a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 
 
 def release(root: Path, path: str) -> bool:
-    """Make the path and the folders on its way changeable. True: one of them was not. Follows no link below `root`."""
+    """Make the path and its parent folders changeable. Return whether one of them was not.
+
+    Links below `root` are not followed.
+    """
     if sys.platform != "linux":
         return False
     found = False
@@ -37,7 +40,7 @@ def release(root: Path, path: str) -> bool:
 
 
 def _release(fd: int) -> bool:
-    """Of one open file or folder. False: it has no such flag, or this user or file system cannot change it."""
+    """Remove the flags of an open file or folder. Return False if it has none, or they cannot be changed."""
     import fcntl
 
     flags = array.array("I", [0, 0])

@@ -1,4 +1,4 @@
-"""The links on the way to a path, and what they lead to: each of them decides what is read there."""
+"""Find the links on a path and their targets, because each of them decides which content is read."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .names import SKIPPED
 
 _DEPTH = 8
 _GUARDED = 5_000
-"""Most guarded files behind one link to a folder."""
+"""Maximum number of guarded files behind one link to a folder."""
 _LISTED = 20_000
-"""Most files that are listed behind all links to folders: a link can lead to the root of the file system."""
+"""Maximum number of files that are listed behind all links to folders; a link can lead to the root folder."""
 
 _KERNEL = ("/proc", "/sys", "/dev")
-"""Files that the kernel makes: they change by themselves."""
+"""Folders whose files the kernel generates and changes."""
 
 
 @dataclass
 class LinkedFiles:
-    """How many more files may be listed behind links to folders, and the links whose files were not all listed."""
+    """The number of files that may still be listed behind links to folders, and the links that were listed in part."""
 
     left: int = _LISTED
     cut: set[str] = field(default_factory=set[str])
@@ -31,7 +31,7 @@ class LinkedFiles:
 def through_links(
     root: Path, path: str, accepts: Callable[[str], bool], linked: LinkedFiles, depth: int = _DEPTH
 ) -> Iterator[str]:
-    """Yield the path, or the links on its way and the paths behind them; relative to `root` if they are inside it."""
+    """Yield the path, or, if it contains links, these links and their targets; relative to `root` if inside it."""
     base = Path("/") if path.startswith("/") else root
     parts = path.strip("/").split("/")
     for at, part in enumerate(parts):
@@ -49,7 +49,7 @@ def through_links(
 
 
 def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool], linked: LinkedFiles) -> Iterator[str]:
-    """Yield the files behind a link to a folder that are guarded by the link's name."""
+    """Yield the files behind a link to a folder whose paths through the link are guarded."""
     guarded = 0
     for top, folders, files in walk_folders(folder):
         folders[:] = [name for name in folders if name not in SKIPPED and f"{top.rstrip('/')}/{name}" not in _KERNEL]
@@ -65,5 +65,5 @@ def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool],
 
 
 def _named(root: Path, whole: Path) -> str:
-    """Relative to the workspace where it lies inside, else absolute."""
+    """Return the path relative to the workspace if it is inside, else the absolute path."""
     return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)

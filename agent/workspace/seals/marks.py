@@ -1,4 +1,4 @@
-"""The state of one path: what stands there, by content, and the stat fields that change with it."""
+"""The state of a path: its type and content, and the stat fields that change with them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ABSENT, FILE, LINK, FOLDER, OTHER, DIVERTED, UNREADABLE = (
     "unreadable",
 )
 _RACY_NS = 50_000_000
-"""A file that changed so shortly before it was read may change again within one tick of the file system's clock."""
+"""A file that changed this recently before it was read may change again within one tick of the clock."""
 _COARSE_NS = 2_100_000_000
-"""The same where the file system keeps whole seconds."""
+"""The same for a file system that stores whole seconds."""
 _PIECE = 1 << 20
 
 Stamp = tuple[int, int, int, int, int, int]
@@ -33,10 +33,10 @@ Stamp = tuple[int, int, int, int, int, int]
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """What stands at a path."""
+    """The type and the content of a path."""
 
     kind: str
-    """`absent`, `file`, `link`, `folder`, `other`, `unreadable`; `diverted`: a link or a file stands on the way."""
+    """`absent`, `file`, `link`, `folder`, `other`, `unreadable`, or `diverted`: a parent is a link or a file."""
     digest: str = ""
     """SHA-256 of the bytes, or of a link's target, in hex."""
     mode: int = 0
@@ -45,7 +45,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def says(self) -> str:
-        """For a person: `a file of 120 bytes`."""
+        """Return a description for people, such as `a file of 120 bytes`."""
         match self.kind:
             case "file":
                 return f"a file of {self.size:,} bytes"
@@ -58,17 +58,17 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Seen(msgspec.Struct):
-    """A mark with the stat fields it was read under."""
+    """A mark and the stat fields at the time when it was read."""
 
     mark: Mark
     stamp: Stamp | None
-    """None: nothing is there."""
+    """None if the path does not exist."""
     racy: bool = False
-    """The stat fields may stay the same at the next change."""
+    """Whether the next change may leave the stat fields as they are."""
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """The fields that are compared."""
+    """Return the stat fields that are compared."""
     return (
         status.st_dev,
         status.st_ino,
@@ -80,15 +80,15 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_racy(stamp: Stamp, read_ns: int) -> bool:
-    """Whether the path can change again without a new ctime."""
+    """Return whether the path can change again without a new ctime."""
     ctime = stamp[5]
     return ctime > read_ns - (_RACY_NS if ctime % 1_000_000_000 else _COARSE_NS)
 
 
 def read_mark(root: Path, path: str, keep: list[bytes] | None = None, most: int = 0) -> Seen:
-    """Read a path below `root` without following a link. Never raises OSError.
+    """Return the state of a path below `root`. Links are not followed. Never raises OSError.
 
-    `keep` receives the bytes of a file, or a link's target, of at most `most` bytes.
+    `keep` receives the bytes of a file, or the target of a link, if they have at most `most` bytes.
     """
     now = time.time_ns()
     try:

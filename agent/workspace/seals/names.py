@@ -1,4 +1,4 @@
-"""All names below a folder that a test accepts, found again with one stat for each folder."""
+"""Index all accepted names below a folder. An update costs one stat for each folder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from .marks import Stamp, is_racy, stamp_of
 
 SKIPPED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
-"""Folders in which no tool looks for tests or for its configuration. Files in them are guarded by their path alone."""
+"""Folders in which tools do not search for tests or settings. A file in them is guarded only by its own path."""
 CACHE = "__pycache__"
 _VENV = "pyvenv.cfg"
 _METADATA = (".dist-info", ".egg-info")
-"""Of the folders of an installed package, the ones that can name plug-ins."""
+"""Suffixes of those folders of an installed package that can name plug-ins."""
 
 
 class _Folder:
@@ -23,16 +23,16 @@ class _Folder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        """Absolute, without a slash at the end."""
+        """Absolute path without a slash at the end."""
         self.stamp: Stamp | None = None
         self.below: list[_Folder] = []
         self.found: list[str] = []
         self.caches: list[str] = []
-        """Folders of bytecode, and links with their name."""
+        """Folders of bytecode, and links with such a name."""
 
 
 class NameIndex:
-    """The accepted paths of a workspace, whatever git ignores and however large it is."""
+    """The accepted paths of a workspace, including those that git ignores."""
 
     def __init__(
         self,
@@ -41,29 +41,29 @@ class NameIndex:
         private: frozenset[str] = frozenset(),
         installed: Iterable[str] = (),
     ) -> None:
-        """`accepts` is asked with a path relative to `root`. `private`: absolute folders that are not entered.
+        """`accepts` receives paths relative to `root`. `private`: absolute paths of folders that are not searched.
 
-        `installed`: folders relative to `root` that are looked at although they lie in one that is skipped.
+        `installed`: folders relative to `root` that are searched although they are inside a skipped one.
         """
         self._root, self._accepts, self._private = str(root), accepts, private
         self._top = _Folder(self._root)
         self._installed = {path: _Folder(path) for path in (f"{self._root}/{name}" for name in sorted(installed))}
 
     def update(self) -> bool:
-        """Look again. Whether any name came or went."""
+        """Read the folders that changed. Return whether a name was added or removed."""
         return self._look([self._top, *self._installed.values()])
 
     def paths(self) -> Iterator[str]:
-        """Paths that the last `update` found."""
+        """Yield the accepted paths that the last `update` found."""
         for folder in self._all():
             yield from folder.found
 
     def folders(self) -> Iterator[str]:
-        """The absolute paths of the folders that were entered."""
+        """Yield the absolute paths of the searched folders."""
         return (folder.path for folder in self._all())
 
     def caches(self) -> Iterator[str]:
-        """Folders of Python's bytecode that `update` found last, relative to the root."""
+        """Yield the folders of Python bytecode that the last `update` found, relative to the root."""
         for folder in self._all():
             yield from folder.caches
 
@@ -75,7 +75,7 @@ class NameIndex:
             waiting += folder.below
 
     def _look(self, waiting: list[_Folder]) -> bool:
-        """A stat for each folder; only one whose names moved is listed again. A directory's ctime cannot be set."""
+        """List each folder whose ctime, which users cannot set, changed. Return whether any changed."""
         changed = False
         while waiting:
             folder = waiting.pop()
@@ -97,7 +97,7 @@ class NameIndex:
         old = {child.path: child for child in folder.below}
         before = (folder.found, [child.path for child in folder.below])
         folder.below, folder.found, folder.caches = [], [], []
-        # The top, and what is installed, is entered also where a link leads to it.
+        # The top and the installed folders are searched even if they are links.
         if stat.S_ISDIR(status.st_mode) or folder is self._top:
             self._take_in(folder, old)
         folder.stamp = None if is_racy(stamp, now) else stamp

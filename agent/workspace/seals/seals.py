@@ -1,6 +1,6 @@
-"""The approved state of guarded paths, and what differs from it now.
+"""The approved state of guarded paths, and the differences from it.
 
-A path relative to the workspace is walked from the workspace; an absolute one lies outside of it.
+Paths inside the workspace are relative; absolute paths are outside of it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Seen, Stamp, read
 from .names import NameIndex
 
 KEPT = 16_000_000
-"""Bytes of the largest file whose approved content is kept."""
+"""Maximum bytes of a file whose approved content is stored."""
 KEPT_IN_ALL = 256_000_000
 ALWAYS_READ = 64_000_000
-"""Bytes that are read at each full comparison; of what is beyond, unchanged stat fields are believed."""
+"""Bytes that each full comparison reads. Further files are read only if their stat fields changed."""
 _NOTHING = Mark(ABSENT)
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A guarded path whose content is not the approved one."""
+    """A guarded path whose content differs from the approved content."""
 
     path: str
     approved: Mark
@@ -34,13 +34,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Sealed(msgspec.Struct, frozen=True):
-    """The approved state as it is stored."""
+    """The approved state in its stored form."""
 
     marks: dict[str, Mark]
     lost: list[str] = []
-    """Paths whose approved bytes are not kept."""
+    """Paths whose approved bytes are not stored."""
     known: list[str] = []
-    """Modules that stood at the start and could be taken for new ones."""
+    """Modules that existed at the start and could be mistaken for new ones."""
 
 
 class Seals:
@@ -55,9 +55,9 @@ class Seals:
         installed: Collection[str] = (),
         goals: Collection[str] = (),
     ) -> None:
-        """`accepts`: a file with this name is guarded when it exists. `keep` stores approved bytes by their SHA-256.
+        """`accepts`: whether an existing file of this name is guarded. `keep` stores approved bytes by their SHA-256.
 
-        `installed`: folders that are looked at wherever they lie. `goals`: paths where a folder counts as a file does.
+        `installed`: folders that are searched even inside skipped ones. `goals`: paths where a folder counts as a file.
         """
         self.root = root
         self._goals = frozenset(goals)
@@ -69,32 +69,32 @@ class Seals:
         self._marks: dict[str, Mark] = {}
         self._seen: dict[str, Seen] = {}
         self._outputs: dict[str, Mark] = {}
-        """New data files that checks made."""
+        """New data files that checks created."""
         self._room = KEPT_IN_ALL
         self._lock = threading.Lock()
         self._linked = LinkedFiles()
         self.lost: set[str] = set()
-        """Paths whose approved bytes are not kept: they cannot be restored."""
+        """Paths whose approved bytes are not stored, so that they cannot be restored."""
 
     def __len__(self) -> int:
         return len(self._marks)
 
     @property
     def existing(self) -> list[str]:
-        """Guarded paths below the workspace that have an approved file or link."""
+        """Return the guarded paths below the workspace that have an approved file or link."""
         return [path for path, mark in self._marks.items() if mark.kind in (FILE, LINK) and not path.startswith("/")]
 
     @property
     def cut_links(self) -> set[str]:
-        """Links to folders with too many files: not all files behind them are guarded."""
+        """Return the links to folders with too many files, so that not all files behind them are guarded."""
         return self._linked.cut
 
     def mark_of(self, path: str) -> Mark | None:
-        """The approved mark; None: the path is not guarded by digest."""
+        """Return the approved mark; None if the path is not guarded by digest."""
         return self._marks.get(path)
 
     def capture(self, paths: Iterable[str]) -> None:
-        """Approve the present state of these paths and of everything that the test of names accepts."""
+        """Approve the present state of these paths and of all files whose names `accepts` allows."""
         with self._lock:
             self._index.update()
             self._linked = LinkedFiles()
@@ -104,26 +104,26 @@ class Seals:
             self._bytecode.remember(self._caches())
 
     def drop_bytecode(self) -> list[str]:
-        """Remove Python bytecode that came since `capture`. Returns what could not be removed."""
+        """Remove Python bytecode that appeared since `capture`. Return the files that could not be removed."""
         with self._lock:
             self._index.update()
             return self._bytecode.drop(list(self._caches()))
 
     def approve(self, paths: Iterable[str]) -> None:
-        """Approve the present state of these paths: a person kept it."""
+        """Approve the present state of these paths, because a person accepted it."""
         with self._lock:
             for path in self._expanded(paths):
                 self._outputs.pop(path, None)
                 self._approve(path)
 
     def keep_approved(self) -> None:
-        """Store the bytes that were approved since the last call: once for many, and in the caller's own thread."""
+        """Store the bytes that were approved since the last call, in the thread of the caller."""
         unkept, self._unkept = self._unkept, []
         for data in unkept:
             self._keep(data)
 
     def approve_mark(self, path: str, mark: Mark) -> None:
-        """Approve this state, whose bytes are already kept."""
+        """Approve this state, whose bytes are already stored."""
         with self._lock:
             self._marks[path] = mark
             self._seen.pop(path, None)
@@ -131,7 +131,7 @@ class Seals:
             self.lost.discard(path)
 
     def approve_bytes(self, path: str, digest: str | None) -> None:
-        """Approve this content (None: no file), which is already kept, whatever stands there now."""
+        """Approve this stored content, independent of the present file. `digest`: None for an absent file."""
         with self._lock:
             seen = read_mark(*self._place(path))
             mode = seen.mark.mode if seen.mark.kind == FILE else 0o644
@@ -145,17 +145,17 @@ class Seals:
             self.lost.discard(path)
 
     def tolerate(self, paths: Iterable[str]) -> None:
-        """New files that a check itself made: not a difference as long as their content stays."""
+        """Accept new files that a check created: they are not a difference until their content changes."""
         with self._lock:
             for path in paths:
                 self._outputs[path] = read_mark(*self._place(path)).mark
 
     def stored(self, known: Iterable[str] = ()) -> bytes:
-        """The approved state, for `load`. `known` is returned by it."""
+        """Return the approved state for `load`, which returns `known`."""
         return msgspec.msgpack.encode(Sealed(dict(self._marks), sorted(self.lost), sorted(known)))
 
     def load(self, data: bytes) -> list[str]:
-        """Take over an approved state that an earlier runner stored. Raises msgspec.DecodeError."""
+        """Load an approved state that an earlier runner stored. Return its `known`. Raises msgspec.DecodeError."""
         sealed = msgspec.msgpack.decode(data, type=Sealed)
         with self._lock:
             self._marks.update(sealed.marks)
@@ -163,30 +163,30 @@ class Seals:
         return sealed.known
 
     def bytes_at(self, path: str) -> bytes | None:
-        """The bytes of the file, or the target of the link, that stands there; None: neither, or too large to keep."""
+        """Return the bytes of the file or the target of the link; None if it is neither or too large to store."""
         found: list[bytes] = []
         read_mark(*self._place(path), found, KEPT)
         return found[0] if found else None
 
     def glance(self) -> list[Difference]:
-        """Compare by stat fields; read only what they say has moved. For between verdicts."""
+        """Compare the stat fields, and read only files whose fields changed. For use between verdicts."""
         with self._lock:
             return [*self._new_names(), *self._compare(self._moved())]
 
     def compare(self) -> list[Difference]:
-        """Compare by content, whatever times and sizes say."""
+        """Compare the content, even if times and sizes are unchanged."""
         with self._lock:
             return [*self._new_names(), *self._compare(self._marks, full=True)]
 
     def stamps(self) -> dict[str, Stamp | None]:
-        """The stat fields of the last comparison: a write in between shows, also one that was taken back."""
+        """Return the stat fields of the last comparison. They also reveal a later write that was reverted."""
         return {path: seen.stamp for path, seen in self._seen.items()}
 
     def _accepts_name(self, path: str) -> bool:
         if self._accepts(path):
             return True
         whole = self.root / path
-        # A link to a folder of tests is guarded with what it leads to.
+        # A link to a folder of tests is guarded together with its target.
         return whole.is_symlink() and whole.is_dir() and self._accepts(f"{path}/test_x.py")
 
     def _place(self, path: str) -> tuple[Path, str]:
@@ -204,7 +204,7 @@ class Seals:
         self._marks[path], self._seen[path] = seen.mark, seen
 
     def _expanded(self, paths: Iterable[str]) -> Iterator[str]:
-        """Each path with the links on its way, and what they lead to."""
+        """Yield each path with the links on it and their targets."""
         for path in paths:
             yield from through_links(self.root, path, self._accepts, self._linked)
 
@@ -224,7 +224,7 @@ class Seals:
         return found
 
     def _moved(self) -> list[str]:
-        """Guarded paths whose stat fields are not those of the last look."""
+        """Return the guarded paths whose stat fields changed since the last comparison."""
         found: list[str] = []
         prefix, lstat, seen_of = f"{self.root}/", os.lstat, self._seen
         for path in self._marks:
@@ -260,7 +260,7 @@ class Seals:
         return found
 
     def _is_nothing(self, path: str, approved: Mark, now: Mark) -> bool:
-        """A missing file, on whose way something else than a folder stands that leads nowhere."""
+        """Return whether the approved file is absent and the path cannot be read, because a parent is not a folder."""
         root, below = self._place(path)
         return approved.kind == ABSENT and now.kind == DIVERTED and not (root / below).exists()
 
@@ -274,5 +274,5 @@ class Seals:
 
 def _alike(approved: Mark, now: Mark) -> bool:
     if approved.kind == ABSENT:
-        return now.kind in (ABSENT, FOLDER)  # no tool reads a folder in place of a file
+        return now.kind in (ABSENT, FOLDER)  # tools do not read a folder where they expect a file
     return (approved.kind, approved.digest, approved.mode) == (now.kind, now.digest, now.mode)

@@ -1,1 +1,1 @@
-"""States of the workspace as trees of objects: taken, compared, restored, written as patches."""
+"""Store states of the workspace as trees of objects, compare and restore them, and write them as patches."""

@@ -1,6 +1,6 @@
-"""A private git object store: blobs and trees, written and read here, in the format that git reads (gitformat-loose).
+"""A private store of blobs and trees in git's format (gitformat-loose(5)).
 
-git itself is never run on it, so no filter, hook, attribute or config of anyone can change a byte or execute code.
+rundry reads and writes it without running git, so that filters, hooks and settings cannot change content or run code.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import NamedTuple
 from ..errors import SnapshotDamaged
 
 LINK, FOLDER, LARGE = 0o120000, 0o040000, 0o160000
-"""Modes of tree entries, beside those of plain files. LARGE is git's mode for a commit elsewhere: the content is not
-here."""
+"""Modes of tree entries in addition to those of plain files. LARGE is git's mode for a submodule's commit; here it
+marks a file whose content is not stored."""
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\thooksPath = /dev/null\n"
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
 _MOST_ENTRIES = 2_000
-"""Entries of all trees that are kept in memory; the newest tree is kept whatever its size."""
+"""Maximum number of entries of all trees in memory; the newest tree is kept even if it is larger."""
 
 
 class Entry(NamedTuple):
-    """One line of a tree."""
+    """An entry of a tree."""
 
     mode: int
     sha: str
 
 
 class ObjectStore:
-    """Objects by their SHA-1, each in a file of its own, owner-only. What is there already is not written again."""
+    """Stores each object in a file named by its SHA-1, readable only by the user. Existing objects are kept."""
 
     def __init__(self, folder: Path) -> None:
         self._objects = folder / "objects"
         self._trees: dict[str, dict[bytes, Entry]] = {}
         self._entries = 0
-        """Of all trees in memory."""
+        """Number of entries of all trees in memory."""
         if not (folder / "HEAD").exists():
             _lay_out(folder)
 
@@ -47,7 +47,7 @@ class ObjectStore:
         return self._put(b"blob", data)
 
     def put_tree(self, entries: dict[bytes, Entry]) -> str:
-        """The id of a folder with these names."""
+        """Store the tree of a folder with these entries and return its id."""
         lines = sorted(entries.items(), key=lambda item: item[0] + b"/" if item[1].mode == FOLDER else item[0])
         body = b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.sha)) for name, entry in lines)
         sha = self._put(b"tree", body)
@@ -55,11 +55,11 @@ class ObjectStore:
         return sha
 
     def blob(self, sha: str) -> bytes:
-        """Its bytes. Raises SnapshotDamaged where it is missing or wrong."""
+        """Return the bytes of a blob. Raises SnapshotDamaged if it is missing or damaged."""
         return self._get(b"blob", sha)
 
     def tree(self, sha: str) -> dict[bytes, Entry]:
-        """The names of a folder. Raises SnapshotDamaged where it is missing or wrong."""
+        """Return the entries of a tree by name. Raises SnapshotDamaged if it is missing or damaged."""
         known = self._trees.get(sha)
         if known is not None:
             return known
@@ -73,7 +73,7 @@ class ObjectStore:
         return entries
 
     def _remember(self, sha: str, entries: dict[bytes, Entry]) -> None:
-        """Keep a tree in memory as the newest, and drop the oldest where there are too many entries."""
+        """Keep a tree in memory, and drop the oldest trees while there are too many entries."""
         self._entries += len(entries) - len(self._trees.pop(sha, ()))
         self._trees[sha] = entries
         while self._entries > _MOST_ENTRIES and len(self._trees) > 1:
@@ -109,7 +109,7 @@ class ObjectStore:
 
 
 def blob_id(data: bytes) -> str:
-    """The id that these bytes have in any git store."""
+    """Return git's id of a blob with these bytes."""
     return _named(b"blob", data)[1]
 
 

@@ -1,4 +1,4 @@
-"""Changes as a patch that `git apply` takes, binary files and modes included; and what makes two of them the same."""
+"""Write changes as a patch for `git apply`, including binary files and modes, and compare changes by hash."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .objects import LINK, blob_id
 from .snapshots import Change
 
 _LONGEST = 400_000
-"""Bytes of a file that is compared line by line; a longer one is kept whole."""
+"""Maximum bytes of a file that is compared line by line; a larger one is written as a whole."""
 _PER_LINE = 52
 _NOBODY = "0" * 40
 
 
 def patch_of(changes: Sequence[Change]) -> bytes:
-    """All of them in one text. A file that was too large to be kept is named, and that is all."""
+    """Return one patch of all changes. Of a file that was too large to store, it contains only the name."""
     return b"".join(b"".join(_one(change)) for change in changes)
 
 
 def change_hash(changes: Sequence[Change]) -> str:
-    """Equal for the same lines added and removed in the same files, wherever they stand; empty for no change."""
+    """Return a hash of the added and removed lines of each file, without their positions; empty for no change."""
     if not changes:
         return ""
     told = hashlib.sha256()
@@ -70,7 +70,7 @@ def _is_text(change: Change) -> bool:
 
 
 def _lines_of(change: Change) -> list[bytes]:
-    """The hunks, without the two lines that name the files."""
+    """Return the lines of the hunks, without the two lines that name the files."""
     old, new = (_split(side or b"") for side in (change.before, change.after))
     diff = list(unified_diff(old, new, lineterm=""))[2:]
     return [_bytes(line) + (b"\n" if line.startswith("@@") else b"") for line in diff]
@@ -94,7 +94,7 @@ def _binary(change: Change) -> Iterator[bytes]:
 
 
 def _literal(data: bytes) -> Iterator[bytes]:
-    """gitformat-diff, "binary patches": a length letter and base 85, 52 bytes a line."""
+    """Encode a binary patch: in each line, a letter for the length and 52 bytes in base 85 (gitformat-diff)."""
     yield b"literal %d\n" % len(data)
     packed = zlib.compress(data)
     for start in range(0, len(packed), _PER_LINE):

@@ -37,24 +37,24 @@ class Restorer:
     """Restores files of one workspace."""
 
     def __init__(self, ws: Workspace, has_folder: Callable[[str], bool] = lambda path: False) -> None:
-        """`has_folder`: whether the restored state has this folder (a relative path); others are removed when empty."""
+        """`has_folder`: whether the restored state has this folder (a relative path); others are removed if empty."""
         self._ws, self._has_folder = ws, has_folder
 
-    def put_back(self, path: str, want: Was | None, have: Was | None) -> str | None:
+    def restore(self, path: str, want: Was | None, have: Was | None) -> str | None:
         """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
 
         `want` and `have` are the file before and after the change that is undone; None: there was no file. A file that
         is no longer as `have` is someone's work, and is kept.
         """
         try:
-            self._put_back(path, want, have)
+            self._restore(path, want, have)
         except (RundryError, OSError, ValueError) as error:
             text = str(error) if isinstance(error, RundryError) else f"{path}: {_words(error)}"
             text = text.replace(f"{self._ws.root}/", "", 1)
             return text if text.startswith(f"{path}:") else f"{path}: {text}"
         return None
 
-    def _put_back(self, path: str, want: Was | None, have: Was | None) -> None:
+    def _restore(self, path: str, want: Was | None, have: Was | None) -> None:
         real = self._ws.root / path
         if ".." in real.parts or ".git" in real.relative_to(self._ws.root).parts:
             raise StaleFile(f"{path}: no snapshot has such a path")
@@ -84,7 +84,7 @@ class Restorer:
             self._write(real, want, have)
 
     def _permissions(self, path: str, real: Path, now: Entry, want: Was, have: Was) -> None:
-        """Restore permissions of a file with correct bytes, if the change moved them."""
+        """Restore the permissions of a file whose bytes are correct, if the change modified them."""
         _refuse_other_permissions(path, now, want, have)
         if want.mode is not None and have.mode not in (None, want.mode):
             self._chmod(real, stat.S_IMODE(want.mode))
@@ -96,10 +96,10 @@ class Restorer:
         except (FileNotFoundError, NotADirectoryError):
             return None
         if stat.S_ISDIR(status.st_mode):
-            with suppress(OSError):  # an empty one is in nobody's snapshot
+            with suppress(OSError):  # snapshots do not contain empty folders
                 real.rmdir()
                 return None
-            raise StaleFile(f"{real}: a folder with other files stands there")
+            raise StaleFile(f"{real}: it is now a folder with other files")
         found = entry_of(str(real), status, None)
         if found is None:
             raise StaleFile(f"{real}: it is no longer a plain file")
@@ -168,7 +168,7 @@ def alike(one: Entry | Was | None, other: Entry | Was | None) -> bool:
 
 
 def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, have: Was | None) -> None:
-    """Refuse if the change moved the permissions and someone changed them again since."""
+    """Raise StaleFile if the change modified the permissions and someone changed them again since."""
     if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
         return
     if want.mode is None or have.mode in (None, want.mode):
@@ -180,4 +180,4 @@ def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, ha
 def _words(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return "its name leads out of the workspace"
+    return "its path is outside of the workspace"

@@ -19,9 +19,9 @@ from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
 MOST_FILES = 30_000
 MOST_BYTES = 500_000_000
 _RACY_NS = 50_000_000
-"""A file touched so shortly before it was read may change again within the same tick of the file system's clock."""
+"""A file that changed this recently before it was read may change again within one tick of the clock."""
 _COARSE_NS = 2_100_000_000
-"""The same where the file system keeps whole seconds (FAT: two)."""
+"""The same for a file system that stores whole seconds (FAT: two)."""
 
 
 _Scan: TypeAlias = "Generator[_Scan, _Folder, _Folder]"
@@ -29,7 +29,7 @@ _Scan: TypeAlias = "Generator[_Scan, _Folder, _Folder]"
 
 
 class TooLarge(Exception):
-    """The workspace has more than a snapshot can hold; the message says what."""
+    """The workspace is larger than a snapshot can store; the message says which limit is exceeded."""
 
 
 def measure(root: Path, most_files: int = MOST_FILES) -> None:
@@ -53,7 +53,7 @@ def measure(root: Path, most_files: int = MOST_FILES) -> None:
 
 
 class Scanner:
-    """Scans with a memory: a second scan costs one stat per file."""
+    """Scans a workspace and remembers its files, so that a second scan costs one stat per file."""
 
     def __init__(self, root: Path, store: ObjectStore, skipped: frozenset[str], most_files: int) -> None:
         """`skipped`: absolute folders and files that are not scanned."""
@@ -197,12 +197,12 @@ def _listing(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
             return list(listing)
-    except OSError:  # gone meanwhile, or not readable: treated as empty
+    except OSError:  # removed meanwhile or not readable: treated as empty
         return []
 
 
 class _File:
-    """What is known of a file or link. Any change moves its change time (inode(7)), unlike mtime and size."""
+    """The last known state of a file or link. Each change updates its change time (inode(7)), unlike mtime and size."""
 
     __slots__ = ("ctime", "entry", "ino", "racy")
 

@@ -1,8 +1,7 @@
-"""The workspace's states, kept beside the journal: what changed between two of them, and the way back.
+"""Take snapshots of the workspace, compare two of them, and restore files.
 
-One mechanism for undo (also of what a command did), roll-back, checks that run only on change, and for noticing that
-the files are back at an earlier state (docs/architecture.md). Contents are exact and owner-only. The user's `.git` is
-not touched.
+Undo (also of commands), roll-back, checks that run only after a change, and the detection of an earlier state use them
+(docs/architecture.md). They are stored next to the journal, readable only by the user. The user's `.git` is not used.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One file that differs between two snapshots."""
 
     path: str
-    """Relative to the workspace, with `/`."""
+    """Path relative to the workspace, separated by `/`."""
     kind: str
-    """`added`, `removed`, `changed`, `mode` (only who may run or read it), or `large` (too large to be kept)."""
+    """`added`, `removed`, `changed`, `mode` (only the permissions), or `large` (too large to store)."""
     before: bytes | None
-    """The bytes, a link's target; None where there was no file, or it was too large."""
+    """The bytes of the file or the target of the link; None if there was no file or it was too large."""
     after: bytes | None
     before_mode: int | None = None
-    """As in a git tree, with all permissions: 0o100640, 0o120000 for a link; None where there was no file."""
+    """Mode as in a git tree, with all permissions: 0o100640, or 0o120000 for a link; None if there was no file."""
     after_mode: int | None = None
 
 
 class Snapshots:
-    """Trees of one workspace, in one private store. A tree's id is equal exactly where the content is."""
+    """Trees of one workspace in a private store. Two trees have the same id exactly if their content is the same."""
 
     def __init__(
         self,
@@ -48,8 +47,9 @@ class Snapshots:
         most_files: int = MOST_FILES,
         on_take: Callable[[str], None] = lambda tree: None,
     ) -> None:
-        """`store`: a folder of its own, made if it is missing. `on_take` gets each tree that `take` is about to return,
-        in the caller's own thread.
+        """`store`: a folder for the objects alone, which is made if it is missing.
+
+        `on_take`: called with the id that `take` is about to return, in the thread of the caller.
         """
         self._ws, self._place, self._most_files = ws, store, most_files
         self._lock = threading.Lock()
@@ -58,14 +58,14 @@ class Snapshots:
         self._last = ""
         self._on_take = on_take
         self.too_large: str | None = None
-        """Why there are no snapshots: the workspace is too large, or the store cannot be written. One line."""
+        """Why there are no snapshots, in one line: the workspace is too large, or the store cannot be written."""
 
     async def start(self) -> None:
-        """Takes the first snapshot. Where that cannot be, `too_large` says why; it does not raise."""
+        """Take the first snapshot. If that is not possible, `too_large` says why. Does not raise."""
         await asyncio.to_thread(self._take)
 
     async def take(self) -> str:
-        """The id of the tree as it is now; empty where `too_large` says that there is none."""
+        """Take a snapshot and return the id of its tree; empty if there are no snapshots (`too_large`)."""
         tree = await asyncio.to_thread(self._take)
         self._on_take(tree)
         return tree
@@ -76,38 +76,38 @@ class Snapshots:
             return self._store().put_blob(data)
 
     def kept(self, name: str) -> bytes:
-        """The bytes that `keep` stored. Raises SnapshotDamaged."""
+        """Return the bytes that `keep` stored. Raises SnapshotDamaged."""
         with self._lock:
             return self._store().blob(name)
 
     def fingerprint(self) -> str:
-        """The id of the last tree that was taken; empty where there is none."""
+        """Return the id of the last tree that was taken; empty if there is none."""
         return self._last
 
     async def changes(self, a: str, b: str) -> list[Change]:
-        """What differs from tree `a` to tree `b`, by path. Raises SnapshotDamaged."""
+        """Return the changes from tree `a` to tree `b`, sorted by path. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._changes, a, b)
 
     async def restore(self, tree: str, paths: Sequence[str], *, expected: str | None = None) -> list[str]:
-        """Brings files back to what they were in `tree`, and says of each that could not be why; empty: all are back.
+        """Restore files from `tree`. Return a line for each file that was not restored, with the reason.
 
-        A file that is not as it was in the tree `expected` (None: the last one taken) is someone's work and left.
+        A file that differs from the tree `expected` (None: the last one taken) is someone's work and is not changed.
         """
         return await asyncio.to_thread(self._restore, tree, paths, expected or self._last)
 
     async def were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
-        """These files as they were in a tree; None: there was none. Raises SnapshotDamaged."""
+        """Return the state of these files in a tree; None for a file that is not in it. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._were, tree, paths)
 
     async def lay(self, tree: str, folder: Path) -> list[str]:
-        """Write the files of a tree into an empty folder. Returns those that were too large to be kept.
+        """Write the files of a tree into an empty folder. Return the paths of those that were too large to store.
 
         Raises SnapshotDamaged, OSError.
         """
         return await asyncio.to_thread(self._lay, tree, folder)
 
     async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
-        """Which folders on the way to these files a tree has. Raises SnapshotDamaged."""
+        """Return the parent folders of these files that a tree contains. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._had_folders, tree, paths)
 
     def _take(self) -> str:
@@ -146,9 +146,9 @@ class Snapshots:
         folders = self._had_folders(tree, paths)
         restorer = Restorer(self._ws, folders.__contains__)
         want, have = self._were(tree, paths), self._were(expected, paths)
-        # what has to go goes first: it may be in the way
+        # removals come first, because such a file can block the path of another
         order = sorted(want, key=lambda path: (want[path] is not None, path))
-        said = [restorer.put_back(path, want[path], have[path]) for path in order]
+        said = [restorer.restore(path, want[path], have[path]) for path in order]
         return [line for line in said if line is not None]
 
     def _were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
@@ -169,14 +169,14 @@ class Snapshots:
 
 
 def _was(store: ObjectStore, entry: Entry | None) -> Was | None:
-    """A folder there means that there is no such file."""
+    """Return the state of a file; None for a folder or a missing entry."""
     if entry is None or entry.mode == FOLDER:
         return None
     return Was(entry.sha, lambda: store.blob(entry.sha), entry.mode)
 
 
 def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
-    """The entry of a path, folders included."""
+    """Return the entry of a path, which may be a folder; None if it is not in the tree."""
     entry = Entry(FOLDER, tree) if tree else None
     for part in os.fsencode(path).split(b"/"):
         if entry is None or entry.mode != FOLDER:
@@ -188,7 +188,7 @@ def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:
 def _differ(
     store: ObjectStore, a: str | None, b: str | None, found: list[tuple[bytes, Entry | None, Entry | None]]
 ) -> None:
-    """Walk two trees at the same time; equal folders are not entered."""
+    """Add the differing files of two trees to `found`. Equal folders are not read."""
     waiting: list[tuple[str | None, str | None, bytes]] = [(a, b, b"")]
     while waiting:
         one, other, path = waiting.pop()

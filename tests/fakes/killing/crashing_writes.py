@@ -37,7 +37,7 @@ def run(what: str, folder: Path, at: int = 0) -> int:
 
 
 def main() -> None:
-    from rundry.agent.workspace.seals import PutBack, read_mark
+    from rundry.agent.workspace.seals import SealRestorer, read_mark
 
     what, folder = sys.argv[1], Path(sys.argv[2])
     place, runs = folder / "place", folder / "runs"
@@ -51,7 +51,7 @@ def main() -> None:
         case "remove":
             remove_file(ws, read_state(file))
         case "restore":
-            back = PutBack(place, folder / "attic", ws.ledger, lambda data: "", ws.leftovers)
+            back = SealRestorer(place, folder / "attic", ws.ledger, lambda data: "", ws.leftovers)
             back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
         case "import":
             asyncio.run(_merge(place, ws.leftovers))

@@ -36,16 +36,16 @@ class Around:
         self._kept: Protected | None = None
         self._names: HiddenNames | None = None
 
-    async def begin(self, *, put_back: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
+    async def begin(self, *, restore: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
         """Record the places and prepare the git folders.
 
-        `put_back`: the sandbox cannot protect the places and `more`, so they are restored afterwards.
+        `restore`: the sandbox cannot protect the places and `more`, so they are restored afterwards.
         """
         if more.hidden:
             self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
         if self._guard is not None:
             self._git = await self._begin(self._guard)
-            if put_back or self._git.words is None:
+            if restore or self._git.words is None:
                 nested = self._git.read_only
                 self._kept = await asyncio.to_thread(Protected, self._ws, self._writable, nested, more, copies)
         return self._git
@@ -65,8 +65,8 @@ class Around:
     async def settle(self) -> Settled:
         """Import git changes, restore protected places, and move new repositories aside."""
         lines = self._config_aside()
-        lines += await asyncio.to_thread(self._names.take_back) if self._names else []
-        lines += await asyncio.to_thread(self._kept.put_back) if self._kept else []
+        lines += await asyncio.to_thread(self._names.restore) if self._names else []
+        lines += await asyncio.to_thread(self._kept.restore) if self._kept else []
         changed = self._kept.changed_programs if self._kept else None
         if self._guard is None or self._git is None:
             return Settled(lines, (), changed)

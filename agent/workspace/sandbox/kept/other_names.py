@@ -24,7 +24,7 @@ class HiddenNames:
         self._ws = ws
         self._before = {path: _Was(s.st_ino, s.st_nlink) for path in _files(hidden) if (s := _status(path)) is not None}
 
-    def take_back(self) -> list[str]:
+    def restore(self) -> list[str]:
         """Rename moved files back, and remove their additional names. Return a line for each, also for failures."""
         if not any(self._has_another_name(path, was) for path, was in self._before.items()):
             return []

@@ -67,7 +67,7 @@ class Protected:
         self._commands = self._commands_of_rebase()
         self._before = self._look()
 
-    def put_back(self) -> list[str]:
+    def restore(self) -> list[str]:
         """Restore changed entries and remove added ones. Return a line for each, also for failures."""
         lines: list[str] = []
         if self._had_git and not is_real_folder(self._git):

@@ -1,4 +1,4 @@
-"""Restore a path to its approved state. What stands there now is kept first, so that nothing of the user is lost."""
+"""Restore a path to its approved state, after storing its present content, so that the user's work is not lost."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .marks import ABSENT, FILE, LINK, Mark
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST = 64_000_000
-"""Bytes of a file that are kept in memory; a larger one is moved to the attic."""
+"""Maximum bytes of a file that is read into memory; a larger one is moved to the attic."""
 
 
 class Displaced(msgspec.Struct, frozen=True):
-    """Something that stood in the way and was kept."""
+    """A file or folder that was replaced, and where it is kept."""
 
     path: str
-    """Relative to the workspace."""
+    """Path relative to the workspace."""
     blob: str | None
-    """Where its bytes, or a link's target, are kept; None: it was moved to `moved_to`."""
+    """Id of its stored bytes, or of the target of a link; None if it was moved to `moved_to`."""
     moved_to: Path | None = None
 
 
-class PutBack:
-    """Restores paths of one workspace, walking folder by folder without following a link."""
+class SealRestorer:
+    """Restores paths of one workspace without following links."""
 
     def __init__(
         self, root: Path, attic: Path, ledger: Ledger, keep: Callable[[bytes], str], leftovers: Leftovers | None = None
     ) -> None:
-        """`attic`: a private folder outside of the workspace for what is too large, or no file.
+        """`attic`: a private folder outside of the workspace for large files and for folders.
 
-        `keep` stores bytes durably; it is called before anything is removed.
+        `keep` stores bytes durably and is called before anything is removed.
         """
         self._root, self._attic, self._ledger, self._keep = root, attic, ledger, keep
         self._leftovers = leftovers or Leftovers(None)
 
     def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
-        """Make the path what `want` says. Returns what was displaced. Raises OSError, KeyError, StaleFile.
+        """Give the path the state `want`. Return what was replaced. Raises OSError, KeyError, StaleFile.
 
-        `load` gives the bytes of a digest. Always a new file: the old one may be a hard link to another of the user's.
+        `load` returns the bytes of a digest. The result is a new file, because the old one may have other hard links.
         """
         if want.kind not in (ABSENT, FILE, LINK):
             raise StaleFile(f"{path}: a {want.kind} cannot be restored")
@@ -74,7 +74,7 @@ class PutBack:
         return displaced
 
     def _enter(self, path: str, displaced: list[Displaced], *, make: bool) -> int | None:
-        """A descriptor of the folder of the path; None: it is missing and need not be made."""
+        """Return a descriptor of the parent folder; None if it is missing and `make` is False."""
         fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         here = ""
         try:
@@ -133,7 +133,7 @@ class PutBack:
             raise
 
     def _date(self, folder: int, aside: str, real: Path, old: os.stat_result | None, size: int) -> None:
-        """No build cache may take the restored file for the one that stood there (docs/requirements.md 6.8)."""
+        """Set a time with which build caches see that the file changed (docs/requirements.md 6.8)."""
         natural = os.stat(aside, dir_fd=folder).st_mtime_ns
         plain = old if old is not None and stat.S_ISREG(old.st_mode) else None
         later = self._ledger.time_for(real, plain, size, natural)
@@ -141,7 +141,7 @@ class PutBack:
             os.utime(aside, ns=(later, later), dir_fd=folder)
 
     def _exchange(self, folder: int, aside: str, path: str, want: Mark) -> Displaced | None:
-        """The restored file takes the place of the other one in one step. None: this file system cannot do that."""
+        """Swap the restored file with the present one atomically. Return None if the file system cannot do this."""
         name, real = Path(path).name, self._root / path
         with self._leftovers.noted(real, aside, "displacing", new=want.digest):
             if not exchange(folder, aside, name):
@@ -154,7 +154,7 @@ class PutBack:
                 raise
 
     def _displace(self, folder: int, name: str, path: str) -> Displaced:
-        """Take it out of the way under another name first: what is read is what is removed."""
+        """Move the entry to a temporary name before reading it, so that exactly the stored content is removed."""
         aside = f".rundry-{secrets.token_hex(6)}.tmp"
         with self._leftovers.noted(self._root / path, aside, "moved"):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
