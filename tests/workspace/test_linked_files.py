@@ -24,3 +24,16 @@ def test_a_link_to_the_root_of_the_file_system_is_not_listed_without_end(tmp_pat
     linked = LinkedFiles(left=500)
     assert list(through_links(tmp_path, "tests", lambda path: False, linked)) == ["tests", "/"]
     assert linked.cut == {"tests"}
+
+
+def test_the_journals_behind_a_link_are_not_guarded(tmp_path):
+    home, root = tmp_path / "home", tmp_path / "project"
+    for path in (home / "runs/one.db-wal", home / "conftest.py"):
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.touch()
+    root.mkdir()
+    for name, target in (("all", home), ("runs", home / "runs")):
+        (root / name).symlink_to(target)
+        linked = LinkedFiles(private=frozenset({str(home / "runs")}))
+        found = list(through_links(root, name, lambda path: True, linked))
+        assert str(home / "runs/one.db-wal") not in found

@@ -24,6 +24,8 @@ _KERNEL = ("/proc", "/sys", "/dev")
 class LinkedFiles:
     """The number of files that may still be listed behind links to folders, and the links that were listed in part."""
 
+    private: frozenset[str] = frozenset()
+    """Folders of the program, whose files it changes itself. They are not listed."""
     left: int = _LISTED
     cut: set[str] = field(default_factory=set[str])
 
@@ -50,9 +52,12 @@ def through_links(
 
 def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool], linked: LinkedFiles) -> Iterator[str]:
     """Yield the files behind a link to a folder whose paths through the link are guarded."""
-    guarded = 0
+    guarded, left_out = 0, {*_KERNEL, *linked.private}
     for top, folders, files in walk_folders(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED and f"{top.rstrip('/')}/{name}" not in _KERNEL]
+        if top in left_out:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if name not in SKIPPED and f"{top.rstrip('/')}/{name}" not in left_out]
         linked.left -= 1 + len(files)
         if linked.left < 0 or guarded > _GUARDED:
             linked.cut.add(alias)

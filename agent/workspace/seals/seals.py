@@ -72,7 +72,8 @@ class Seals:
         """New data files that checks created."""
         self._room = KEPT_IN_ALL
         self._lock = threading.Lock()
-        self._linked = LinkedFiles()
+        self._private = frozenset(str(Path(path).parent.resolve()) for path in private)
+        self._linked = LinkedFiles(self._private)
         self.lost: set[str] = set()
         """Paths whose approved bytes are not stored, so that they cannot be restored."""
 
@@ -97,7 +98,7 @@ class Seals:
         """Approve the present state of these paths and of all files whose names `accepts` allows."""
         with self._lock:
             self._index.update()
-            self._linked = LinkedFiles()
+            self._linked = LinkedFiles(self._private)
             for path in sorted({*self._expanded(paths), *self._expanded(self._index.paths())}):
                 if path not in self._marks:
                     self._approve(path)
