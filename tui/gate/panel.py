@@ -1,4 +1,4 @@
-"""The open proposal, and the keys that decide on it."""
+"""The gate panel: the open proposal, and the keys that decide on it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,40 @@ from typing import cast
 
 from textual import events
 from textual.app import App, ComposeResult
+from textual.containers import Vertical
 from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
 
-from rundry.agent import Decide, ProposalOpened
+from rundry.agent import Decide, ProposalOpened, ViewState
 
-from .decision.arming import HELD_BACK, TYPING, HeldBack
-from .decision.editing import first_mark
-from .decision.following import Content, follow
-from .doing import DOING
+from ..diff import DiffPane
+from .actions import GateActions
+from .answers import Answers
+from .body import ProposalBody
+from .decision.following import Content
 from .editor import GateEditor
+from .in_place import InPlaceEdit
+from .keyboard import GateKeyboard
 from .reason import ReasonInput
-from .view import GateView
+from .reasoning import ReasonRequest
+from .view import ProposalView
 
 _JUST_NOW = 0.3
 """Seconds after the window got the focus in which a click was meant for the window."""
-SURE = "esc again discards your changes, ^s keeps them"
-GONE = "this proposal was decided meanwhile: your text was copied to the clipboard, if the terminal allows it"
 
 
-class GatePanel(GateView, can_focus=True):
-    """Docked between the transcript and the message box."""
+class GatePanel(Vertical, can_focus=True):
+    """Docked between the transcript and the message box. Its parts show, decide, ask for reasons and edit."""
+
+    DEFAULT_CSS = """
+    GatePanel {
+        height: auto; display: none; padding: 0 1 0 0; border-left: outer $dim;
+        &.-whole { height: 1fr; }
+        &:focus, &:focus-within { border-left: outer $needs-you; }
+        &.-editing ProposalBody { display: none; }
+        &.-airy GateHead, &.-airy ProposalBody, &.-airy GateEditor { margin: 0 0 1 0; }
+    }
+    """
 
     class Decided(Message):
         """Posted when the user decided."""
@@ -46,65 +58,117 @@ class GatePanel(GateView, can_focus=True):
             self.proposal = proposal
             self.text = text
             self.is_own = is_own
-            """It is the person's own already, and is kept also as it stands."""
+            """It is the user's own text already, and is kept even if it is unchanged."""
 
     class Left(Message):
-        """The person types a message instead: this is what they typed of it (or a paste)."""
+        """Posted when the user types a message instead: the text typed or pasted."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     def __init__(self, actions: Mapping[str, str], content: Content, on_painted: Callable[[], None]) -> None:
-        """`actions` maps a key to what it does at the gate; `content` gives a blob's bytes."""
-        super().__init__(content, on_painted)
-        self._actions = actions
+        """`actions` maps a key to the name of its action; `content` returns the bytes of a blob."""
+        super().__init__(id="gate")
         self._clicked_from = float("-inf")
-        self._held_back: HeldBack | None = None
-        self._timer: Timer | None = None
-        self._is_writing = False
-        """The last keys were a message: the ones behind them are of it too, until the focus came back."""
-        self._reason = ReasonInput()
+        self._reason_line = ReasonInput()
         self._editor = GateEditor()
+        self._view = ProposalView(
+            self,
+            content,
+            on_painted,
+            sync_reason=lambda: self._reason.sync(),
+            on_other=lambda: self._reason.move_to_message(),
+        )
+        self.arming, self.review, self.body = self._view.arming, self._view.review, self._view.body
+        self._reason = ReasonRequest(self._view, self._reason_line, self, self._to_message)
+        self._edit = InPlaceEdit(self._view, self._editor, self)
+        self._answers = Answers(self._view, self._send)
+        self._actions = GateActions(self._view, self._answers, self._reason, self._edit, self._ask_for_edit).table()
+        self._keyboard = GateKeyboard(self._view, self, actions, do=self._do, to_message=self._to_message)
 
     def compose(self) -> ComposeResult:
         """Yield the parts from top to bottom."""
-        yield self.head
+        yield self._view.head
         yield self.body
         yield self._editor
-        yield self._reason
-        yield self.foot
+        yield self._reason_line
+        yield self._view.foot
 
     def on_mount(self) -> None:
-        """A reason and an edit are asked for later."""
-        self._reason.display = self._editor.display = False
+        """Hide the parts that are shown on request, and follow the focus of the window."""
+        self._reason_line.display = self._editor.display = False
         self.watch(cast("App[object]", self.app), "app_focus", self._window_focused, init=False)
 
     @property
     def inner(self) -> Widget:
-        """What takes the keys while the gate has the focus: what is typed into, else the gate itself."""
-        return self._editor if self._editor.display else self._reason if self._reason.display else self
+        """The part that takes the keys while the gate has the focus: the editor, the line for a reason, or itself."""
+        return self._editor if self._editor.display else self._reason_line if self._reason.is_open else self
 
     @property
     def is_holding_back(self) -> bool:
-        """A letter waits for a moment, because it may begin a word."""
-        return self._held_back is not None
+        """Whether a letter waits because it may begin a word."""
+        return self._keyboard.is_holding_back
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether the gate takes the whole height."""
+        return self._view.takes_all
+
+    @property
+    def editing(self) -> ProposalOpened | None:
+        """The proposal that is edited in the panel."""
+        return self._view.editing
+
+    # what the main screen calls
+
+    def show(self, state: ViewState) -> None:
+        """Show one of the waiting proposals, and redraw it if it changed."""
+        self._view.show(state)
+
+    def say(self, text: str) -> None:
+        """Show a notice above the keys."""
+        self._view.say(text)
+
+    def make_room(self) -> None:
+        """Leave the whole height, so that the transcript is visible."""
+        self._view.make_room()
+
+    def paint_soon(self) -> None:
+        """Let keys count after the next paint."""
+        self._view.paint_soon()
+
+    def sent(self, command: Decide, command_id: int | None) -> None:
+        """Record the id of a decision in the inbox; None: the run is resumed with it."""
+        self._answers.sent(command, command_id)
+
+    def not_sent(self, command: Decide, why: str) -> None:
+        """Reopen the proposal of a decision that could not be sent."""
+        self._answers.not_sent(command, why)
+
+    def keep_edit(self) -> bool:
+        """Keep the text edited in the panel. Return False if none is edited."""
+        return self._edit.keep()
+
+    def show_edited(self, proposal: ProposalOpened, text: str) -> None:
+        """Show the user's version of the new text, which `y` then approves."""
+        self._edit.show(proposal, text)
+
+    # focus and keys
 
     def on_descendant_focus(self) -> None:
         """Update the key hints after a change of focus."""
-        self.show_words()
+        self._view.show_words()
 
     on_descendant_blur = on_blur = on_descendant_focus
 
     def on_focus(self) -> None:
-        """What is pressed from now on is for the gate."""
-        self._is_writing = False
-        self.show_words()
-
-    # keys
+        """Take the next keys as keys of the gate."""
+        self._keyboard.focused()
+        self._view.show_words()
 
     def focus_on_click(self) -> bool:
-        """A click that brings the window to the front does nothing here."""
+        """Ignore a click that brings the window to the front."""
         return time.monotonic() > self._clicked_from
 
     def _window_focused(self, focused: bool) -> None:
@@ -112,249 +176,69 @@ class GatePanel(GateView, can_focus=True):
             self._clicked_from = time.monotonic() + _JUST_NOW
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._is_writing:
-            self._write(event)
-            return
-        if self.screen.focused is not self:
-            return
-        action, key = self._actions.get(event.key), event.key
-        types = event.is_printable and event.character
-        if action is None and not self.body.scrolls(key) and not types:
-            return
-        event.stop()
-        event.prevent_default()
-        if self._held_back is not None and self._follow_held_back(event):
-            return
-        is_meant = self.arming.pressed(key, event.time)
-        if key == "escape" and self.always_shown:
-            self._close_question()
-        elif action is not None:
-            if is_meant and self.arming.counts(event.time) and not self.review.is_answered:
-                self._start(action, key, event.character if types else None)
-        elif self.body.scrolls(key):
-            self.just_left = None
-            self.body.move(key)
-        elif types:
-            self._is_writing = event.character != "?"
-            self.post_message(self.Left(event.character or ""))
-
-    def _start(self, action: str, key: str, letter: str | None) -> None:
-        """Do what a key says; a letter that changes something waits for a moment, because it may begin a word."""
-        painted = self.arming.painted
-        if letter is None or action not in HELD_BACK or painted is None:
-            self._do(action)
-            return
-        self._held_back = HeldBack(action, key, letter, (painted.proposal_id, painted.digest))
-        self._timer = self.set_timer(TYPING, self._do_held_back)
-
-    def _do_held_back(self) -> None:
-        held, self._held_back = self._held_back, None
-        now = self.arming.painted
-        if held is not None and now is not None and (now.proposal_id, now.digest) == held.seen:
-            self._do(held.action)
-
-    def _follow_held_back(self, event: events.Key) -> bool:
-        """Decide what the letter before was, by the key that follows at typing speed; true: this key was part of it."""
-        held = self._held_back
-        assert held is not None and self._timer is not None
-        self._timer.stop()
-        if event.key in (held.key, "enter"):
-            self.arming.pressed(event.key, event.time)
-            self._do_held_back()
-            return True
-        if event.is_printable and event.character:
-            self._held_back, self._is_writing = None, True
-            self.post_message(self.Left(held.text + event.character))
-            return True
-        if event.key == "escape":
-            self._held_back = None
-            return True
-        self._do_held_back()
-        return False
-
-    def _close_question(self) -> None:
-        """Close the question without a decision."""
-        self.always_shown = False
-        self.hush()
-        self.show_words()
-
-    def _write(self, event: events.Key) -> None:
-        # keys that came in one go, before the focus had moved
-        event.stop()
-        event.prevent_default()
-        if event.is_printable and event.character:
-            self.post_message(self.Left(event.character))
-
-    def _do(self, action: str) -> None:
-        if self._reason.display:  # the person left the line by a click: what it says goes along
-            self._end_reason(self._reason.value.strip(), kept=True)
-        if action != "always":
-            self.always_shown = False
-            self.hush()
-        if action not in ("pick", "reason"):
-            self.just_left = None
-        DOING[action](self)
+        self._keyboard.press(event)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.post_message(self.Left(event.text))
+        self._to_message(event.text)
 
-    def go(self, by: int) -> None:
-        """Look at another proposal that waits."""
-        self.review.go(by)
-        self.show_current()
+    def _do(self, action: str) -> None:
+        self._reason.end_open()  # after a click outside the line: its text is the reason
+        if action != "always":
+            self._view.hide_rule()
+        if action not in ("pick", "reason"):
+            self._view.skipped(None)
+        self._actions[action]()
 
-    # the answer
-
-    def decide(self, answer: Callable[[str], Decide | str]) -> None:
-        """Send what `answer` makes of the digest that was painted; a text says why there is no answer."""
-        painted = self.arming.painted
-        if painted is None or self.review.is_answered:
-            return
-        command = answer(painted.digest)
-        if isinstance(command, str):
-            self.say(command)
-            return
-        self.arming.decided()
-        self.review.answer(command)
+    def _send(self, command: Decide) -> None:
         self.post_message(self.Decided(command))
-        self.show_current()
 
-    def always(self) -> None:
-        """Show the rule first, then write it."""
-        proposal, reason = self.shown.proposal, self.review.thoughts.reason or None
-        if self.always_shown:
-            name = proposal.proposal_id
-            self.decide(
-                lambda digest: Decide(proposal_id=name, digest=digest, verdict="approve", always=True, reason=reason)
-            )
-        else:
-            self.always_shown = True
-            self.say(f"always would write: {proposal.rule}")
+    def _to_message(self, text: str) -> None:
+        self.post_message(self.Left(text))
 
-    def sent(self, command: Decide, command_id: int | None) -> None:
-        """The decision was put into the inbox under this id; None: the run is resumed with it."""
-        self.review.sent(command.proposal_id, command_id)
+    def _ask_for_edit(self, proposal: ProposalOpened, text: str, is_own: bool) -> None:
+        self.post_message(self.EditAsked(proposal, text, is_own=is_own))
 
-    def not_sent(self, command: Decide, why: str) -> None:
-        """It could not be put there: the proposal is open as before."""
-        self.review.take_back(command.proposal_id)
-        self.say(why)
+    # messages of the parts
 
-    # a reason
+    def on_proposal_body_ready(self, event: ProposalBody.Ready) -> None:
+        """Take over the hunks of the proposal."""
+        event.stop()
+        self._view.body_is_ready()
 
-    def sync_reason(self) -> None:
-        """The line for a reason is there while one is asked for."""
-        thoughts, held = self.review.thoughts, self.has_focus_within
-        if thoughts.asking and not self._reason.display:
-            hunk = thoughts.target
-            given = thoughts.reason if hunk is None else thoughts.picks.reason(hunk)
-            asked = "why is it skipped?" if hunk is not None else "reason?"
-            self._reason.ask(asked, thoughts.typed.get(hunk, given))
-            if held:
-                self.screen.set_focus(self._reason)
-            self.show_words()
-        elif not thoughts.asking and self._reason.display:
-            self._reason.display = False
-            if held:
-                self.screen.set_focus(self)
+    def on_proposal_body_scrolled(self, event: ProposalBody.Scrolled) -> None:
+        """Check whether the end of the proposal is visible."""
+        event.stop()
+        self._view.look_for_end()
+
+    def on_diff_pane_hunk_moved(self, event: DiffPane.HunkMoved) -> None:
+        """Update the key hints for the new current hunk."""
+        event.stop()
+        self._view.show_words()
+
+    def on_resize(self) -> None:
+        """Arrange the lines for the new size."""
+        self._view.resized()
 
     def on_reason_input_given(self, message: ReasonInput.Given) -> None:
-        """Kept for the answer, or for the next time that it is asked for."""
+        """Store a reason for the answer, or for the next time that it is asked for."""
         message.stop()
         if not message.kept:
             self.arming.left("escape", message.time)
-        self._end_reason(message.text, kept=message.kept)
-
-    def _end_reason(self, text: str, *, kept: bool) -> None:
-        thoughts = self.review.thoughts
-        hunk = thoughts.target
-        if not kept:
-            thoughts.typed[hunk] = text
-        else:
-            thoughts.typed.pop(hunk, None)
-            if hunk is None:
-                thoughts.reason = text
-            else:
-                thoughts.picks.give_reason(hunk, text)
-                self.body.mark(thoughts.picks, hunk)
-        thoughts.asking, thoughts.target = False, None
-        self.just_left = None
-        self.sync_reason()
-        self.show_words()
-
-    def left_behind(self) -> None:
-        """Move a half-typed reason to the message box, so that no key of it reaches the new proposal."""
-        if self._reason.display:
-            self._reason.display = False
-            self.post_message(self.Left(self._reason.value))
-
-    # an edit
-
-    def edit_here(self, text: str) -> None:
-        """Edit this text in the proposal's place."""
-        proposal = self.shown.proposal
-        self.editing = proposal
-        self.add_class("-editing")
-        is_draft = self.review.thoughts.draft is not None
-        self._editor.open(proposal.path or "", text, first_mark(text) or self.body.first_line() - 1, is_own=is_draft)
-        self._editor.display = True
-        self.arming.blank()
-        self.fit()
-        self.screen.set_focus(self._editor)
-        self.show_words()
-
-    def keep_edit(self) -> bool:
-        """Keep what is edited in the proposal's place; false where nothing is."""
-        if self.editing is None:
-            return False
-        self._editor.keep()
-        return True
+        self._reason.end(message.text, kept=message.kept)
 
     def on_gate_editor_asked(self, message: GateEditor.Asked) -> None:
-        """Ask before a change is discarded."""
+        """Warn before changes are discarded."""
         message.stop()
-        self.say(SURE)
+        self._edit.warn()
 
     def on_gate_editor_dropped(self, message: GateEditor.Dropped) -> None:
         """Close the editor and discard the changes."""
         message.stop()
-        self.arming.left("escape", message.time)
-        self._close_editor()
+        self._edit.drop(message.time)
 
     def on_gate_editor_kept(self, message: GateEditor.Kept) -> None:
-        """The person's version, if its proposal still waits."""
+        """Close the editor and show the user's version, if its proposal still waits."""
         message.stop()
-        proposal = self._close_editor()
-        if proposal is None:
-            return
-        if any(waiting.proposal_id == proposal.proposal_id for waiting in self.review.waiting):
-            self.show_edited(proposal, message.text)
-        else:
-            app = cast("App[object]", self.app)
-            app.copy_to_clipboard(message.text)
-            app.notify(GONE, markup=False)
-
-    def _close_editor(self) -> ProposalOpened | None:
-        proposal, self.editing = self.editing, None
-        held = self.has_focus_within
-        self._editor.display = False
-        self.remove_class("-editing")
-        if held:
-            self.screen.set_focus(self)
-        self.hush()
-        self.show_again()
-        return proposal
-
-    def show_edited(self, proposal: ProposalOpened, text: str) -> None:
-        """The person's own version of the new text stands there, and is what `y` approves."""
-        now = self.review.proposal
-        if now is None or now.proposal_id != proposal.proposal_id:
-            return
-        thoughts = self.review.thoughts
-        thoughts.picks.take_all()
-        thoughts.edited, thoughts.draft = self.body.line_ends(proposal, text), None
-        if now != proposal:
-            follow(thoughts, proposal, now, self.content)
-        self.show_body()
+        self._edit.finish(message.text)

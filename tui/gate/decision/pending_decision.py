@@ -1,4 +1,4 @@
-"""What a person made of a proposal so far, and the decision that follows. No textual in here."""
+"""The user's undecided choices on a proposal, and the decision that results. Does not import textual."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .spans import Span, taken_text
 
 @dataclass(slots=True)
 class Thoughts:
-    """Of one proposal."""
+    """The user's choices on one proposal that is not decided yet."""
 
     picks: Picks = field(default_factory=Picks)
     edited: str | None = None
@@ -41,6 +41,28 @@ class Thoughts:
             and self.target is None
             and not self.typed
         )
+
+    def ask_for_reason(self, hunk: int | None) -> None:
+        """Ask for the reason for a hunk; None: for the whole answer."""
+        self.asking, self.target = True, hunk
+
+    def store_reason(self, text: str, *, kept: bool) -> None:
+        """Store the reason that was asked for; if not `kept`, only as the start of the next one."""
+        hunk = self.target
+        if not kept:
+            self.typed[hunk] = text
+        else:
+            self.typed.pop(hunk, None)
+            if hunk is None:
+                self.reason = text
+            else:
+                self.picks.give_reason(hunk, text)
+        self.asking, self.target = False, None
+
+    def replace_text(self, text: str) -> None:
+        """Approve this text instead of the proposed one, with all its hunks accepted."""
+        self.picks.take_all()
+        self.edited, self.draft = text, None
 
 
 @dataclass(frozen=True, slots=True)
