@@ -274,7 +274,7 @@ def part(controller: RunController, parting: Parting, flags: Mapping[str, object
     """Says what became of the run, on the screen that was; gives the exit code."""
     from rundry.agent import LoopKind, Refusal
 
-    from .headless.plain import outcome_line
+    from .headless.lines import outcome_line
     from .setup.resuming import way_on
     from .text import one_line
 

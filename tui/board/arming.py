@@ -12,6 +12,9 @@ GRACE = 0.5
 SEEN = 0.4
 """A row has to stand under the cursor that long before it can be judged."""
 
+JUDGES = frozenset({"confirm", "refute", "evidence", "merge", "skip"})
+"""Actions that a key pressed for another row must never start."""
+
 
 @dataclass(slots=True)
 class Arming:

@@ -1,4 +1,4 @@
-"""The live view of a search: drawn from its facts a few times a second, with keys of its own."""
+"""The live view of a search, redrawn a few times a second, with its own keys."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from textual.message import Message
 
 from rundry.agent import Finding, Journal, ViewState
 
-from .arming import Arming
+from .arming import JUDGES, Arming
 from .canvas import Canvas
 from .layout import Laid, lay_out
 from .look import Look, slotted
-from .pages import Stock
 from .rows.listings import listing_of
+from .source import ListSource
 from .view import BoardView, Listing
 
 REDRAW_SECONDS = 0.2
 """Between two drawings that nobody asked for by a key."""
-RENEW_SECONDS = 1.0
-"""Between two readings of a long list whose beginning is in sight."""
-JUDGES = frozenset({"confirm", "refute", "evidence", "merge", "skip"})
-"""What must never be hit by a key that was meant for something else."""
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _WHEEL = 3
 
@@ -48,8 +44,8 @@ class Board(Canvas, can_focus=True):
             super().__init__()
             self.text = text
 
-    def __init__(self, actions: Mapping[str, str]) -> None:
-        """`actions` maps a key to the action's name."""
+    def __init__(self, actions: Mapping[str, str], source: ListSource | None = None) -> None:
+        """`actions` maps a key to the name of its action; `source` has the lists, by default those of the journal."""
         super().__init__()
         self._actions = actions
         self.view = BoardView()
@@ -59,14 +55,11 @@ class Board(Canvas, can_focus=True):
         self._look: Look | None = None
         self._listing = Listing(0, lambda index, width: [], lambda index: None, lambda key: None)
         self._laid = Laid([])
-        self._stock: Stock | None = None
-        self._journal: Journal | None = None
+        self._source = source or ListSource()
         self._slots: tuple[str, ...] = ()
-        self._drawn_at = self._renewed_at = float("-inf")
+        self._drawn_at = float("-inf")
         self._by_hand = self._returns = self._slides = False
         self._was_over = False
-
-    # what it shows
 
     def show(
         self, state: ViewState, journal: Journal | None, now: float, *, is_over: bool, at_once: bool = False
@@ -77,14 +70,10 @@ class Board(Canvas, can_focus=True):
         clock = Message().time
         if not at_once and clock - self._drawn_at < REDRAW_SECONDS:
             return
-        if journal is not self._journal:
-            self._journal, self._stock = journal, Stock(journal) if journal is not None else None
+        self._source.use(journal)
         self._drawn_at = clock
         at_end = state.outcome is not None or is_over
-        waiting, due = 0, None
-        if self._stock is not None:
-            waiting = self._stock.counts()[1]
-            due = self._stock.next_due(now) if waiting and not state.finder.flights else None
+        waiting, due = self._source.waiting(now, is_idle=not state.finder.flights)
         self._slots = slotted(self._slots, state.finder.flights)
         self._look = Look(
             state=state,
@@ -112,19 +101,17 @@ class Board(Canvas, can_focus=True):
         look = self._look = replace(self._look, is_focused=self.has_focus, marked=self.marked)
         if self.view.tab not in look.tabs:
             self.view.show(look.tabs[0])
-        self._listing = listing_of(look, self.view, self._stock)
+        self._listing = listing_of(look, self.view, self._source.stock)
         self._laid = lay_out(look, self.view, self._listing, self.size.width, self.size.height)
         self.put_rows(self._laid.rows)
         self.arming.shows(self.view.tab, self._laid.picked, Message().time, by_hand=self._by_hand)
         self._by_hand = False
 
     def _renew(self, clock: float) -> None:
-        if self._stock is None or clock - self._renewed_at < RENEW_SECONDS or self.view.is_open:
-            return
-        self._renewed_at = clock
-        if self.view.spot.top == 0:
+        if not self.view.is_open:
             flights = self._look.facts.flights.values() if self._look is not None else ()
-            self._stock.renew({flight.about for flight in flights if flight.kind == "item"})
+            worked = {flight.about for flight in flights if flight.kind == "item"}
+            self._source.renew(clock, worked, is_at_top=self.view.spot.top == 0)
 
     @property
     def picked(self) -> str | None:
@@ -142,8 +129,6 @@ class Board(Canvas, can_focus=True):
     def look(self) -> Look | None:
         """Return what was drawn last."""
         return self._look
-
-    # where the person goes
 
     def open(self) -> None:
         """The picked row in full, or the list again."""
@@ -165,7 +150,7 @@ class Board(Canvas, can_focus=True):
 
     def _turn_to(self, tab: str) -> None:
         self.view.show(tab)
-        self._renewed_at = float("-inf")
+        self._source.expire()
         self._renew(Message().time)
         self._go()
 
@@ -183,8 +168,6 @@ class Board(Canvas, can_focus=True):
     def _move(self, by: int) -> None:
         self.view.move(by, self._listing)
         self._go()
-
-    # keys and the mouse
 
     def on_focus(self) -> None:
         """Direct keys to the board from now on."""

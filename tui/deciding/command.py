@@ -36,7 +36,7 @@ def decide(
     headless: bool,
     as_json: bool,
 ) -> int:
-    """Decide on one proposal, then let the run go on. The exit code. Raises RundryError.
+    """Decide on one proposal, then let the run continue. Return the exit code. Raises RundryError.
 
     A live run takes the decision from its inbox. One that nobody drives is resumed with it.
     """
@@ -47,11 +47,7 @@ def decide(
     if digest is None and not has_terminal() and suspect is None:
         chosen(waits, run_id, verdict, None)
     if not is_live:
-        before = dict(waits.proposals)
-        refresh_proposals(path)
-        _, waits = _read(path)
-        waits.proposals = waits.lasting()
-        _refuse_old(before.values(), waits, digest)
+        waits = _refreshed(path, waits, digest)
     try:
         if suspect is not None and is_about_result(suspect, waits, digest):
             confirm_result(suspect, run_id, verdict, digest)
@@ -73,7 +69,7 @@ def decide(
 
 
 def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, *, headless: bool, as_json: bool) -> int:
-    """Let the run go on with the decision. The exit code. Raises RundryError."""
+    """Resume the run with the decision. Return the exit code. Raises RundryError."""
     if headless or not has_terminal():
         from ..headless.plain import resume_headless
 
@@ -103,8 +99,17 @@ def _read(path: Path) -> tuple[str, Waits]:
         journal.close()
 
 
+def _refreshed(path: Path, before: Waits, digest: str | None) -> Waits:
+    """Rebase the proposals of a run that nobody drives, and return those that a decision can name. Raises UserError."""
+    refresh_proposals(path)
+    _, waits = _read(path)
+    waits.proposals = waits.lasting()
+    _refuse_old(before.proposals.values(), waits, digest)
+    return waits
+
+
 def _refuse_old(before: Collection[ProposalOpened], waits: Waits, digest: str | None) -> None:
-    """The digest is of a proposal whose file changed since. Raises UserError."""
+    """Raise UserError if the digest names a proposal whose file changed since."""
     if digest is None:
         return
     for opened in before:

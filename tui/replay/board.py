@@ -10,6 +10,7 @@ from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemStat
 
 from ..board.board import Board
 from ..board.pages import Pages, Stock
+from ..board.source import ListSource
 from .film import Film
 from .items import ItemHistory
 
@@ -23,9 +24,12 @@ class PastStock(Stock):
     def __init__(self, journal: Journal, history: ItemHistory) -> None:
         super().__init__(journal)
         self._history, self._items = history, FrontierView(journal)
-        self.seq = 0
-        """The moment is the one after that event, which the history has seen; `counts` goes there."""
+        self._seq = 0
         self._go_to(0)
+
+    def move_to(self, seq: int) -> None:
+        """Show the lists as they were after this event; `counts` reads them."""
+        self._seq = seq
 
     def _go_to(self, seq: int) -> None:
         self._at, history = seq, self._history
@@ -41,8 +45,8 @@ class PastStock(Stock):
 
     def counts(self) -> tuple[int, int, int]:
         """Items queued and due, waiting for their time, set aside."""
-        if self._at != self.seq:
-            self._go_to(self.seq)
+        if self._at != self._seq:
+            self._go_to(self._seq)
         return len(self._queued), len(self._due), len(self._aside)
 
     def next_due(self, now: float) -> float | None:
@@ -88,14 +92,13 @@ class PastBoard(Board):
 
     def __init__(self, film: Film, actions: Mapping[str, str]) -> None:
         """`actions` maps a key to the action's name; those of `KEYS` are obeyed."""
-        super().__init__({key: name for key, name in actions.items() if name in KEYS})
-        self._film = film
-        self._journal = film.journal
-        self._stock = self._past = PastStock(film.journal, film.items)
+        self._film, self._past = film, PastStock(film.journal, film.items)
+        source = ListSource(film.journal, self._past)
+        super().__init__({key: name for key, name in actions.items() if name in KEYS}, source)
 
     def see(self, state: ViewState, now: float) -> None:
         """Bring it to this moment."""
-        self._past.seq = state.last_seq
+        self._past.move_to(state.last_seq)
         self.show(state, self._film.journal, now, is_over=state.outcome is not None, at_once=True)
 
     def draw(self) -> None:

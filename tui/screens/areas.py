@@ -68,3 +68,21 @@ class Areas:
         else:
             return False
         return True
+
+    def scroll(self, key: str) -> None:
+        """Scroll the transcript, or the board if it is shown, by a key of the message box; Down enters the board."""
+        if key != "down":
+            self.show_transcript()
+        page = self.search.board if self.search.display else self.transcript
+        match key:
+            case "down":
+                if self.search.display:
+                    self.search.board.slide_in()
+            case "pageup":
+                page.action_page_up()
+            case "pagedown":
+                page.action_page_down()
+            case "ctrl+home":
+                self.transcript.action_scroll_home()
+            case _:
+                self.transcript.action_scroll_end()

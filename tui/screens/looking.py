@@ -39,8 +39,8 @@ class Onlooker:
     """The run cannot begin or go on."""
     is_impatient: Callable[[], bool]
     """The gate is about to take the focus."""
-    is_ticking: Callable[[], bool]
-    """A clock on the screen runs."""
+    has_notice: Callable[[], bool]
+    """Whether a notice is shown, which ends after some seconds."""
     looked: Callable[[], None]
     """After each look."""
 
@@ -135,7 +135,17 @@ class Looking:
         if self._onlooker.is_impatient():
             return GRACE_SECONDS
         is_touched = time.monotonic() - self._touched_at < TOUCHED_SECONDS
-        return CLOCK_SECONDS if is_touched or self._onlooker.is_ticking() else REST_SECONDS
+        return CLOCK_SECONDS if is_touched or self._is_ticking() else REST_SECONDS
+
+    def _is_ticking(self) -> bool:
+        """Return whether something on the screen changes with the time."""
+        controller = self._controller
+        if self._onlooker.has_notice():
+            return True
+        if not controller.begun or controller.is_at_rest:
+            return False
+        state = controller.state
+        return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
 
     def _until_redraw(self) -> float:
         left = self._drawn_at + self._redraw_after() - time.monotonic()

@@ -82,7 +82,7 @@ class MainScreen(Screen[None]):
             focus=self.set_focus,
         )
         self._looking = Looking(controller, self._onlooker())
-        self._leaving = Leaving(controller, tell=self.prompt.tell, leave=host.leave, ask=self._ask)
+        self._leaving = Leaving(controller, tell=self.prompt.tell, leave=host.leave, ask=self._ask_how)
         self.handlers = handlers(
             controller,
             prompt=self.prompt,
@@ -101,8 +101,8 @@ class MainScreen(Screen[None]):
             self.prompt.tell,
             self._refused,
             self._is_impatient,
-            self._is_ticking,
-            self._looked,
+            self._has_notice,
+            lambda: self._leaving.go_once_over(),
         )
 
     def _draw_soon(self) -> None:
@@ -165,13 +165,8 @@ class MainScreen(Screen[None]):
     def _is_impatient(self) -> bool:
         return self.gate.display and self.gate.arming.is_in_grace(Message().time)
 
-    def _is_ticking(self) -> bool:
-        state = self.controller.state
-        if self._notice.text:
-            return True
-        if not self.controller.begun or self.controller.is_at_rest:
-            return False
-        return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
+    def _has_notice(self) -> bool:
+        return bool(self._notice.text)
 
     def _refresh_text(self) -> None:
         """Nothing but more of a streamed text is new."""
@@ -194,8 +189,6 @@ class MainScreen(Screen[None]):
     def action_do(self, name: str, argument: str = "") -> None:
         """Run the handler of an action."""
         self._dispatcher.do(name, argument)
-
-    # messages and keys
 
     def on_message_box_sent(self, event: MessageBox.Sent) -> None:
         """A command, a shell line, or words for the model."""
@@ -221,22 +214,8 @@ class MainScreen(Screen[None]):
         self.action_do("help")
 
     def on_message_box_scrolled(self, event: MessageBox.Scrolled) -> None:
-        """The transcript scrolls though the box has the focus; Down goes to the board."""
-        if event.key != "down":
-            self._areas.show_transcript()
-        page = self.search.board if self.search.display else self.transcript
-        match event.key:
-            case "down":
-                if self.search.display:
-                    self.search.board.slide_in()
-            case "pageup":
-                page.action_page_up()
-            case "pagedown":
-                page.action_page_down()
-            case "ctrl+home":
-                self.transcript.action_scroll_home()
-            case _:
-                self.transcript.action_scroll_end()
+        """Scroll the transcript, though the box has the focus; Down goes to the board."""
+        self._areas.scroll(event.key)
 
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
         """The gate counts from here."""
@@ -276,8 +255,6 @@ class MainScreen(Screen[None]):
         else:
             self._leaving.press()
 
-    # the board
-
     def on_board_acts(self, event: Board.Acts) -> None:
         """A key of the board."""
         self.action_do(event.name)
@@ -288,18 +265,11 @@ class MainScreen(Screen[None]):
 
     def on_board_left(self, event: Board.Left) -> None:
         """The person types a message, or is done with the board; `?` is for the keys, as in an empty box."""
-        if event.text == "?" and not self.message.box.text:
-            self.action_do("help")
-            return
-        self.set_focus(self.message.box)
-        if event.text:
-            self.message.box.insert(event.text)
+        self._go_to_message(event.text)
 
     def on_board_panel_asked(self, event: BoardPanel.Asked) -> None:
         """Into the inbox."""
         self._dispatcher.send_from_board(self.search, event)
-
-    # the gate
 
     def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
         """Into the inbox."""
@@ -307,25 +277,26 @@ class MainScreen(Screen[None]):
 
     def on_gate_panel_left(self, event: GatePanel.Left) -> None:
         """The person types a message while a proposal waits; `?` is for the keys, as in an empty box."""
-        if event.text == "?" and not self.message.box.text:
+        if self._go_to_message(event.text):
+            self.gate.arming.keyed(Message().time, empty=False)
+
+    def _go_to_message(self, text: str) -> bool:
+        """Insert a text into the message box and focus it; `?` in an empty box opens the help instead."""
+        if text == "?" and not self.message.box.text:
             self.action_do("help")
-            return
+            return False
         self.set_focus(self.message.box)
-        self.message.box.insert(event.text)
-        self.gate.arming.keyed(Message().time, empty=False)
+        if text:
+            self.message.box.insert(text)
+        return True
 
     def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
         """The new text in the person's editor."""
         edit_proposal(self._services, self.gate, event)
 
-    # leaving
-
     def ask_to_leave(self) -> None:
         """At once where nothing would be lost, else asks what becomes of the run."""
         self._leaving.begin()
 
-    def _ask(self, answered: Callable[[str | None], None]) -> None:
+    def _ask_how(self, answered: Callable[[str | None], None]) -> None:
         self._services.open(LeaveScreen(), answered)
-
-    def _looked(self) -> None:
-        self._leaving.go_once_over()

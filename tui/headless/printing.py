@@ -1,0 +1,228 @@
+"""Print the events of a run: as lines for a person, or as JSON. Does not import textual."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rundry.agent import (
+    IN_MEMORY,
+    Block,
+    Blocks,
+    CheckFinished,
+    ConfirmationFinished,
+    ContextTrimmed,
+    DependenciesFound,
+    DependenciesRecorded,
+    Fault,
+    HandoffOpened,
+    ItemDuplicate,
+    ItemQueued,
+    Journal,
+    KnownEvent,
+    LoopKind,
+    PassFinished,
+    PromptShortened,
+    Reason,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Said,
+    ScoreMeasured,
+    ScoreNotMeasured,
+    Sleeping,
+    StallDetected,
+    Stamped,
+    StepFinished,
+    StepStarted,
+    TryChosen,
+    TryFinished,
+    TryMeasured,
+    ViewState,
+    confirming_words,
+    dependency_line,
+    evidence_words,
+    facts_of,
+    handoff_markdown,
+    is_try,
+    reduce,
+    short,
+    shortening_lines,
+    stall_words,
+    stored_view,
+    to_json_line,
+    trim_words,
+)
+
+from ..setup.resuming import way_on
+from ..text import bare, one_line, show
+from .lines import block_words, model_words, outcome_line, say_line, search_lines
+from .searching import SearchLines
+
+_BATCH = 5_000
+"""Events that are read from the journal together."""
+
+
+class LinePrinter:
+    """Prints one line for each step, fault and stall; at the end the answer, the next step and the outcome."""
+
+    def __init__(self, flags: Mapping[str, object]) -> None:
+        self._flags = flags
+        self._state = ViewState(blocks=Blocks(most=IN_MEMORY))
+        self._first_block = 0
+        self._starts: dict[str | None, int] = {}
+        """Work of a try to the first block of its step."""
+        self._search = SearchLines(self._state)
+
+    def read_earlier(self, journal: Journal, since: int | None) -> None:
+        """Read the events that a journal has already, and print those after `since`."""
+        stored = stored_view(journal, most=IN_MEMORY) if since is None else None
+        if stored is not None:
+            self._state, self._search = stored, SearchLines(stored)
+            self._first_block = len(stored.blocks)
+        is_search = journal.spec.loop is LoopKind.UNTIL_DRY and since is None and stored is None
+        without = (ItemQueued, ItemDuplicate) if is_search else ()
+        for stamped in _earlier(journal, self._state.last_seq, without):
+            if since is not None and stamped.seq > since:
+                self.take(stamped)
+            else:
+                reduce(self._state, stamped)
+                self._first_block = len(self._state.blocks)
+        if is_search:
+            self._state = replace(self._state, finder=facts_of(journal).finder)
+            self._search = SearchLines(self._state)
+
+    def take(self, stamped: Stamped) -> None:
+        """Print the next event."""
+        reduce(self._state, stamped)
+        if isinstance(stamped.event, ItemDuplicate | ItemQueued):  # most events of a crawl
+            return
+        if self._state.finder is not None:
+            for line in self._search.of(stamped):
+                say_line(line)
+        match stamped.event:
+            case RunStarted() | RunResumed() | Said() as begun:
+                self._begin(begun)
+            case StepStarted() if is_try(stamped.work):
+                self._starts[stamped.work] = len(self._state.blocks)
+            case StepFinished() as finished:
+                self._step(stamped, finished)
+            case CheckFinished() | ConfirmationFinished() as checked:
+                self._check(checked)
+            case PassFinished(verdict=verdict) if verdict:
+                self._newest()
+            case Sleeping() | ScoreMeasured() | ScoreNotMeasured() | TryFinished() | TryMeasured() | TryChosen():
+                self._newest()
+            case RunEnded() as ended:
+                self._end(ended)
+            case event:
+                for line in _notes(event):
+                    say_line(line)
+
+    def _begin(self, event: RunStarted | RunResumed | Said) -> None:
+        match event:
+            case RunStarted():
+                say_line(f"{event.loop.value} {event.run_id} with {model_words(event.model)} in {event.workspace}")
+            case RunResumed():
+                say_line(f"resumed {event.run_id}")
+            case Said():
+                if event.images:
+                    say_line("  ".join(image.label for image in event.images))
+                return
+        for note in event.notes:
+            say_line(note)
+
+    def _check(self, event: CheckFinished | ConfirmationFinished) -> None:
+        if isinstance(event, ConfirmationFinished):
+            say_line(f"confirm {event.command}: {confirming_words(event)}")
+        elif event.baseline:
+            say_line(f"check {event.command}: {'passed' if event.passed else self._state.blocks[-1].right}")
+        else:
+            return
+        self._first_block = len(self._state.blocks)
+
+    def _step(self, stamped: Stamped, finished: StepFinished) -> None:
+        blocks = self._state.blocks
+        done: list[Block] | None = blocks[max(self._first_block, blocks.first) :]
+        self._first_block = len(self._state.blocks)
+        who = ""
+        if is_try(stamped.work):
+            start = self._starts.pop(stamped.work, len(self._state.blocks))
+            done = [block for block in blocks[max(start, blocks.first) :] if block.work == stamped.work]
+            who = self._state.trying.get(stamped.work or "", "")
+        if self._state.finder is not None:
+            done, who = self._search.step_blocks(stamped), self._search.who(stamped)
+        if done is None:
+            return
+        words = [text for block in done if (text := block_words(block))]
+        spent = f"{short(self._state.spent.tokens.total)} tokens"
+        said = f"{f'{one_line(who)}: ' if who else ''}{'; '.join(words) or 'nothing'}"
+        say_line(f"step {finished.number}  {said}  [{spent}, {finished.seconds:.1f} s]")
+
+    def _newest(self) -> None:
+        """Print the newest block as a line of its own."""
+        block = self._state.blocks[-1]
+        say_line(f"{block.text or block.title}  {block.right}".rstrip())
+        self._first_block = len(self._state.blocks)
+
+    def _end(self, ended: RunEnded) -> None:
+        if ended.answer:
+            print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
+        state = self._state
+        if ended.reason is Reason.HANDOFF and state.last_handoff is not None:
+            digests = {name: opened.digest for name, opened in state.proposals.items()}
+            record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
+            print(show(record), file=sys.stderr)
+        if ended.evidence is not None:
+            say_line(f"evidence: {evidence_words(ended.evidence)}")
+        if state.budget is not None:
+            on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
+            if on is not None:
+                print(one_line(on), file=sys.stderr)
+        if state.finder is not None:
+            for line in search_lines(ended, len(state.finder.found)):
+                say_line(line)
+        print(outcome_line(ended), file=sys.stderr, flush=True)
+
+
+class JsonPrinter:
+    """Prints one event in each line, as docs/requirements.md 13.1 defines it."""
+
+    def read_earlier(self, journal: Journal, since: int | None) -> None:
+        """Print the events of a journal after `since`."""
+        for stamped in _earlier(journal, since) if since is not None else ():
+            self.take(stamped)
+
+    def take(self, stamped: Stamped) -> None:
+        """Print the next event."""
+        sys.stdout.buffer.write(to_json_line(stamped) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _earlier(journal: Journal, after: int = 0, without: Sequence[type[KnownEvent]] = ()) -> Iterator[Stamped]:
+    """Read the events in batches, because a long search has millions."""
+    while events := journal.read(after, _BATCH, without=without):
+        yield from events
+        after = events[-1].seq
+
+
+def _notes(event: object) -> Iterator[str]:
+    """Return the lines for faults, stalls and other events that need only their own content."""
+    match event:
+        case DependenciesFound() | DependenciesRecorded():
+            yield dependency_line(event)
+        case Fault():
+            again = "" if event.retry_in is None else f", again in {event.retry_in:.0f} s"
+            yield f"{event.kind}: {event.text}{again}"
+        case PromptShortened():
+            yield from shortening_lines(event)
+        case ContextTrimmed():
+            yield f"{trim_words(event)}  {short(event.dropped_tokens)} tokens"
+        case StallDetected():
+            what, signature, done = stall_words(event)
+            yield f"{what}, {done}: {signature}"
+        case HandoffOpened():
+            yield f"hand-off: {event.reason}: {event.suggested_action}"
+        case _:
+            pass
