@@ -285,7 +285,7 @@ def part(controller: RunController, parting: Parting, flags: Mapping[str, object
     if parting.stop is not None:
         with suppress(Refusal):  # it had not begun yet
             controller.stop(parting.stop, within=LAST_SECONDS)
-    state, is_gone = controller.state, controller.is_gone
+    state, is_gone = controller.state, controller.status.is_gone
     controller.link.close()
     if parting.signal:
         return 128 + parting.signal

@@ -42,7 +42,7 @@ async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_
         await shows(pilot, "undone: 1 change")
         assert "2 files" in painted(app)
         assert "told the model what was undone" in painted(app)
-        assert controller.phase == "ended"
+        assert controller.status.phase == "ended"
     controller.link.close()
     assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
     assert (work / "a.txt").read_text() == "ONE\n"

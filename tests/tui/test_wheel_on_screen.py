@@ -114,7 +114,7 @@ async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_wor
         await page.sees("back to before “change it”")
         assert (page.work / "a.txt").read_text() == "one\n"
         assert page.app.screen.message.box.text == "change it"
-        assert page.controller.phase == "waiting for you"
+        assert page.controller.status.phase == "waiting for you"
         await page.pilot.press(*" not", "enter")
         await page.sees("noted")
         assert [m.text for m in page.run.model.requests[-1].messages if m.role == "user"] == [

@@ -274,14 +274,12 @@ class Board(Canvas, can_focus=True):
 
     @on(events.Click)
     def _clicked(self, event: events.Click) -> None:
-        laid = self._laid
-        row = event.y - laid.list_y
+        row = self._laid.list_row(event.x, event.y)
         index = self.view.spot.top + row
-        if 0 <= row < laid.list_height and event.x >= laid.list_x and index < self._listing.count:
+        if row >= 0 and index < self._listing.count:
             is_again = self._listing.key(index) == self.picked and event.chain > 1
             self.view.pick(index, self._listing)
-            if is_again:
-                self.view.is_open = True
+            self.view.is_open = self.view.is_open or is_again
             self._go()
 
     def on_resize(self) -> None:

@@ -35,6 +35,11 @@ class Laid:
     picked: str | None = None
     """Key of the picked entry."""
 
+    def list_row(self, x: int, y: int) -> int:
+        """Return the row of the list at a place of the board, or -1."""
+        row = y - self.list_y
+        return row if 0 <= row < self.list_height and x >= self.list_x else -1
+
 
 def lay_out(look: Look, view: BoardView, listing: Listing, width: int, height: int) -> Laid:
     """Exactly `height` rows of at most `width` cells, a margin of one on the left."""

@@ -14,9 +14,9 @@ class ListSource:
     """Reads the lists of the journal that the board shows."""
 
     def __init__(self, journal: Journal | None = None, stock: Stock | None = None) -> None:
-        self._journal = journal
+        self._journal: Journal | None = journal
         self._renewed_at = float("-inf")
-        self.stock = stock
+        self.stock: Stock | None = stock
         """The lists as they were last read; None without a journal."""
 
     def use(self, journal: Journal | None) -> None:

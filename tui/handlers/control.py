@@ -32,7 +32,7 @@ class ControlHandlers:
         if controller.state.driving:
             controller.put(GiveWheel(note=argument))
         else:
-            if controller.is_orphaned:
+            if controller.status.is_orphaned:
                 raise RundryError("this run has no runner: use /resume first, then /control")
             controller.put(TakeWheel())
 

@@ -34,7 +34,7 @@ class ConversationHandlers:
             raise RundryError("there is no run yet")
         if controller.state.activity:
             raise RundryError("a step is running: press esc to interrupt it first")
-        points = controller.points()
+        points = controller.reader.points()
         if not points:
             raise RundryError("there is no earlier message")
         blocks = controller.state.blocks
@@ -59,7 +59,7 @@ class ConversationHandlers:
             if point.text is not None and not controller.is_the_task(point.text):
                 self._prompt.fill(point.text)
 
-        self._services.open(RewindScreen(points, title, controller.changes()), chosen)
+        self._services.open(RewindScreen(points, title, controller.reader.changes()), chosen)
 
     def _compact(self, argument: str) -> None:
         if argument not in ("", "undo"):

@@ -89,15 +89,15 @@ class RunHandlers:
             self._prompt.fill("/deny path:")
 
     def _pause(self, argument: str) -> None:
-        if self._controller.is_gone:
-            self._controller.go_on("")
+        if self._controller.status.is_gone:
+            self._controller.continue_run("")
         elif self._controller.state.paused:
             self._controller.put(Unpause())
         else:
             self._controller.put(Pause(now=argument == "now"))
 
     def _resume(self, argument: str) -> None:
-        self._controller.go_on(argument)
+        self._controller.continue_run(argument)
 
     def _step(self, _argument: str) -> None:
         self._controller.put(StepOnce())
@@ -116,7 +116,7 @@ class RunHandlers:
         if not argument:
             self._prompt.fill("/model ")
             return
-        asked = self._controller.switch_model(self._controller.model_named(argument))
+        asked = self._controller.switch_model(self._controller.reader.model_named(argument))
         self._prompt.tell(f"asking {argument}", asked=asked)
 
     def _effort(self, argument: str) -> None:
@@ -125,7 +125,7 @@ class RunHandlers:
             return
         if argument not in EFFORTS:
             raise RundryError(f"/effort {argument}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
-        self._controller.switch_model(self._controller.with_effort(argument), asks=False)
+        self._controller.switch_model(self._controller.reader.with_effort(argument), asks=False)
 
     def _stop(self, argument: str) -> None:
         if argument in self._controller.state.background:

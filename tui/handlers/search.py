@@ -103,5 +103,5 @@ class SearchHandlers:
         """Raise RundryError if the run is not a search, or if `alive` and the search has ended."""
         if self._controller.state.finder is None:
             raise RundryError(NO_SEARCH)
-        if alive and self._controller.is_over:
+        if alive and self._controller.status.is_over:
             raise RundryError("this search has ended: use /resume to continue it first")

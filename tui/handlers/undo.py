@@ -44,9 +44,9 @@ class UndoHandlers:
         if state.pass_step is None:
             self._prompt.tell(f"the files already have the best score: {state.scores[-1].best:g}")
             return
-        if state.activity and not self._controller.is_at_rest:
+        if state.activity and not self._controller.status.is_at_rest:
             raise RundryError("a step is running: press esc to interrupt it, then use /best")
-        if not self._controller.changes().since(state.pass_step):
+        if not self._controller.reader.changes().since(state.pass_step):
             self._prompt.tell(f"this pass changed nothing: the files have the best score, {state.scores[-1].best:g}")
             return
         self._undo_when_confirmed(1, state.pass_step)
@@ -54,7 +54,7 @@ class UndoHandlers:
     def _undo_when_confirmed(self, changes: int, step: int | None) -> None:
         from ..screens.dialogs.undo import UndoScreen
 
-        made = self._controller.changes()
+        made = self._controller.reader.changes()
         if step is None:
             chosen = made.standing[-changes:]
         elif (since := made.since(step)) is not None:

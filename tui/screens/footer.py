@@ -25,7 +25,7 @@ _ON_BOARD: Mapping[str, Sequence[str]] = {
 
 def on_board(controller: RunController, view: str) -> list[str]:
     """Names of actions while keys go to the board."""
-    if controller.is_over:
+    if controller.status.is_over:
         return ["detail", "view", *(["only"] if view == "findings" else []), "copy_row", "board", "help", "quit"]
     by_items = controller.state.finder is not None and not controller.state.finder.lenses
     names = [name for name in _ON_BOARD.get(view, ("detail", "item")) if not (by_items and name == "lens")]
@@ -39,9 +39,9 @@ def matter(controller: RunController, *, at_gate: bool) -> list[str]:
         return _in_search(controller, at_gate=at_gate)
     if not controller.begun:
         return ["help", "palette", "model", "quit"]
-    if controller.is_gone:
+    if controller.status.is_gone:
         return ["pause", "help", "limit", "quit", "palette", "find", "unfold"]
-    if controller.is_over:
+    if controller.status.is_over:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         is_open = state.outcome is not None and not state.outcome.complete and state.loop is not LoopKind.CHAT
         handed = ["handoff"] if is_open else []
@@ -54,7 +54,7 @@ def matter(controller: RunController, *, at_gate: bool) -> list[str]:
         first.append("to_gate")
     if state.sleeping is not None:
         first.append("wake")
-    if state.activity and not controller.is_at_rest:
+    if state.activity and not controller.status.is_at_rest:
         first.append("interrupt")
     if state.paused:
         first += ["pause", "step"]
@@ -66,7 +66,7 @@ def matter(controller: RunController, *, at_gate: bool) -> list[str]:
 def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
     """Of a search, whose keys stay where they are while works come and go."""
     state = controller.state
-    if controller.is_over:
+    if controller.status.is_over:
         names = ["to_gate", "help", "limit", "quit", "palette", "board"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first = ["pause", "step"] if state.paused else []
@@ -104,8 +104,8 @@ class Footer(Widget):
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
         for name in on_board(controller, view) if view else matter(controller, at_gate=at_gate):
             action = BY_NAME[name]
-            hint = "resume" if name == "pause" and (state.paused or controller.is_gone) else action.hint
-            hint = "raise limit" if name == "limit" and controller.is_over and ended_on_limit(state) else hint
+            hint = "resume" if name == "pause" and (state.paused or controller.status.is_gone) else action.hint
+            hint = "raise limit" if name == "limit" and controller.status.is_over and ended_on_limit(state) else hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

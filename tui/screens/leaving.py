@@ -39,16 +39,16 @@ class Leaving:
 
     def begin(self) -> None:
         """Leave immediately if nothing would be lost, else ask what happens to the run."""
-        if self._waits_for_end or self._controller.is_over or not self._controller.begun:
+        if self._waits_for_end or self._controller.status.is_over or not self._controller.begun:
             self._leave(None)
-        elif self._controller.is_idle:
+        elif self._controller.status.is_idle:
             self._leave("now")
         else:
             self._ask(self._answered)
 
     def go_once_over(self) -> None:
         """The run wrapped up: that was waited for."""
-        if self._waits_for_end and self._controller.is_over:
+        if self._waits_for_end and self._controller.status.is_over:
             self._leave(None)
 
     def _answered(self, choice: str | None) -> None:

@@ -142,7 +142,7 @@ class Looking:
         controller = self._controller
         if self._onlooker.has_notice():
             return True
-        if not controller.begun or controller.is_at_rest:
+        if not controller.begun or controller.status.is_at_rest:
             return False
         state = controller.state
         return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)

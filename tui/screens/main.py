@@ -64,14 +64,14 @@ class MainScreen(Screen[None]):
         self.transcript = Transcript()
         self.search = BoardPanel(keys_of("board", remaps))
         self.welcome = Welcome(controller)
-        self.gate = GatePanel(keys_of("gate", remaps), controller.content, self._mind_the_focus)
+        self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._mind_the_focus)
         self.gone = GoneNotice()
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
         self.message = MessageRow(files.paths, lambda: None if controller.state.driving else controller.root)
         self.clockwork = ClockworkLine(self._keymap)
         self.footer = Footer(self._keymap)
         self._notice = Notice()
-        self.prompt = Prompt(self.message.box, self._notice, self._draw_soon)
+        self.prompt = Prompt(self.message.box, self._notice, lambda: self._looking.draw_soon())
         self._services = Services(self)
         self._areas = Areas(
             controller,
@@ -101,12 +101,9 @@ class MainScreen(Screen[None]):
             self.prompt.tell,
             self._refused,
             self._is_impatient,
-            self._has_notice,
+            lambda: bool(self._notice.text),
             lambda: self._leaving.go_once_over(),
         )
-
-    def _draw_soon(self) -> None:
-        self._looking.draw_soon()
 
     def _start_file_worker(self, work: Coroutine[object, object, None]) -> None:
         self.run_worker(work, name="files", exit_on_error=False)
@@ -133,15 +130,15 @@ class MainScreen(Screen[None]):
     def refresh_view(self) -> None:
         """Bring every widget to what the state says; each redraws only what moved."""
         state = self.controller.state
-        self.header.show(state, self.controller.phase)
-        self._host.call_person(self.controller.phase)
-        self.meters.show(state, state.last_at if self.controller.is_at_rest else time.time())
+        self.header.show(state, self.controller.status.phase)
+        self._host.call_person(self.controller.status.phase)
+        self.meters.show(state, state.last_at if self.controller.status.is_at_rest else time.time())
         self.clockwork.show(state, time.time(), self.size.width)
         count = len(state.blocks)
         first = state.take_changes()
         if first < count:
             self.transcript.show(state.blocks, first)
-        if self.controller.waits_at_gate:
+        if self.controller.status.waits_at_gate:
             self.gate.review.take_back_unsent()
         self.gate.show(state)
         self.welcome.show(wanted=count == 0)
@@ -150,9 +147,9 @@ class MainScreen(Screen[None]):
         self._notice.forget(state.refused, state.taken)
         self._show_search(is_board=is_board and not self.gate.takes_all)
         key = shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
-        self.gone.show(state, is_gone=self.controller.is_gone, key=key)
+        self.gone.show(state, is_gone=self.controller.status.is_gone, key=key)
         self._mind_the_focus()
-        self.message.show(state, placeholder(self.controller), time.time(), at_rest=self.controller.is_at_rest)
+        self.message.show(state, placeholder(self.controller), time.time(), at_rest=self.controller.status.is_at_rest)
         view = self.search.board.view.tab if self.search.board.has_focus else ""
         at_gate = self.gate.has_focus_within
         self.footer.show(self.controller, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
@@ -164,9 +161,6 @@ class MainScreen(Screen[None]):
 
     def _is_impatient(self) -> bool:
         return self.gate.display and self.gate.arming.is_in_grace(Message().time)
-
-    def _has_notice(self) -> bool:
-        return bool(self._notice.text)
 
     def _refresh_text(self) -> None:
         """Nothing but more of a streamed text is new."""
@@ -181,7 +175,9 @@ class MainScreen(Screen[None]):
             self.prompt.tell(f"refused: {why}")
         if is_board:
             journal = self.controller.link.journal
-            self.search.board.show(state, journal, time.time(), is_over=self.controller.is_at_rest, at_once=appears)
+            self.search.board.show(
+                state, journal, time.time(), is_over=self.controller.status.is_at_rest, at_once=appears
+            )
 
     def _mind_the_focus(self) -> None:
         mind_the_focus(self, self.message.box, self.gate)

@@ -17,12 +17,12 @@ def placeholder(controller: RunController) -> str:
         return "what should be done?"
     if state.driving:
         return "a command for the model's tool; /control returns control"
-    if controller.is_over and state.loop is LoopKind.CHAT:
+    if controller.status.is_over and state.loop is LoopKind.CHAT:
         return "a message continues the chat"
-    if controller.is_over:
+    if controller.status.is_over:
         return "raise the limit to continue" if ended_on_limit(state) else "a hint continues the run"
     if state.waiting == "handoff":
         return "a message resumes the run"
     if state.finder is not None:
         return "a message, or / for commands; F2 opens the board"
-    return "a message for after this step" if state.activity and not controller.is_at_rest else "a message"
+    return "a message for after this step" if state.activity and not controller.status.is_at_rest else "a message"

@@ -6,7 +6,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ..head.title import model_name
-from ..run_controller import RunController, Start
+from ..run_controller import RunController
+from ..run_link import Start
 from ..text import one_line
 
 
@@ -32,7 +33,7 @@ class Welcome(Widget):
     def show(self, *, wanted: bool) -> None:
         """Drawn again where what it says no longer holds. `wanted`: nothing else stands in the middle."""
         self.display = wanted
-        now = (self._controller.begun, self._controller.is_gone)
+        now = (self._controller.begun, self._controller.status.is_gone)
         if wanted and now != self._drawn:
             self._drawn = now
             self.refresh()
@@ -49,7 +50,7 @@ class Welcome(Widget):
         if start is None:
             return Content("")
         rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
-        if self._controller.is_gone:
+        if self._controller.status.is_gone:
             rows.append(Content.styled(f"the runner failed to start: {_log(start)}", "$dim"))
         elif self._controller.begun:
             rows.append(Content.styled("the runner is starting; what you type is kept", "$dim"))

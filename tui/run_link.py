@@ -1,0 +1,124 @@
+"""What a view needs from a run: the connection to it, and the options of a run that has not begun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from rundry.agent import (
+    Command,
+    Journal,
+    Judge,
+    Merge,
+    ModelSpec,
+    ResumeChanges,
+    Rewind,
+    RunSpec,
+    Stamped,
+    Undo,
+    ViewState,
+    WriteWatch,
+)
+
+
+class Link(Protocol):
+    """A view's side of a run: `agent.run.Session`, or a journal that is played."""
+
+    @property
+    def journal(self) -> Journal | None:
+        """The journal; None before the run began."""
+        ...
+
+    def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
+        """Create the journal, with the bytes of the task's images, and pass it to the runner. Raises JournalError."""
+        ...
+
+    def expect(self, model: str) -> None:
+        """Prepare for a run with this model."""
+        ...
+
+    def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
+        """Pass an existing journal to the runner. Raises JournalError."""
+        ...
+
+    def keep(self, data: bytes) -> None:
+        """Store an image's bytes, for a command that names them. Raises JournalError."""
+        ...
+
+    def put(self, command: Command) -> int:
+        """Put a command into the inbox and return its id. Raises JournalError."""
+        ...
+
+    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
+        """Put a command into the inbox of a run without a runner, and carry it out. Raises JournalError."""
+        ...
+
+    @property
+    def writes(self) -> WriteWatch:
+        """Report when there may be new events."""
+        ...
+
+    def stored_state(self) -> ViewState | None:
+        """Return the state that the runner stored last; `news` continues after it. Raises JournalError."""
+        ...
+
+    def news(self) -> Sequence[Stamped]:
+        """Return the events since the last call."""
+        ...
+
+    def beat(self) -> None:
+        """Tell the runner that the view still exists."""
+        ...
+
+    def runner_state(self) -> str:
+        """Return `warming`, `running`, `ended` or `gone`."""
+        ...
+
+    def close(self) -> None:
+        """Detach from the run, which continues."""
+        ...
+
+
+class Start(Protocol):
+    """The options of a run that has not begun."""
+
+    @property
+    def workspace(self) -> Path:
+        """The absolute path of the workspace."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the journals."""
+        ...
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines that the screen shows at the start."""
+        ...
+
+    @property
+    def model(self) -> ModelSpec | None:
+        """The model of the run; None: no model is set up."""
+        ...
+
+    def choose(self, model: ModelSpec) -> None:
+        """Use this model for the run."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Set an option to another value. Raises UserError."""
+        ...
+
+    async def look_around(self) -> list[str]:
+        """Look for providers, and return a line about each; called if no model is set up."""
+        ...
+
+    def preview(self, task: str = "") -> ViewState:
+        """Return what is known before the first event: loop, model, limits, and the task if there is one."""
+        ...
+
+    def spec(self, task: str) -> RunSpec:
+        """Return the spec of the run for this task. Raises UserError."""
+        ...
