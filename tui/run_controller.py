@@ -43,9 +43,9 @@ from rundry.agent import (
 )
 
 from .attaching import images_of_message, images_of_task
-from .run_link import Link, Start
-from .run_reader import RunReader
-from .run_status import RunStatus
+from .run.link import Link, Start
+from .run.reader import RunReader
+from .run.status import RunStatus
 
 ASK_ABOVE = 0.01
 """USD: a switch whose cold cache costs more is made when it was asked for twice."""

@@ -30,7 +30,7 @@ from rundry.agent import (
     Waiting,
 )
 from rundry.tui.app import Parting
-from rundry.tui.opening import part
+from rundry.tui.parting import part
 
 SIZE = (100, 30)
 RUN = (

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ..head.title import model_name
+from ..run.link import Start
 from ..run_controller import RunController
-from ..run_link import Start
 from ..text import one_line
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rundry.agent import LoopKind, ViewState, holder
 
-from .run_link import Link
+from .link import Link
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rundry.agent import (
-    Changes,
-    ModelSpec,
-    Point,
-    RundryError,
-    beside,
-    earlier_points,
-    standing_changes,
-    what_waits,
-)
+from rundry.agent import Changes, ModelSpec, Point, RundryError, beside, earlier_points, standing_changes, what_waits
 
-from .run_link import Link, Start
+from .link import Link, Start
 
 
 class RunReader:

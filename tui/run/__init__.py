@@ -1,0 +1,1 @@
+"""What a view knows of one run: its link, its status and what the journal has of it."""
