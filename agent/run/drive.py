@@ -12,25 +12,26 @@ from .proposals.settle import settle_open
 from .run_driver import RunDriver
 
 
-async def drive(run: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
+async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
     """Drive the run to its outcome. Raises RundryError only for errors that no outcome can express (a broken journal).
 
     `results`: of a step that an earlier runner did not finish.
     """
+    run = driver.run
     decide = decider(run.facts.spec.loop)
     while True:
-        await run.between_steps()
-        decision = run.stop_asked() or await run.before_deciding() or decide(run.state(results))
+        await driver.between_steps()
+        decision = await driver.end_before_deciding() or decide(run.states.state(results))
         match decision:
             case Again():
-                results = await run.perform(decision)
+                results = await driver.perform(decision)
             case Wait():
-                await run.wait(decision)
+                await driver.wait(decision)
                 results = ()
             case Confirm():
                 await confirm(run)  # the loop has not decided yet on the last results
             case Finish():
-                outcome = await run.end(decision)
+                outcome = await driver.end(decision)
                 if outcome is not None:
                     return outcome
                 results = await settle_open(run)

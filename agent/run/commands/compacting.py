@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...protocol import Compact, ConversationRestored, LoopKind
 from ...step import NotSummarised, summarise
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
 """Loops with one long conversation. The others start new conversations themselves."""
 
 
-async def compact(run: RunDriver, command: Compact) -> str | None:
+async def compact(run: LiveRun, command: Compact) -> str | None:
     """Compact the conversation. Returns None, or why it was refused; then the conversation is unchanged."""
     kit, loop = run.kit, run.facts.spec.loop
     if loop not in LOOPS:
@@ -30,7 +30,7 @@ async def compact(run: RunDriver, command: Compact) -> str | None:
     return None
 
 
-def _restore_rounds(run: RunDriver) -> str | None:
+def _restore_rounds(run: LiveRun) -> str | None:
     if not run.facts.main.cuts:
         return "there is no compaction or clearing to undo"
     run.kit.events.record(ConversationRestored())

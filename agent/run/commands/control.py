@@ -5,66 +5,47 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...facts.actions import Action
 from ...gate import CommandDraft
 from ...loops.state import met
 from ...protocol import (
     Act,
-    BackgroundEnded,
     FileChanged,
     HandoffClosed,
     LoopKind,
-    Prompted,
     RundryError,
-    ShellFinished,
     ToolCall,
     ToolCalled,
     ToolFinished,
-    WheelGiven,
-    WheelTaken,
 )
 from ...step import Kit, PersonInterrupted, note_lost_command, verify
 from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
-from ...workspace import Change
-
-if TYPE_CHECKING:
-    from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
+from .control_report import give_back
 
 BETWEEN_PASSES = "no pass is open: your changes would belong to no pass, and the next pass could not start clean"
 USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
-_SHOWN_ACTIONS = 40
-_SHOWN_RESULT = 600
-"""Characters of each action's result that the model reads."""
-_DIFF_LINES = 80
-"""Lines of the diff of one file."""
-_DIFF_CHARACTERS = 8_000
-"""Characters of the diffs of all files."""
 
 
-async def take_wheel(run: RunDriver) -> str | None:
+async def take_wheel(run: LiveRun) -> str | None:
     """Give control to the user once running work is interrupted. Returns None, or why that is not possible."""
     kit = run.kit
     if (why := _why_not(run)) is not None:
         return why
     if run.facts.handoff is not None and run.facts.ended is None:
         kit.events.record(HandoffClosed(by="person", note="they took the wheel"))
-    run.wheel_asked = True
-    kit.gate.cancel_all("the person took the wheel")
-    kit.activity.interrupt("wheel")
-    kit.activity.wake()
-    await kit.activity.until(lambda: run.is_driven or not run.wheel_asked)
+    run.requests.ask_for_control()
+    await kit.activity.until(lambda: run.is_driven or not run.requests.wants_control)
     if run.is_driven:
         return None
-    return "the run came to its end first" if run.passes is None or run.stop is not None else BETWEEN_PASSES
+    return "the run came to its end first" if run.passes is None or run.requests.stop is not None else BETWEEN_PASSES
 
 
-def _why_not(run: RunDriver) -> str | None:
+def _why_not(run: LiveRun) -> str | None:
     if run.finder is not None:
         return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it, and work next to it"
     if run.is_driven:
@@ -74,12 +55,7 @@ def _why_not(run: RunDriver) -> str | None:
     return None
 
 
-async def wheel_taken(kit: Kit) -> WheelTaken:
-    """Return the event, with a snapshot of the workspace."""
-    return WheelTaken(world=await kit.snapshots.take() or None)
-
-
-async def give_wheel(run: RunDriver, note: str) -> str | None:
+async def give_wheel(run: LiveRun, note: str) -> str | None:
     """Return control to the model. Returns None, or why that is not possible."""
     if not run.is_driven:
         return "you are not in control"
@@ -87,101 +63,12 @@ async def give_wheel(run: RunDriver, note: str) -> str | None:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
         await give_back(run.kit, note, by="person")
-    run.unpause()
+    run.pauses.unpause()
     run.kit.activity.wake()
     return None
 
 
-async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
-    """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
-    taken, done = kit.facts.hands.wheel, list(kit.facts.hands.done)
-    assert taken is not None  # the caller checked it
-    world = await kit.snapshots.take() or None
-    changes: Sequence[Change] = []
-    if taken.world is not None and world is not None:
-        changes = await kit.snapshots.changes(taken.world, world)
-    with kit.events.together():
-        kit.events.record(
-            WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
-        )
-        if (done or changes or note) and not finished:
-            kit.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
-    kit.files.mark_changed()
-    kit.background.account(world)
-    kit.stalls.person_said()
-
-
-async def settle_hands(kit: Kit) -> None:
-    """Clean up after an earlier runner: return control, and record that its background processes ended."""
-    hands, why = kit.facts.hands, "the program stopped, and it with it"
-    for shell_id in list(hands.shells):
-        kit.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
-    if names := list(hands.background):
-        for name in names:
-            kit.events.record(BackgroundEnded(name=name, how=why))
-        no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
-        kit.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
-    if hands.wheel is not None:
-        await give_back(kit, "", by="program")
-
-
-def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
-    """Return what the model reads about the time of manual control."""
-    parts = ["The person took control for a while and returns it to you now."]
-    if note:
-        parts.append(f"They say: {note}")
-    if done:
-        shown = [_line(action) for action in done[-_SHOWN_ACTIONS:]]
-        parts.append("\n".join(["They did, with your tools:", *shown]))
-    if changes:
-        parts.append(_changed(changes))
-    else:
-        parts.append("No file changed meanwhile.")
-    parts.append("Continue from here. Read a file before you change it again.")
-    return "\n\n".join(parts)
-
-
-def _line(action: Action) -> str:
-    how = {True: "", False: " (it failed)", None: " (it was cut off: its result is not known)"}[action.ok]
-    what = json.dumps(action.arguments, ensure_ascii=False)
-    what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
-    result = action.result[:_SHOWN_RESULT].strip()
-    return f"- {action.tool} {what}{how}" + (f"\n  {result}".replace("\n", "\n  ").rstrip() if result else "")
-
-
-def _changed(changes: Sequence[Change]) -> str:
-    named = ", ".join(change.path for change in changes[:40])
-    parts, room = [f"Files that changed meanwhile: {named}."], _DIFF_CHARACTERS
-    for change in changes:
-        diff = _diff(change)
-        if len(diff) > room:
-            parts.append(f"[the diffs of the others are left out: read {change.path} and what follows it yourself]")
-            break
-        room -= len(diff)
-        parts.append(diff)
-    return "\n".join(parts)
-
-
-def _diff(change: Change) -> str:
-    before, after = _text(change.before), _text(change.after)
-    if before is None or after is None:
-        return f"{change.path}: not text"
-    lines = list(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}", lineterm="", n=2))
-    if len(lines) > _DIFF_LINES:
-        lines = [*lines[:_DIFF_LINES], f"[{len(lines) - _DIFF_LINES} more lines of this diff]"]
-    return "\n".join(lines)
-
-
-def _text(data: bytes | None) -> list[str] | None:
-    if data is None:
-        return []
-    try:
-        return data.decode("utf-8").splitlines() if b"\0" not in data else None
-    except UnicodeDecodeError:
-        return None
-
-
-async def act(run: RunDriver, command: Act) -> str | None:
+async def act(run: LiveRun, command: Act) -> str | None:
     """Run one of the model's tools for the user. Returns None, even if the tool failed, or why it was refused."""
     if not run.is_driven:
         return "you are not in control: /wheel takes control"
@@ -199,7 +86,7 @@ async def act(run: RunDriver, command: Act) -> str | None:
 class _UserAction:
     """One action of the user."""
 
-    def __init__(self, run: RunDriver) -> None:
+    def __init__(self, run: LiveRun) -> None:
         self._run, self._kit = run, run.kit
         self._record = run.kit.events.bound(None, None)
         self._tools = copy.copy(run.kit.tools)
@@ -292,7 +179,7 @@ class _UserAction:
                 await verify(kit, self._record, claim=True, baseline=True)
             except PersonInterrupted:
                 return
-            if met(run.state(())) is None:
+            if met(run.states.state(())) is None:
                 return
         await give_back(kit, "", by="person", finished=True)
 

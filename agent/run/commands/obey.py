@@ -47,7 +47,7 @@ from ...protocol import (
     Unqueued,
     Wake,
 )
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from ..setup.attachments import refuse_images
 from .compacting import compact
 from .control import act, give_wheel, take_wheel
@@ -57,7 +57,7 @@ from .shell import interrupt_shells, run_for_person
 from .undo import undo
 
 
-async def obey(run: RunDriver, command_id: int, command: Command, open_model: OpenModel) -> str | None:
+async def obey(run: LiveRun, command_id: int, command: Command, open_model: OpenModel) -> str | None:
     """Obey a command. Returns None, or why it was refused."""
     match command:
         case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
@@ -83,7 +83,7 @@ async def obey(run: RunDriver, command_id: int, command: Command, open_model: Op
 
 
 async def _act_for_user(
-    run: RunDriver,
+    run: LiveRun,
     command_id: int,
     command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
 ) -> str | None:
@@ -113,26 +113,26 @@ async def _act_for_user(
             return None
 
 
-def _search(run: RunDriver, command: FinderCommand) -> str | None:
+def _search(run: LiveRun, command: FinderCommand) -> str | None:
     """Handle a command to the search; the loop then decides again."""
     if run.finder is None:
         return f"{run.facts.spec.loop.a_run} has no findings or items"
     refused = hear(run.finder, command)
     if refused is None:
-        run.pool.stir()
+        run.pool.ask_loop_again()
     return refused
 
 
-def _wake(run: RunDriver) -> str | None:
-    if not run.is_asleep:
+def _wake(run: LiveRun) -> str | None:
+    if not run.sleeper.is_asleep:
         return "the run does not sleep"
-    run.woken = True
+    run.sleeper.wake()
     run.kit.activity.wake()
     return None
 
 
 def _take_message(
-    run: RunDriver, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
+    run: LiveRun, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
     """Handle the user's messages, answers and decisions."""
     kit = run.kit
@@ -164,7 +164,7 @@ def _take_message(
     return None
 
 
-def _decide(run: RunDriver, command: Decide) -> str | None:
+def _decide(run: LiveRun, command: Decide) -> str | None:
     """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
     gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
@@ -179,26 +179,26 @@ def _decide(run: RunDriver, command: Decide) -> str | None:
     return refused
 
 
-def _queue(run: RunDriver, command_id: int, said: Say | Steer) -> str | None:
+def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
     if not said.text.strip():
         return "the message is empty"
     if refused := refuse_images(run.kit, said.images):
         return refused
     run.kit.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
-    run.unpause()
+    run.pauses.unpause()
     return None
 
 
-def _steer(run: RunDriver, command_id: int, said: Steer) -> str | None:
+def _steer(run: LiveRun, command_id: int, said: Steer) -> str | None:
     refused = _queue(run, command_id, said)
     if refused is None:
-        run.steers.add(command_id)
+        run.queue.mark_steer(command_id)
         run.kit.gate.cancel_all(f"the person said instead: {said.text}")
         run.kit.activity.interrupt("steer")
     return refused
 
 
-def _clear(run: RunDriver) -> str | None:
+def _clear(run: LiveRun) -> str | None:
     """Clear the conversation, but only between steps: a result must not stand without its call."""
     if run.facts.spec.loop is not LoopKind.CHAT:
         return f"only a chat can be cleared: {run.facts.spec.loop.a_run} works on its task"
@@ -208,7 +208,7 @@ def _clear(run: RunDriver) -> str | None:
     return None
 
 
-def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
+def _brake(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
     kit = run.kit
     match command:
         case Pause(now=now):
@@ -223,7 +223,7 @@ def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Sto
                 kit.events.record(HandoffClosed(by="person"))
             elif not run.facts.paused:
                 return "the run is not paused"
-            run.unpause()
+            run.pauses.unpause()
         case StepOnce():
             if not run.facts.paused:
                 kit.events.record(Paused(why="one step was asked for"))
@@ -237,5 +237,5 @@ def _brake(run: RunDriver, command: Pause | Unpause | StepOnce | Interrupt | Sto
         case Stop(how=how):
             if how not in ("wrap_up", "now"):
                 return f"unknown stop `{how}`: use `wrap_up` or `now`"
-            run.ask_to_stop(how, "the person stopped it")
+            run.requests.ask_to_stop(how, "the person stopped it")
     return None

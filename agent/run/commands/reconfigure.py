@@ -29,13 +29,13 @@ from ...protocol import Model as ModelPort
 from ...step import shown_to
 from ...stops import replace_budget
 from ...tools import TOOLS, offered
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 
 
-def set_limit(run: RunDriver, name: str, value: LimitValue) -> str | None:
+def set_limit(run: LiveRun, name: str, value: LimitValue) -> str | None:
     """Set a limit. It takes effect before the next call (docs/requirements.md 3.8)."""
     if name not in BUDGET:
         return _set_other(run, name, value)
@@ -48,7 +48,7 @@ def set_limit(run: RunDriver, name: str, value: LimitValue) -> str | None:
     return None
 
 
-def _set_other(run: RunDriver, name: str, value: LimitValue) -> str | None:
+def _set_other(run: LiveRun, name: str, value: LimitValue) -> str | None:
     try:
         limits = {name: read_limit(name, value, TOOLS)}
     except UserError as error:
@@ -57,12 +57,12 @@ def _set_other(run: RunDriver, name: str, value: LimitValue) -> str | None:
         return why
     run.kit.events.record(LimitsChanged(limits=limits))
     if run.finder is not None:
-        run.pool.stir()
+        run.pool.ask_loop_again()
     return None
 
 
 async def switch_model(
-    run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
+    run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
 ) -> str | None:
     """Switch the model from the next call on. The conversation is kept.
 
@@ -78,11 +78,11 @@ async def switch_model(
         run.kit.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
         return None
     _adopt(run, model, spec, by="person")
-    run.unpause()
+    run.pauses.unpause()
     return None
 
 
-async def hand_to_model(run: RunDriver, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
+async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
     """Switch the model by a rule, and reset the stall counters. Returns None, or why that model cannot take over."""
     model = await _usable(run, spec, open_model)
     if isinstance(model, str):
@@ -94,14 +94,14 @@ async def hand_to_model(run: RunDriver, spec: ModelSpec, open_model: OpenModel, 
     return None
 
 
-def cold(run: RunDriver, model: ModelPort) -> tuple[int, float | None]:
+def cold(run: LiveRun, model: ModelPort) -> tuple[int, float | None]:
     """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
     messages = shown_to(model, run.facts, run.facts.main).current()
     tokens = model.count(messages, offered(run.tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
-async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+async def _usable(run: LiveRun, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
     """Return the model if it answers and a limit in USD can be kept with it; else why not."""
     try:
         model = await open_model(spec)
@@ -118,7 +118,7 @@ async def _usable(run: RunDriver, spec: ModelSpec, open_model: OpenModel) -> Mod
     return model
 
 
-def _adopt(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
+def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
     event = switched(run, model, spec, by=by)
     run.kit.models.switch(model, key_from=spec.key_from)
     run.kit.events.record(event)
@@ -127,7 +127,7 @@ def _adopt(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str) -> Non
         run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
-def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
+def switched(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
     """Return the event of a model switch, with the cost of its cold cache."""
     tokens, usd = cold(run, model)
     return ModelSwitched(
@@ -143,7 +143,7 @@ def switched(run: RunDriver, model: ModelPort, spec: ModelSpec, *, by: str = "pe
     )
 
 
-def add_rule(run: RunDriver, rule: Rule) -> str | None:
+def add_rule(run: LiveRun, rule: Rule) -> str | None:
     """Add a rule that denies. A running command keeps what it can see."""
     gate = run.kit.gate
     if rule.verdict != "deny":
@@ -157,7 +157,7 @@ def add_rule(run: RunDriver, rule: Rule) -> str | None:
     return None
 
 
-def set_mode(run: RunDriver, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
+def set_mode(run: LiveRun, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
     """Set the gate's mode, from the next proposal on."""
     gate = run.kit.gate
     if mode is GateMode.AUTO and run.kit.sandbox.kind is None and not (unsandboxed_ok or gate.unsandboxed_ok):

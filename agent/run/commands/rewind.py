@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from .undo import Ground, bring_back, is_mid_step
 
 MID_STEP = "a step runs: interrupt it first, then rewind"
@@ -15,7 +15,7 @@ LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
 """Loops with one conversation. The others have several, or restore files between their passes."""
 
 
-async def rewind(run: RunDriver, command: Rewind) -> str | None:
+async def rewind(run: LiveRun, command: Rewind) -> str | None:
     """Rewind the run. Returns None, or why it was refused. What was spent stays spent, and the journal keeps
     everything.
     """
@@ -37,11 +37,11 @@ async def rewind(run: RunDriver, command: Rewind) -> str | None:
         _record(run, gone)
     kit.stalls.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
-        run.pause("rewound; a message or /resume continues from here", by="person")
+        run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None
 
 
-def _record(run: RunDriver, gone: Sequence[Event] | str) -> None:
+def _record(run: LiveRun, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
     with run.kit.events.together():

@@ -7,7 +7,7 @@ import asyncio
 from ...protocol import Prompted, Shell, ShellFinished, ShellStarted
 from ...stops import head_and_tail
 from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 SECONDS = 600.0
 """Time limit of a user's shell command, in seconds."""
@@ -17,7 +17,7 @@ _KEPT = 1_000_000
 """Bytes of its output that the journal keeps."""
 
 
-async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str | None:
+async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str | None:
     """Run it in the workspace without a sandbox. Its output joins the conversation between two steps.
 
     Its changes are the user's: no undo removes them, and they do not count as the model's.
@@ -65,7 +65,7 @@ async def run_for_person(run: RunDriver, command_id: int, command: Shell) -> str
     return None
 
 
-def interrupt_shells(run: RunDriver) -> bool:
+def interrupt_shells(run: LiveRun) -> bool:
     """End the running shell commands of the user. Returns false if there are none."""
     for running in run.shells:
         running.cancel()
@@ -76,7 +76,7 @@ def _how(done: Finished) -> str:
     return done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
 
 
-async def _files(run: RunDriver, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
+async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
     """Return the files that changed during the command, except those that the run's tools changed.
 
     A change that a command of the model makes at the same time counts as the user's: the disk does not show who made

@@ -11,7 +11,7 @@ from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
 from ...workspace import Restorer, Snapshots, Workspace
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from .undo_plan import Way, Ways
 
 MID_STEP = "a step runs: interrupt it first, then undo"
@@ -32,7 +32,7 @@ class Ground:
     record: Callable[[Event], Stamped]
 
 
-async def undo(run: RunDriver, command: Undo) -> str | None:
+async def undo(run: LiveRun, command: Undo) -> str | None:
     """Undo changes. Returns None, or why it was refused. No step begins meanwhile, and an undo that
     began is completed.
     """
@@ -54,7 +54,7 @@ async def undo(run: RunDriver, command: Undo) -> str | None:
         return _tell(run, taken)
 
 
-def _tell(run: RunDriver, taken: str | Undone) -> str | None:
+def _tell(run: LiveRun, taken: str | Undone) -> str | None:
     if isinstance(taken, str):
         return taken
     with run.kit.events.together():

@@ -11,7 +11,7 @@ from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step import Kit, PersonInterrupted
 from ...workspace.checkout import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from .checkout import Result
 from .trial import Trial, try_out
 
@@ -20,7 +20,7 @@ _LISTED = 12
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store", ".coverage")
 
 
-async def confirm(run: RunDriver) -> None:
+async def confirm(run: LiveRun) -> None:
     """Run the confirming commands once and record the result. The user can interrupt it."""
     kit = run.kit
     async with run.files_at_rest:
@@ -32,7 +32,7 @@ async def confirm(run: RunDriver) -> None:
                 if kit.usage.deadline_passed():
                     _finish(kit, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
                 else:
-                    run.rest()
+                    run.pauses.after_interrupt()
 
 
 async def _confirm(kit: Kit) -> None:

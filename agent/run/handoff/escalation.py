@@ -6,7 +6,7 @@ from ...facts.escalations import ESCALATE
 from ...loops.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, Prompted, Reason, StallDetected
 from ..commands.reconfigure import OpenModel, hand_to_model
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 from .handoff import handoff_record
 
 OF_HANDOVER = "handover"
@@ -14,7 +14,7 @@ OF_HANDOVER = "handover"
 _MOST = 8
 
 
-async def escalate(run: RunDriver, open_model: OpenModel) -> Finish | None:
+async def escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
     """Switch models after a stall that the rule covers. Returns None, or the end if that is not possible."""
     stall, spec = run.facts.stall, run.facts.spec.escalate
     if stall is None or stall.response != ESCALATE or spec is None:

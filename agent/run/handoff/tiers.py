@@ -20,8 +20,8 @@ from ...protocol import (
 from ...reports.handoffs import handoff_markdown
 from ...workspace import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
+from ..live.live_run import LiveRun
 from ..process.calling import call_hook, hook_env
-from ..run_driver import RunDriver
 from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
 
@@ -29,13 +29,12 @@ COMMAND_SECONDS = 60.0
 """Time limit of a command that notifies someone."""
 
 
-class Ladder:
+class HandoffTiers:
     """Try the tiers one after the other. Without tiers only the user is asked, while a view is attached."""
 
-    def __init__(self, run: RunDriver, open_model: OpenModel, env: Mapping[str, str]) -> None:
+    def __init__(self, run: LiveRun, open_model: OpenModel, env: Mapping[str, str]) -> None:
         """`env`: the user's environment."""
         self._run, self._open_model, self._env = run, open_model, env
-        run.hand_over, run.before_deciding = self.hand_over, self.before_deciding
 
     async def before_deciding(self) -> Finish | None:
         """Apply what precedes the loop's decision: a stall's rule, an open hand-off, a tier whose time is over."""
@@ -140,34 +139,33 @@ class Ladder:
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
         """Wait until a user takes over or stops the run. `until`: Unix time; None: no time limit."""
         run, clock = self._run, self._run.kit.clock
-        timer = asyncio.ensure_future(clock.sleep(max(0.0, until - clock.now()))) if until is not None else None
-        if timer is not None:
-            timer.add_done_callback(lambda _: run.kit.activity.wake())
 
         def is_over() -> bool:
-            return timer is not None and timer.done()
+            return self._is_taken() or given_up() or run.kit.usage.deadline_passed()
 
-        run.waits = until is None
-        try:
-            await run.kit.activity.until(
-                lambda: self._is_taken() or given_up() or run.kit.usage.deadline_passed() or is_over()
-            )
-        finally:
-            run.waits = False
-            if timer is not None:
-                timer.cancel()
+        with run.waits.for_person(only=until is None):
+            if until is None:
+                await run.kit.activity.until(is_over)
+            else:
+                with run.waits.timer(max(0.0, until - clock.now())) as timer:
+                    await run.kit.activity.until(lambda: is_over() or timer.done())
         return self._take()
 
     def _is_taken(self) -> bool:
         run = self._run
-        return run.stop is not None or run.wheel_asked or bool(run.facts.queue) or run.facts.handoff is None
+        return (
+            run.requests.stop is not None
+            or run.requests.wants_control
+            or bool(run.facts.queue)
+            or run.facts.handoff is None
+        )
 
     def _take(self) -> bool:
         """Return whether someone took over. A message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
             run.kit.events.record(HandoffClosed(by="person"))
-        return run.stop is not None or run.wheel_asked or run.facts.handoff is None
+        return run.requests.stop is not None or run.requests.wants_control or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:
         """Record that the tier was asked, and return until when it has time. After a restart the remaining time is

@@ -7,12 +7,12 @@ from ...facts.facts import RunFacts
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone
 from ...step import Kit, note_lost_command
 from ..commands.undo import Ground, bring_back
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 _LOST = "unknown: the program stopped during this action; the file of the item was restored"
 
 
-async def roll_back_items(run: RunDriver) -> Undone | None:
+async def roll_back_items(run: LiveRun) -> Undone | None:
     """Restore the files. Files that someone else changed since stay and are reported. None: nothing was unfinished.
 
     Call it before anything else of the dead runner is closed. It can be repeated after a kill.

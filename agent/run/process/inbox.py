@@ -23,7 +23,7 @@ from ...protocol import (
 )
 from ..commands.obey import obey
 from ..commands.reconfigure import OpenModel
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
 """Commands that take long: other commands are handled meanwhile."""
@@ -37,13 +37,12 @@ class Inbox:
     next one.
     """
 
-    def __init__(self, run: RunDriver, stale: Sequence[int], open_model: OpenModel) -> None:
+    def __init__(self, run: LiveRun, stale: Sequence[int], open_model: OpenModel) -> None:
         """`stale`: commands of an earlier runner, which are refused."""
         self._run, self._left, self._open_model = run, set(stale), open_model
         self._slow: set[asyncio.Task[None]] = set()
         self._looking = asyncio.Lock()
         self._writes = WriteWatch(INBOX_SECONDS, INBOX_SECONDS)
-        run.look = self.look
 
     async def keep_looking(self) -> None:
         """Read the inbox until cancelled. Raises what a command raised."""
@@ -84,7 +83,7 @@ class Inbox:
         self._run.kit.activity.wake()
 
 
-def _answer(run: RunDriver, command_id: int, command: Command | None, why: str | None) -> None:
+def _answer(run: LiveRun, command_id: int, command: Command | None, why: str | None) -> None:
     kind = command_type(command) if command is not None else "unknown"
     if why is None:
         run.kit.events.record(CommandTaken(command_id=command_id, command=kind))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...step.model_call.holds import release_due
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 LOOK_SECONDS = 2.0
 
 
-async def keep_vigil(run: RunDriver) -> None:
+async def watch_for_parking(run: LiveRun) -> None:
     """Return once no view was attached for the seconds of `spec.park`: the process ends, and the run stays resumable.
 
     Meanwhile, notify the waiting tasks of a passed deadline. In a headless run the policy decides at the gate as soon
@@ -25,7 +25,7 @@ async def keep_vigil(run: RunDriver) -> None:
         if kit.headless and not kit.watched():
             kit.gate.settle_alone()
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)
-        if not (run.waits or kit.activity.is_resting or at_gate) or kit.watched():
+        if not (run.waits.is_for_person or kit.activity.is_resting or at_gate) or kit.watched():
             alone_since = None
         elif alone_since is None:
             alone_since = kit.clock.monotonic()

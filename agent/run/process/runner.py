@@ -35,7 +35,8 @@ from ..client.start_request import Order
 from ..confirming import Dependencies
 from ..damaged.admission import admit_damage
 from ..drive import drive
-from ..handoff.tiers import Ladder
+from ..handoff.tiers import HandoffTiers
+from ..live.live_run import LiveRun, check_predicates, live_run
 from ..outcome import ended_event, outcome_of, outcome_of_parked
 from ..proposals.settle import settle_open
 from ..run_driver import RunDriver
@@ -46,7 +47,7 @@ from ..setup.search import search_of
 from ..setup.tools_on_offer import tools_of
 from .calling import call_hook
 from .inbox import Inbox
-from .parking import keep_vigil
+from .parking import watch_for_parking
 from .signals import Signals, heard
 
 OnEvent = Callable[[Stamped], None]
@@ -110,8 +111,7 @@ async def _run(
     try:
         if isinstance(kit.models.of_run, RemoteModel):
             await kit.models.of_run.encoding_loaded()
-        run = RunDriver(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside))
-        Ladder(run, outside.open_model, outside.env)
+        run = live_run(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside))
         return await _watch_over(
             run, Beginning(order, assembled.notes, damage), assembled.dependencies, outside, signals
         )
@@ -124,71 +124,73 @@ async def _run(
 
 
 async def _watch_over(
-    run: RunDriver, beginning: Beginning, dependencies: Dependencies, outside: Outside, signals: Signals
+    run: LiveRun, beginning: Beginning, dependencies: Dependencies, outside: Outside, signals: Signals
 ) -> Outcome:
     """Run the loop, the inbox and the parking watch together. When one ends, all end."""
-    order = beginning.order
-    inbox = asyncio.ensure_future(Inbox(run, order.stale, outside.open_model).keep_looking())
-    live = asyncio.ensure_future(_drive_to_end(run, beginning, dependencies, outside.env))
-    vigil = asyncio.ensure_future(keep_vigil(run))
+    commands = Inbox(run, beginning.order.stale, outside.open_model)
+    driver = RunDriver(run, commands.look, HandoffTiers(run, outside.open_model, outside.env))
+    inbox = asyncio.ensure_future(commands.keep_looking())
+    live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, outside.env))
+    parking = asyncio.ensure_future(watch_for_parking(run))
 
     def stop(name: str) -> None:
         if len(signals.names) > 1:
             live.cancel()
-        run.ask_to_stop("now", f"stopped by {name}")
+        run.requests.ask_to_stop("now", f"stopped by {name}")
 
     signals.on = stop
     try:
-        await asyncio.wait({live, inbox, vigil}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (live, inbox, vigil):
+        await asyncio.wait({live, inbox, parking}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (live, inbox, parking):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise error
         if live.done() and not live.cancelled():
             return live.result()
     finally:
-        if run.stop is None:
+        if run.requests.stop is None:
             run.kit.gate.leave_open()
-        for task in (live, inbox, vigil):
+        for task in (live, inbox, parking):
             task.cancel()
-        await asyncio.gather(live, inbox, vigil, return_exceptions=True)
-        await run.close()
-    if run.stop is None:
+        await asyncio.gather(live, inbox, parking, return_exceptions=True)
+        await driver.close()
+    if run.requests.stop is None:
         return outcome_of_parked(run.facts, run.kit.journal.path)
-    return _ended(run.kit, Finish(reason=Reason.USER, detail=run.stop_detail))
+    return _ended(run.kit, Finish(reason=Reason.USER, detail=run.requests.stop_detail))
 
 
 async def _drive_to_end(
-    run: RunDriver, beginning: Beginning, dependencies: Dependencies, env: Mapping[str, str]
+    driver: RunDriver, beginning: Beginning, dependencies: Dependencies, env: Mapping[str, str]
 ) -> Outcome:
     """Begin or resume the run, drive it, and continue it if a user changes a limit after its end."""
-    results: Sequence[WorkResult] = ()
+    run, results = driver.run, list[WorkResult]()
     if run.facts.started:
-        results = await resume(run, beginning)
+        results += await resume(run, beginning)
         if run.passes is not None:
             await run.passes.candidates.sweep()
     else:
         begin(run, beginning)
     dependencies.begin()
     try:
-        return await _drive_on(run, beginning.order, env, results)
+        return await _drive_on(driver, beginning.order, env, results)
     finally:
         await dependencies.close()
 
 
-async def _drive_on(run: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
+async def _drive_on(driver: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
+    run = driver.run
     await _baseline(run)
     while True:
-        outcome = await drive(run, results)
+        outcome = await drive(driver, results)
         await run.kit.background.end_all("the run ended")
         run.kit.events.record(ended_event(outcome), durable=True)
         run.kit.usage.count_seconds()
         _notify_user(run, env)
-        if not (order.linger and await run.taken_up_again()):
+        if not (order.linger and await driver.continued_after_end()):
             return outcome
         results = await settle_open(run)
 
 
-def _notify_user(run: RunDriver, env: Mapping[str, str]) -> None:
+def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
     """Run the user's notification command if a screen began the run and no view is attached at its end."""
     spec, ended = run.facts.spec, run.facts.ended
     if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
@@ -199,13 +201,13 @@ def _notify_user(run: RunDriver, env: Mapping[str, str]) -> None:
     call_hook(spec.notify, env=env, about=about, workspace=run.kit.workspace.root)
 
 
-async def _baseline(run: RunDriver) -> None:
+async def _baseline(run: LiveRun) -> None:
     """Run the predicates first: a goal that is already met needs no model."""
     facts = run.facts
     if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:
         return
     if not facts.verdicts.checks or never_started(facts) is not None:
-        await run.ask_checks()
+        await check_predicates(run)
 
 
 def _ended(kit: Kit, end: Finish) -> Outcome:

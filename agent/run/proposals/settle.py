@@ -24,7 +24,7 @@ from ...protocol import (
 from ...step import Kit, PersonInterrupted, perform_calls, settle_lost_command, verify
 from ...step.tool_calls.gated.at_gate import rule_again
 from ...tools import parse_arguments
-from ..run_driver import RunDriver
+from ..live.live_run import LiveRun
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
@@ -32,7 +32,7 @@ UNKNOWN = "unknown: the program stopped while this command ran; it may have run 
 SUPERSEDED = "not run: the person said something new first"
 
 
-async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkResult]:
+async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResult]:
     """Finish the step that an earlier runner left unfinished.
 
     A waiting proposal is shown again unchanged. An approved change of a file that was not made yet is made now. A
@@ -52,20 +52,20 @@ async def settle(run: RunDriver, *, said: str | None = None) -> Sequence[WorkRes
             return await _answer(run, dangling, world, said, record)
     except PersonInterrupted as how:
         record(Interrupted(what="tool", detail=str(how)))
-        run.rest()
+        run.pauses.after_interrupt()
         return ()
     finally:
         if number is not None:
             record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=facts.world))
 
 
-async def settle_open(run: RunDriver) -> Sequence[WorkResult]:
+async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
     """Finish the calls that this runner left open at a hand-off."""
     return await settle(run) if run.facts.main.unanswered() else ()
 
 
 async def _answer(
-    run: RunDriver, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
+    run: LiveRun, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
 ) -> Sequence[WorkResult]:
     kit, facts = run.kit, run.facts
     said = said or next((queued.text for queued in facts.queue.values()), None)
@@ -104,7 +104,7 @@ def _close_works(kit: Kit) -> None:
             kit.events.record(StepFinished(number=number), step=number, work=work)
 
 
-def _close_lost(run: RunDriver, dangling: Sequence[ToolCall], record: Record) -> None:
+def _close_lost(run: LiveRun, dangling: Sequence[ToolCall], record: Record) -> None:
     """Close proposals that cannot be shown again, because their call has a result."""
     calls = {call.call_id for call in dangling}
     for opened in list(run.facts.asking.proposals.values()):
@@ -112,14 +112,14 @@ def _close_lost(run: RunDriver, dangling: Sequence[ToolCall], record: Record) ->
             record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
 
 
-def _undecided(run: RunDriver, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
+def _undecided(run: LiveRun, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
     found = [run.facts.asking.waiting_for(call.call_id) for call in dangling]
     given = run.kit.gate.later.given
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
 
 def _answer_with(
-    run: RunDriver, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
+    run: LiveRun, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
     """Answer the open proposals with the user's message, like a message that arrives while the gate waits."""
     why = f"the person said instead: {said}"
@@ -135,14 +135,14 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
 
 
-async def _unknown(run: RunDriver, proposal: ProposalOpened, world: str | None, record: Record) -> str:
+async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
     """Describe the result of an approved command whose runner died."""
     if world is None:
         return UNKNOWN
     return "\n".join([UNKNOWN, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
 
 
-async def _write(run: RunDriver, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
+async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
     """Make an approved change, unless the file shows that it was made. Return why someone has to decide again."""
     kit, after = run.kit, opened.after or ""
     target = kit.workspace.root / (opened.path or "")
@@ -165,7 +165,7 @@ async def _write(run: RunDriver, call: ToolCall, opened: ProposalOpened, record:
     return gated.handoff
 
 
-def _note_written(run: RunDriver, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
+def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
     path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
     if known is None or known[1] != after:
         run.kit.files.mark_changed()
@@ -176,7 +176,7 @@ def _note_written(run: RunDriver, call: ToolCall, opened: ProposalOpened, after:
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
 
 
-def _ruling_of(run: RunDriver, call: ToolCall, ruling: Ruling) -> Ruling:
+def _ruling_of(run: LiveRun, call: ToolCall, ruling: Ruling) -> Ruling:
     """Return the ruling with its content from the journal."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None:
@@ -185,7 +185,7 @@ def _ruling_of(run: RunDriver, call: ToolCall, ruling: Ruling) -> Ruling:
     return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(run, call), edited=edited)
 
 
-def _note(run: RunDriver, call: ToolCall) -> str:
+def _note(run: LiveRun, call: ToolCall) -> str:
     """Return what the model has to know about the decision."""
     decided = run.facts.asking.decisions.get(call.call_id)
     if decided is None or decided.by != "person":

@@ -31,13 +31,13 @@ from ...protocol import (
 from ...step import Kit, charge_lost_calls, system_prompt
 from ...stops import replace_budget
 from ..client.start_request import Order, ResumeChanges
-from ..commands.control import settle_hands
+from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import switched
 from ..damaged.resuming import note_damage, settle_spend
+from ..live.live_run import LiveRun
 from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
-from ..run_driver import RunDriver
-from ..suspect import accept_result, tell_suspects
+from ..suspect_decisions import accept_result, send_suspects
 from .concurrent_runs import concurrent_runs
 from .surroundings import missing_guarantees
 
@@ -53,7 +53,7 @@ class Beginning:
     """Damage of the journal that the user accepted."""
 
 
-def begin(run: RunDriver, beginning: Beginning) -> None:
+def begin(run: LiveRun, beginning: Beginning) -> None:
     """Record the first events: the run, the system prompt, the task."""
     kit, spec = run.kit, run.facts.spec
     kit.events.record(
@@ -107,7 +107,7 @@ def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
     )
 
 
-async def resume(run: RunDriver, beginning: Beginning) -> Sequence[WorkResult]:
+async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     """Resume the run: apply changed limits and settle open calls, without repeating any that may have run.
 
     Returns the results of the step that was finished in this way.
@@ -141,14 +141,14 @@ async def resume(run: RunDriver, beginning: Beginning) -> Sequence[WorkResult]:
     if changes.decision is not None:
         kit.gate.later.given[changes.decision.proposal_id] = changes.decision
     results = await settle(run, said=changes.hint)
-    await settle_hands(kit)
+    await end_manual_control(kit)
     if changes.accept is not None and not facts.main.unanswered():
         await accept_result(run, changes.accept)
         return results
     return () if _note_resumed(run, changes, before) else results
 
 
-def _note_resumed(run: RunDriver, changes: ResumeChanges, before: RunEnded | None) -> bool:
+def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:
     """Tell the model that the run was resumed. Returns true if a user gave a hint."""
     kit, facts = run.kit, run.facts
     if facts.main.unanswered():  # while a proposal is open, nothing may come before its call's result
@@ -156,7 +156,7 @@ def _note_resumed(run: RunDriver, changes: ResumeChanges, before: RunEnded | Non
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
     if is_suspect and (changes.hint is not None or not kit.watched()):  # otherwise the user is asked first
-        tell_suspects(run, (changes.hint or "") if has_items else "")
+        send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
         kit.events.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return True

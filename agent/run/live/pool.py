@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..protocol import Work, WorkResult
+from ...protocol import Work, WorkResult
 
 
 class Pool:
@@ -15,8 +15,12 @@ class Pool:
         self._perform = perform
         self._tasks: dict[asyncio.Task[WorkResult], str | None] = {}
         self._moved = asyncio.Event()
-        self.is_stirred = False
-        """Someone asked for a new decision of the loop, which was not made yet."""
+        self._is_requested = False
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether someone asked for a new decision of the loop, which was not made yet."""
+        return self._is_requested
 
     @property
     def busy(self) -> frozenset[str]:
@@ -34,7 +38,8 @@ class Pool:
             task.add_done_callback(lambda _: self._moved.set())
 
     async def next(self, within: float | None = None) -> list[WorkResult]:
-        """Return the results of finished work, once there is one; an empty list after `within` seconds or after `stir`.
+        """Return the results of finished work, once there is one; an empty list after `within` seconds or after
+        `ask_loop_again`.
 
         Raises what a work order raised. Cancelling ends all of them.
         """
@@ -54,18 +59,18 @@ class Pool:
             await self._moved.wait()
             self._moved.clear()
             ended = self._take_finished()
-            if ended or self.is_stirred:  # otherwise the callback belongs to work whose result was returned already
-                self.is_stirred = False
+            if ended or self._is_requested:  # otherwise the callback belongs to work whose result was returned already
+                self._is_requested = False
                 return ended
 
-    def stir(self) -> None:
+    def ask_loop_again(self) -> None:
         """Make the loop decide again now."""
-        self.is_stirred = True
+        self._is_requested = True
         self._moved.set()
 
-    def take_stir(self) -> bool:
+    def take_request(self) -> bool:
         """Return whether a new decision was asked for, and reset the flag."""
-        was, self.is_stirred = self.is_stirred, False
+        was, self._is_requested = self._is_requested, False
         return was
 
     async def drain(self) -> list[WorkResult]:

@@ -1,0 +1,114 @@
+"""What the model reads about a time of manual control: what was done, and which files changed and how."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+
+from ...facts.actions import Action
+from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
+from ...step import Kit
+from ...workspace import Change
+
+_SHOWN_ACTIONS = 40
+_SHOWN_RESULT = 600
+"""Characters of each action's result that the model reads."""
+_DIFF_LINES = 80
+"""Lines of the diff of one file."""
+_DIFF_CHARACTERS = 8_000
+"""Characters of the diffs of all files."""
+
+
+async def wheel_taken(kit: Kit) -> WheelTaken:
+    """Return the event, with a snapshot of the workspace."""
+    return WheelTaken(world=await kit.snapshots.take() or None)
+
+
+async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
+    """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
+    taken, done = kit.facts.hands.wheel, list(kit.facts.hands.done)
+    assert taken is not None  # the caller checked it
+    world = await kit.snapshots.take() or None
+    changes: Sequence[Change] = []
+    if taken.world is not None and world is not None:
+        changes = await kit.snapshots.changes(taken.world, world)
+    with kit.events.together():
+        kit.events.record(
+            WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
+        )
+        if (done or changes or note) and not finished:
+            kit.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
+    kit.files.mark_changed()
+    kit.background.account(world)
+    kit.stalls.person_said()
+
+
+async def end_manual_control(kit: Kit) -> None:
+    """Clean up after an earlier runner: return control, and record that its background processes ended."""
+    hands, why = kit.facts.hands, "the program stopped, and it with it"
+    for shell_id in list(hands.shells):
+        kit.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
+    if names := list(hands.background):
+        for name in names:
+            kit.events.record(BackgroundEnded(name=name, how=why))
+        no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
+        kit.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
+    if hands.wheel is not None:
+        await give_back(kit, "", by="program")
+
+
+def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
+    """Return what the model reads about the time of manual control."""
+    parts = ["The person took control for a while and returns it to you now."]
+    if note:
+        parts.append(f"They say: {note}")
+    if done:
+        shown = [_line(action) for action in done[-_SHOWN_ACTIONS:]]
+        parts.append("\n".join(["They did, with your tools:", *shown]))
+    if changes:
+        parts.append(_changed(changes))
+    else:
+        parts.append("No file changed meanwhile.")
+    parts.append("Continue from here. Read a file before you change it again.")
+    return "\n\n".join(parts)
+
+
+def _line(action: Action) -> str:
+    how = {True: "", False: " (it failed)", None: " (it was cut off: its result is not known)"}[action.ok]
+    what = json.dumps(action.arguments, ensure_ascii=False)
+    what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
+    result = action.result[:_SHOWN_RESULT].strip()
+    return f"- {action.tool} {what}{how}" + (f"\n  {result}".replace("\n", "\n  ").rstrip() if result else "")
+
+
+def _changed(changes: Sequence[Change]) -> str:
+    named = ", ".join(change.path for change in changes[:40])
+    parts, room = [f"Files that changed meanwhile: {named}."], _DIFF_CHARACTERS
+    for change in changes:
+        diff = _diff(change)
+        if len(diff) > room:
+            parts.append(f"[the diffs of the others are left out: read {change.path} and what follows it yourself]")
+            break
+        room -= len(diff)
+        parts.append(diff)
+    return "\n".join(parts)
+
+
+def _diff(change: Change) -> str:
+    before, after = _text(change.before), _text(change.after)
+    if before is None or after is None:
+        return f"{change.path}: not text"
+    lines = list(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}", lineterm="", n=2))
+    if len(lines) > _DIFF_LINES:
+        lines = [*lines[:_DIFF_LINES], f"[{len(lines) - _DIFF_LINES} more lines of this diff]"]
+    return "\n".join(lines)
+
+
+def _text(data: bytes | None) -> list[str] | None:
+    if data is None:
+        return []
+    try:
+        return data.decode("utf-8").splitlines() if b"\0" not in data else None
+    except UnicodeDecodeError:
+        return None

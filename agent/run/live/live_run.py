@@ -1,0 +1,120 @@
+"""The parts of a run while its runner works. They are built once; the driver and the user's commands use them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...facts.facts import RunFacts
+from ...finder.finder import Finder
+from ...protocol import Work, WorkResult
+from ...step import Kit, PersonInterrupted, perform, verify
+from ...step.resources.program_messages import ProgramMessages
+from ...workspace import Finished
+from ..passes.passes import Passes, has_passes
+from .loop_states import LoopStates
+from .message_queue import MessageQueue
+from .pauses import Pauses
+from .pool import Pool
+from .requests import UserRequests
+from .waits import Sleeper, Waits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRun:
+    """One run in its runner."""
+
+    kit: Kit
+    tools: Sequence[str]
+    """Names of the tools that the model is offered."""
+    finder: Finder | None
+    """The search of an until-dry run; else None."""
+    passes: Passes | None
+    """The passes of an interval or improve run; else None."""
+    pool: Pool
+    """The work that runs."""
+    states: LoopStates
+    requests: UserRequests
+    waits: Waits
+    sleeper: Sleeper
+    pauses: Pauses
+    messages: ProgramMessages
+    queue: MessageQueue
+    shells: set[asyncio.Task[Finished]]
+    """Shell commands of the user that are running."""
+    files_at_rest: asyncio.Lock
+    """Held during an undo, so that no step begins."""
+
+    @property
+    def facts(self) -> RunFacts:
+        """The facts of the journal so far."""
+        return self.kit.facts
+
+    @property
+    def can_be_driven(self) -> bool:
+        """Whether a user's manual changes would belong to something: to the run, or to the open pass."""
+        return self.passes is None or self.passes.is_open
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether the user is in control."""
+        return self.facts.hands.wheel is not None
+
+
+def live_run(kit: Kit, messages: ProgramMessages, tools: Sequence[str], finder: Finder | None = None) -> LiveRun:
+    """Build the parts of a run."""
+    files_at_rest = asyncio.Lock()
+    passes = Passes(kit, tools) if has_passes(kit.facts.spec) else None
+    pool = Pool(_Works(kit, tools, finder, passes, files_at_rest).perform)
+    requests = UserRequests(kit.activity, kit.gate)
+    waits = Waits(kit.activity, requests, kit.clock)
+    return LiveRun(
+        kit=kit,
+        tools=tools,
+        finder=finder,
+        passes=passes,
+        pool=pool,
+        states=LoopStates(kit, finder, pool),
+        requests=requests,
+        waits=waits,
+        sleeper=Sleeper(kit.facts, kit.events, kit.usage, kit.clock, waits),
+        pauses=Pauses(kit.facts, kit.events, kit.usage, requests),
+        messages=messages,
+        queue=MessageQueue(kit.facts, kit.events, kit.stalls, messages),
+        shells=set(),
+        files_at_rest=files_at_rest,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Works:
+    """Perform single work orders."""
+
+    kit: Kit
+    tools: Sequence[str]
+    finder: Finder | None
+    passes: Passes | None
+    files_at_rest: asyncio.Lock
+
+    async def perform(self, work: Work) -> WorkResult:
+        """Perform the work order once the files are at rest."""
+        async with self.files_at_rest:
+            pass
+        with self.kit.activity.in_progress():
+            if self.finder is not None:
+                return await self.finder.perform(work)
+            if self.passes is not None and work.kind != "main":
+                return await self.passes.perform(work)
+            return await perform(self.kit, work, self.tools)
+
+
+async def check_predicates(run: LiveRun) -> None:
+    """Run the predicates outside of a step: before the first one, and after an undo."""
+    async with run.files_at_rest:
+        with run.kit.activity.in_progress():
+            try:
+                await run.kit.world.refresh()
+                await verify(run.kit, run.kit.events.bound(None, None), claim=False, baseline=True)
+            except PersonInterrupted:
+                run.pauses.after_interrupt()

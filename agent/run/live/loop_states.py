@@ -1,0 +1,35 @@
+"""The state that a loop decides from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...finder.finder import Finder
+from ...loops import LoopState
+from ...protocol import Budget, WorkResult
+from ...step import Kit
+from .pool import Pool
+
+
+class LoopStates:
+    """Make the loop's state from the facts, the search and the work that runs."""
+
+    def __init__(self, kit: Kit, finder: Finder | None, pool: Pool) -> None:
+        self._kit, self._finder, self._pool = kit, finder, pool
+        self._exhausted: tuple[Budget | None, str | None] = (None, None)
+
+    def state(self, results: Sequence[WorkResult]) -> LoopState:
+        """Return the state now. `results`: of the work that has finished since the last decision."""
+        kit, finder = self._kit, None
+        if self._finder is not None:
+            self._pool.take_request()
+            budget, detail = self._exhausted
+            finder = self._finder.state(self._pool.busy, detail if budget == kit.facts.budget else None)
+        now, price = kit.clock.now(), kit.models.current.price
+        return LoopState(kit.facts, results, kit.watched(), finder, self._pool.busy, now, price)
+
+    def note_exhausted(self, results: Sequence[WorkResult]) -> None:
+        """Remember an exhausted budget until a limit changes; other work may still run."""
+        for result in results:
+            if result.exhausted is not None:
+                self._exhausted = (self._kit.facts.budget, result.exhausted)

@@ -1,0 +1,62 @@
+"""What the user asked of a running run: to stop, or to take control."""
+
+from __future__ import annotations
+
+from ...gate import Gate
+from ...protocol import Finish, Reason
+from ...step.resources.activity import Activity
+
+
+class UserRequests:
+    """Requests of the user that the driver obeys between two steps."""
+
+    def __init__(self, activity: Activity, gate: Gate) -> None:
+        self._activity, self._gate = activity, gate
+        self._stop: str | None = None
+        self._stop_detail = ""
+        self._wants_control = False
+
+    @property
+    def stop(self) -> str | None:
+        """`wrap_up` or `now` after a stop was requested; else None."""
+        return self._stop
+
+    @property
+    def stop_detail(self) -> str:
+        """Who or what requested the stop."""
+        return self._stop_detail
+
+    def ask_to_stop(self, how: str, detail: str) -> None:
+        """Interrupt what runs and stop the run. `how`: `wrap_up`, or `now`, which is final and also ends a wrap-up."""
+        if self._stop != "now":
+            self._stop, self._stop_detail = how, detail
+        self._gate.cancel_all(detail)
+        self._activity.interrupt("stop")
+        self._activity.wake()
+
+    def forget_stop(self) -> None:
+        """Drop the requested stop, because the run has ended."""
+        self._stop = None
+
+    def requested_end(self) -> Finish | None:
+        """Return the end that the user asked for, or None."""
+        if self._stop is None:
+            return None
+        return Finish(reason=Reason.USER, detail=self._stop_detail, wrap_up=self._stop == "wrap_up")
+
+    @property
+    def wants_control(self) -> bool:
+        """Whether the user asked for control. They get it once nothing runs."""
+        return self._wants_control
+
+    def ask_for_control(self) -> None:
+        """Interrupt what runs and give control to the user then."""
+        self._wants_control = True
+        self._gate.cancel_all("the person took the wheel")
+        self._activity.interrupt("wheel")
+        self._activity.wake()
+
+    def answer_control(self) -> None:
+        """End the request for control: it was granted, or it cannot be."""
+        self._wants_control = False
+        self._activity.wake()

@@ -1,0 +1,108 @@
+"""Ask the person about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..facts.search.suspects import work_of
+from ..facts.verdicts import SUSPECT_QUESTION
+from ..protocol import CheckAccepted, CheckFinished, ItemQueued, Prompted, QuestionAnswered, QuestionAsked, Waiting
+from ..step.checks.feedback import suspect_words
+from .live.live_run import LiveRun, check_predicates
+from .suspect import suspect_digest, suspects_of
+
+ACCEPT = "Accept the result"
+CONTINUE = "Continue"
+_NAMED = 6
+
+
+async def settled_by_person(run: LiveRun) -> bool:
+    """Ask an attached user. Returns false if nobody was asked. On acceptance the checks pass; else the model is
+    informed.
+    """
+    kit, facts = run.kit, run.facts
+    found = suspects_of(facts)
+    if not found or not kit.watched():
+        return False
+    seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
+    name = f"{SUSPECT_QUESTION}{seq}"
+    if name not in facts.asking.questions:  # otherwise an earlier runner asked it
+        kit.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
+    kit.events.record(Waiting(why="question"))
+    await run.waits.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not kit.watched())
+    if name in facts.asking.questions:
+        is_heard = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
+        kit.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
+        if not is_heard:
+            return False
+    answer = facts.asking.answers[name].strip()
+    if _accepts(answer):
+        _accept(run, found)
+    elif run.requests.stop is None:
+        send_suspects(run, "" if answer == CONTINUE else f"\n\nThe person answered: {answer}")
+    return True
+
+
+async def accept_result(run: LiveRun, digest: str) -> None:
+    """Accept the suspect result with that digest, if the checks still give it.
+
+    The files may have changed since the user looked at the result, so the checks run again. A different result is not
+    accepted, and the run is handed over with it. The check of a migration's item runs when the item is worked, which
+    comes next.
+    """
+    if run.finder is None:
+        await check_predicates(run)
+    if suspect_digest(run.facts) == digest:
+        _accept(run, suspects_of(run.facts))
+
+
+def _accept(run: LiveRun, found: Sequence[CheckFinished]) -> None:
+    if run.finder is not None:
+        _queue_items(run, is_accepted=True)
+        return
+    for check in found:
+        run.kit.events.record(CheckAccepted(command=check.command))
+
+
+def _queue_items(run: LiveRun, *, is_accepted: bool, said: str = "") -> None:
+    """Queue the waiting items of a migration with the user's decision."""
+    kit, finder = run.kit, run.facts.finder
+    assert run.finder is not None and finder is not None  # only a migration has such items
+    frontier = run.finder.frontier
+    with kit.events.together():
+        for key, one in list(finder.suspects.waiting.items()):
+            row = frontier.find(key)
+            if row is None:
+                continue
+            if is_accepted:
+                kit.events.bound(None, work_of(key))(CheckAccepted(command=one.check.command))
+            frontier.requeue(key, "person", attempts=0)
+            was = row.state.value
+            kit.events.record(
+                ItemQueued(
+                    key=key, kind=row.kind, value=row.value, source="person", reason="person", was=was, said=said
+                )
+            )
+
+
+def send_suspects(run: LiveRun, more: str = "") -> None:
+    """Send the model which tests are missing. An item of a migration is worked again, and its check says that."""
+    found = suspects_of(run.facts)
+    if run.finder is not None:
+        _queue_items(run, is_accepted=False, said=more.strip())
+    elif found:
+        run.kit.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
+
+
+def _accepts(answer: str) -> bool:
+    return answer.casefold().rstrip(".!") in (ACCEPT.casefold(), "accept", "1", "yes", "y")
+
+
+def _question(found: list[CheckFinished]) -> str:
+    parts: list[str] = []
+    for check in found:
+        names = "".join(f"\n- {name}" for name in check.missing[:_NAMED])
+        left = check.missing_count - _NAMED
+        more = f"\n- and {left} more" if left > 0 else ""
+        parts.append(f"Suspect check `{check.command}`: {check.suspect}.{names}{more}")
+    return "\n\n".join([*parts, "Accept the result as done, or let the model continue?"])
