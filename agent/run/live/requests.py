@@ -23,7 +23,7 @@ class UserRequests:
 
     @property
     def stop_detail(self) -> str:
-        """Who or what requested the stop."""
+        """The reason for the stop, for the user."""
         return self._stop_detail
 
     def ask_to_stop(self, how: str, detail: str) -> None:
