@@ -9,6 +9,7 @@ import pytest
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
+from sampling import sampled
 
 READ = call("read_file", path="calc/core.py")
 MISSING = [call("read_file", path=f"missing/{number}.py") for number in range(40)]
@@ -58,23 +59,26 @@ def test_a_quota_on_the_command_line_adds_to_those_of_the_config(home: Home, pro
 
 @pytest.mark.parametrize(
     ("argv", "said"),
-    [
-        (["--quota", "run_comand=3/min"], ["run_comand", "did you mean run_command?"]),
-        (["--quota", "run_command"], ["TOOL=RATE"]),
-        (["--quota", "run_command=3/fortnight"], ["3/fortnight", "30/min"]),
-        (["--window", "1"], ["--window", "at least 2"]),
-        (["--window", "none"], ["--window", "switched off"]),
-        (["--tool-error-rate", "1.5"], ["--tool-error-rate", "0.8"]),
-        (["--tool-error-rate", "0"], ["--tool-error-rate", "0.8"]),
-        (["--tool-error-calls", "0"], ["--tool-error-calls", "at least 1"]),
-        (["--check-timeout", "soon"], ["--check-timeout", "soon"]),
-        (["--command-timeout", "2h"], ["--command-timeout", "3,600"]),
-        (["--park", "-1"], ["--park"]),
-        (["--pass-steps", "0"], ["--pass-steps"]),
-        (["--min-delta", "much"], ["--min-delta", "'much' is not a number of at least 0"]),
-        (["--min-delta", "-1"], ["--min-delta", "'-1'"]),
-        (["--min-delta", "1e999"], ["--min-delta", "'1e999'"]),
-    ],
+    sampled(
+        [
+            (["--quota", "run_comand=3/min"], ["run_comand", "did you mean run_command?"]),
+            (["--quota", "run_command"], ["TOOL=RATE"]),
+            (["--quota", "run_command=3/fortnight"], ["3/fortnight", "30/min"]),
+            (["--window", "1"], ["--window", "at least 2"]),
+            (["--window", "none"], ["--window", "switched off"]),
+            (["--tool-error-rate", "1.5"], ["--tool-error-rate", "0.8"]),
+            (["--tool-error-rate", "0"], ["--tool-error-rate", "0.8"]),
+            (["--tool-error-calls", "0"], ["--tool-error-calls", "at least 1"]),
+            (["--check-timeout", "soon"], ["--check-timeout", "soon"]),
+            (["--command-timeout", "2h"], ["--command-timeout", "3,600"]),
+            (["--park", "-1"], ["--park"]),
+            (["--pass-steps", "0"], ["--pass-steps"]),
+            (["--min-delta", "much"], ["--min-delta", "'much' is not a number of at least 0"]),
+            (["--min-delta", "-1"], ["--min-delta", "'-1'"]),
+            (["--min-delta", "1e999"], ["--min-delta", "'1e999'"]),
+        ],
+        6,
+    ),
 )
 def test_a_limit_that_cannot_be_is_one_line_and_no_run(home: Home, project: Path, argv: list[str], said: list[str]):
     ran = home.run(

@@ -12,6 +12,7 @@ from fakes.project import CHECK, FIX_ADD, FIX_MEAN, changed_files, read
 from fakes.rundry import Home, Ran
 from fakes.server import Recorded, ScriptedServer
 from fakes.turns import Turn, call, say
+from sampling import sampled
 
 from rundry.agent.model import Counter
 from rundry.agent.protocol import Message, ToolCall, ToolSpec
@@ -67,7 +68,7 @@ def assert_fits(requests: list[Recorded], window: int) -> None:
         assert "fix the failing suite" in request.text
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", sampled(WINDOWS, 2))
 def test_a_suite_is_fixed_with_tools_in_a_small_window(home: Home, instructed: Path, window: int):
     with ScriptedServer(BY_TOOLS) as server:
         ran = run(home, instructed, server, window)
@@ -81,7 +82,7 @@ def test_a_suite_is_fixed_with_tools_in_a_small_window(home: Home, instructed: P
     assert "def mean" in server.requests[4].text, "the newest round is there"
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", sampled(WINDOWS, 2))
 def test_a_suite_is_fixed_by_constrained_edits_in_a_small_window(home: Home, instructed: Path, window: int):
     with ScriptedServer(BY_JSON) as server:
         ran = run(home, instructed, server, window, "--edit-format", "constrained")

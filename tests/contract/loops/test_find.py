@@ -15,6 +15,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import edit
 from fakes.web.site import Site
+from sampling import sampled
 
 from rundry.agent.finder import FrontierView, State
 from rundry.agent.journal import Journal
@@ -72,29 +73,32 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("argv", "names"),
-    [
-        ([], ["spec file", "--recipe"]),
-        (["http://localhost/"], ["--recipe crawl http://localhost/"]),
-        (["nope.toml"], ["nope.toml", "No such file"]),
-        (["unknown.toml"], ["unknown.toml", "[budget]", "'minutes'"]),
-        (["search.toml", "--check", "true"], ["--check", "migrate"]),
-        (["--recipe", "spiral"], ["spiral", "crawl, migrate, research"]),
-        (["--recipe", "crawl"], ["URL"]),
-        (["--recipe", "crawl", "localhost:8000"], ["localhost:8000", "http://"]),
-        (["--recipe", "crawl", "http://localhost/", "--max-pages", "many"], ["many"]),
-        (
-            ["--recipe", "crawl", "http://localhost/", "--host", "b.example"],
-            ["--host", "a crawl stays on its first host"],
-        ),
-        (["--recipe", "migrate"], ["--check"]),
-        (["--recipe", "migrate", "--check", "true", "--rate", "3"], ["--rate", "crawl"]),
-        (["--recipe", "migrate", "--check", "true", "--model", "none"], ["migrate needs a model"]),
-        (["--recipe", "research"], ["--task"]),
-        (["--recipe", "research", "--task", "x", "nowhere"], ["nowhere"]),
-        (["--recipe", "crawl", "http://localhost/", "--concurrency", "0"], ["0"]),
-        (["--recipe", "crawl", "http://localhost/", "--resume"], ["no unfinished run", "--resume"]),
-        (["--recipe", "crawl", "http://localhost/", "--score", "true"], ["--score"]),
-    ],
+    sampled(
+        [
+            ([], ["spec file", "--recipe"]),
+            (["http://localhost/"], ["--recipe crawl http://localhost/"]),
+            (["nope.toml"], ["nope.toml", "No such file"]),
+            (["unknown.toml"], ["unknown.toml", "[budget]", "'minutes'"]),
+            (["search.toml", "--check", "true"], ["--check", "migrate"]),
+            (["--recipe", "spiral"], ["spiral", "crawl, migrate, research"]),
+            (["--recipe", "crawl"], ["URL"]),
+            (["--recipe", "crawl", "localhost:8000"], ["localhost:8000", "http://"]),
+            (["--recipe", "crawl", "http://localhost/", "--max-pages", "many"], ["many"]),
+            (
+                ["--recipe", "crawl", "http://localhost/", "--host", "b.example"],
+                ["--host", "a crawl stays on its first host"],
+            ),
+            (["--recipe", "migrate"], ["--check"]),
+            (["--recipe", "migrate", "--check", "true", "--rate", "3"], ["--rate", "crawl"]),
+            (["--recipe", "migrate", "--check", "true", "--model", "none"], ["migrate needs a model"]),
+            (["--recipe", "research"], ["--task"]),
+            (["--recipe", "research", "--task", "x", "nowhere"], ["nowhere"]),
+            (["--recipe", "crawl", "http://localhost/", "--concurrency", "0"], ["0"]),
+            (["--recipe", "crawl", "http://localhost/", "--resume"], ["no unfinished run", "--resume"]),
+            (["--recipe", "crawl", "http://localhost/", "--score", "true"], ["--score"]),
+        ],
+        6,
+    ),
 )
 def test_bad_input_is_one_line_and_nothing_is_made(home: Home, place: Path, argv: list[str], names: list[str]):
     (place / "search.toml").write_text('task = "t"\n[[lens]]\nname = "a"\nprompt = "p"\n')

@@ -11,6 +11,7 @@ from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish, say
+from sampling import sampled
 
 NOTE = call("write_file", path="NOTES.md", content="# Notes\n\nLooked.\n")
 DONE = finish("looked", "NOTES.md")
@@ -32,13 +33,16 @@ def everything(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("where", "said"),
-    [
-        ("on main", "the branch `main` is protected"),
-        ("dirty", "the working tree is dirty (mine.txt)"),
-        ("outside", "is not in a git repository"),
-        ("detached", "HEAD is not on a branch"),
-        ("protected", "the branch `work` is protected"),
-    ],
+    sampled(
+        [
+            ("on main", "the branch `main` is protected"),
+            ("dirty", "the working tree is dirty (mine.txt)"),
+            ("outside", "is not in a git repository"),
+            ("detached", "HEAD is not on a branch"),
+            ("protected", "the branch `work` is protected"),
+        ],
+        3,
+    ),
 )
 def test_an_interval_run_refuses_to_start_and_says_why(home: Home, project: Path, where: str, said: str):
     argv: list[str] = []
@@ -189,21 +193,24 @@ def test_an_improve_run_refuses_to_start_and_says_why(home: Home, project: Path,
 
 @pytest.mark.parametrize(
     ("argv", "said"),
-    [
-        (["--every", "soon"], "--every"),
-        (["--every", "-5m"], "--every"),
-        (["--every", "none"], "--every"),
-        (["--every", "0"], "--every"),
-        (["--every", "5m", "--score", "echo 1"], "give only one of them"),
-        (["--every", "5m", "--loop", "goal"], "--every is for --loop interval"),
-        (["--loop", "interval"], "--every 5m"),
-        (["--loop", "improve"], "--score CMD"),
-        (["--score", "echo 1", "--goal", "up"], "--goal"),
-        (["--score", "echo 1", "--patience", "0"], "--patience"),
-        (["--score", "echo 1", "--repeat", "0"], "--repeat"),
-        (["--worktree", "--until", "true"], "--worktree is for"),
-        (["--loop", "paced", "--cache-ttl", "long"], "--cache-ttl"),
-    ],
+    sampled(
+        [
+            (["--every", "soon"], "--every"),
+            (["--every", "-5m"], "--every"),
+            (["--every", "none"], "--every"),
+            (["--every", "0"], "--every"),
+            (["--every", "5m", "--score", "echo 1"], "give only one of them"),
+            (["--every", "5m", "--loop", "goal"], "--every is for --loop interval"),
+            (["--loop", "interval"], "--every 5m"),
+            (["--loop", "improve"], "--score CMD"),
+            (["--score", "echo 1", "--goal", "up"], "--goal"),
+            (["--score", "echo 1", "--patience", "0"], "--patience"),
+            (["--score", "echo 1", "--repeat", "0"], "--repeat"),
+            (["--worktree", "--until", "true"], "--worktree is for"),
+            (["--loop", "paced", "--cache-ttl", "long"], "--cache-ttl"),
+        ],
+        5,
+    ),
 )
 def test_a_wrong_option_is_one_line_and_no_run(home: Home, project: Path, argv: list[str], said: str):
     ran = home.run("run", "x", "--model", "fake", "--headless", *argv, cwd=project)

@@ -12,6 +12,7 @@ from fakes.project import read
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import finish
+from sampling import sampled
 
 AS_A_USER = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 """Without the right of root to read everything."""
@@ -43,7 +44,7 @@ def assert_in_one_line(home: Home, project: Path, words: list[str], *more: str, 
 
 
 @pytest.mark.parametrize(
-    "name", ["HOME", "RUNDRY_RUNS_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR"]
+    "name", sampled(["HOME", "RUNDRY_RUNS_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR"], 3)
 )
 def test_a_home_config_or_runs_folder_that_cannot_be_read_is_reported_in_one_line(
     home: Home, project: Path, locked: Path, name: str
@@ -66,7 +67,7 @@ def test_a_folder_of_the_path_that_cannot_be_read_is_passed_over(home: Home, pro
         assert_in_one_line(home, project, words, PATH=path)
 
 
-@pytest.mark.parametrize("part", [".git/hooks", ".git", ".rundry.toml", "sub"])
+@pytest.mark.parametrize("part", sampled([".git/hooks", ".git", ".rundry.toml", "sub"], 2))
 def test_a_part_of_the_workspace_that_cannot_be_read_is_reported_in_one_line(
     home: Home, project: Path, part: str
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from sampling import sampled
 
 from rundry.agent.model.litellm_use.credentials import check_credentials, dry_run, login_file, unset_groups
 from rundry.agent.model.litellm_use.library import litellm
@@ -84,32 +85,47 @@ async def test_with_nothing_set_a_refusal_names_a_variable_of_each_group(tmp_pat
         assert all(group[0] in refused for group in groups), refused
 
 
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], Asked]:
+    """What litellm says of each provider without variables (False) and with those of its row (True).
+
+    One process answers all: the import of litellm takes seconds.
+    """
+    known = {*TRAITS, *LOGINS, *PACKAGES}
+    bare = [(p, False) for p in NEEDS if p not in PACKAGES and p not in TRAITS]
+    bare += [(p, False) for p in every_provider() if p not in known and p not in NEEDS]
+    asked = bare + [(p, True) for p in KEYED if p not in PACKAGES]
+    cases = [Case(name_of(p), satisfied(p) if has_variables else {}) for p, has_variables in asked]
+    return dict(zip(asked, ask(cases, tmp_path_factory.mktemp("home")), strict=True))
+
+
 @pytest.mark.timeout(600)
-def test_the_table_agrees_with_the_litellm_that_is_installed(tmp_path: Path):
-    providers = [p for p in NEEDS if p not in PACKAGES and p not in TRAITS]
-    bare = ask([Case(name_of(p)) for p in providers], tmp_path)
-    for provider, asked in zip(providers, bare, strict=True):
+def test_the_table_agrees_with_the_litellm_that_is_installed(answers: dict[tuple[str, bool], Asked]):
+    for provider in [p for p in NEEDS if p not in PACKAGES and p not in TRAITS]:
+        asked = answers[provider, False]
         named = {name for group in NEEDS[provider] for name in group}
         assert asked.missing or not asked.reached or provider == "cohere_chat", f"litellm needs nothing for {provider}"
         assert not asked.missing or named & set(asked.missing), (provider, asked.missing)
-    keyed = [p for p in KEYED if p not in PACKAGES]
-    for provider, asked in zip(keyed, ask([Case(name_of(p), satisfied(p)) for p in keyed], tmp_path), strict=True):
+    for provider in [p for p in KEYED if p not in PACKAGES]:
+        asked = answers[provider, True]
         assert asked.refused is None, (provider, asked.refused)
         assert asked.reached or provider in UNTESTED, provider
 
 
 @pytest.mark.timeout(600)
-def test_a_provider_without_a_row_is_one_that_litellm_does_not_refuse_for_a_key(tmp_path: Path):
+def test_a_provider_without_a_row_is_one_that_litellm_does_not_refuse_for_a_key(
+    answers: dict[tuple[str, bool], Asked],
+):
     known = {*NEEDS, *TRAITS, *LOGINS, *PACKAGES}
     providers = [p for p in every_provider() if p not in known]
     odd = {"custom", "custom_openai", "oobabooga", "openai_like", "ragflow", "triton", "vllm"}  # they want an address
-    answers = ask([Case(name_of(p)) for p in providers], tmp_path)
-    for provider, asked in zip(providers, answers, strict=True):
+    for provider in providers:
+        asked = answers[provider, False]
         wants_key = asked.refused is not None and NO_CHAT not in asked.refused
         assert not wants_key or provider in odd, (provider, asked.refused)
 
 
-@pytest.mark.parametrize("provider", ["bedrock", "watsonx", "azure"])
+@pytest.mark.parametrize("provider", sampled(["bedrock", "watsonx", "azure"], 1))
 async def test_what_a_cloud_lacks_is_said_by_litellm_itself(provider: str, tmp_path: Path):
     refused = await refusal_of(provider, plain_env(tmp_path))
     assert refused is not None

@@ -13,6 +13,7 @@ from fakes.in_process.driven import Driven
 from fakes.in_process.hours import make_repository, repository_of, subjects, through_hours, tree_of
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
+from sampling import sampled
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Branch, Budget, ImproveSpec, IntervalSpec, LoopKind, Wake
@@ -88,7 +89,7 @@ NOT_IMPORTED = ("a repository inside", "a rebase in progress")
 """What a command does in its private git folder only: the user's repository never has it."""
 
 
-@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("trace", sampled(list(TRACES), 8))
 async def test_a_red_pass_leaves_nothing_in_the_repository(clocked: Make, work: Path, trace: str):
     before, files = repository_of(work), tree_of(work)
     run = clocked(sh(TRACES[trace]), DONE)
